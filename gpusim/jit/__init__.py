@@ -1,0 +1,63 @@
+"""What the compiled core is written with: the decorator, state tables, raw memory access.
+
+Rooms below (`isa`, `memory`, `spartan`) and the core import from here and from nowhere else in `gpusim`.
+"""
+
+from gpusim.jit.cache import cache_dir
+from gpusim.jit.compile import (
+    JIT_DISABLED,
+    compile_all,
+    compiled_versions,
+    is_compiled,
+    jit,
+    native_callback,
+    registered,
+)
+from gpusim.jit.raw import (
+    address_of,
+    call_i64_4,
+    ctz,
+    ld_i16,
+    ld_i32,
+    ld_i64,
+    ld_u8,
+    ld_u16,
+    ld_u32,
+    popcount,
+    st_i16,
+    st_i32,
+    st_i64,
+    st_u8,
+)
+from gpusim.jit.state import Field, State, i32, i64, new_record, record_dtype
+
+__all__ = [
+    "Field",
+    "JIT_DISABLED",
+    "State",
+    "address_of",
+    "cache_dir",
+    "call_i64_4",
+    "compile_all",
+    "compiled_versions",
+    "ctz",
+    "i32",
+    "i64",
+    "is_compiled",
+    "jit",
+    "ld_i16",
+    "ld_i32",
+    "ld_i64",
+    "ld_u16",
+    "ld_u32",
+    "ld_u8",
+    "native_callback",
+    "new_record",
+    "popcount",
+    "record_dtype",
+    "registered",
+    "st_i16",
+    "st_i32",
+    "st_i64",
+    "st_u8",
+]

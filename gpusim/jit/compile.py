@@ -1,0 +1,111 @@
+"""The decorator of every compiled function, and ahead-of-time compilation with explicit signatures.
+
+Numba specialises a callee for every mix of argument types it meets (literal integers, int32, int64); with
+explicit signatures each function is compiled once. The signature follows from the parameter list: a
+parameter named `m` is the machine record, every other one an int64 unless annotated with a Numba type.
+"""
+
+import inspect
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import types
+
+from gpusim.jit.cache import cache_dir, domain_of
+
+JIT_DISABLED = bool(numba.config.DISABLE_JIT)
+
+_registered: dict[str, list[Any]] = {"isa": [], "timing": []}
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """Compile `function` for the core: cached, without the GIL, C division, registered for `compile_all`."""
+    if JIT_DISABLED:
+        return function
+    domain = domain_of(function.__module__)
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_dir(domain))
+    try:
+        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = before
+    _registered[domain].append(dispatcher)
+    return dispatcher
+
+
+def registered(domain: str) -> list[Any]:
+    """Dispatchers of a domain in definition order: callees before callers."""
+    return list(_registered[domain])
+
+
+def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
+    """Argument types by convention: `m` is the record, annotations win, all else is int64."""
+    out = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.annotation is not inspect.Parameter.empty:
+            out.append(parameter.annotation)
+        else:
+            out.append(record if name == "m" else types.int64)
+    return tuple(out)
+
+
+def is_compiled(domain: str) -> bool:
+    """Whether a complete compilation of the domain lies in the cache."""
+    return JIT_DISABLED or (cache_dir(domain) / "complete").exists()
+
+
+def compile_all(
+    domain: str,
+    record: Any,
+    entry_points: tuple[Any, ...],
+    progress: Callable[[int, int], None] | None = None,
+) -> float:
+    """Make a domain's `entry_points` ready to call with `record` as `m`; returns the seconds it took.
+
+    From a complete cache only the entry points are loaded: their code holds everything they call.
+    """
+    if JIT_DISABLED:
+        return 0.0
+    start = time.perf_counter()
+    record_type = numba.typeof(record)
+    todo = list(entry_points) if is_compiled(domain) else _registered[domain]
+    for done, dispatcher in enumerate(todo):
+        if progress is not None:
+            progress(done, len(todo))
+        if not dispatcher.signatures:
+            dispatcher.compile(signature_of(dispatcher.py_func, record_type))
+        dispatcher.disable_compile()
+    marker = cache_dir(domain) / "complete"
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+    return time.perf_counter() - start
+
+
+def compiled_versions(domain: str) -> int:
+    """How many specialisations of the domain's functions exist: must not grow with another configuration."""
+    return sum(len(d.signatures) for d in _registered[domain]) if not JIT_DISABLED else 0
+
+
+_python_callbacks: dict[int, Callable[..., int]] = {}
+
+
+def native_callback(function: Any) -> tuple[int, Any]:
+    """Address of a compiled int64 function of four int64 arguments, callable through `call_i64_4`.
+
+    Returns (address, object to keep alive). With the JIT disabled the address is a key of a table.
+    """
+    py_func = getattr(function, "py_func", function)
+    if JIT_DISABLED:
+        key = id(py_func)
+        _python_callbacks[key] = py_func
+        return key, py_func
+    domain = domain_of(py_func.__module__)
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_dir(domain))
+    try:
+        compiled = numba.cfunc(types.int64(*[types.int64] * 4), cache=True, error_model="numpy")(py_func)
+    finally:
+        numba.config.CACHE_DIR = before
+    return compiled.address, compiled

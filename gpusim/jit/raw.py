@@ -1,0 +1,126 @@
+"""Raw memory access and bit counting, each with a Python twin for runs with the JIT disabled.
+
+An address is an int64; `i` counts elements, not bytes. Whoever stores an address in a record keeps a Python
+reference to the buffer behind it.
+"""
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.cpython.unsafe.numbers import trailing_zeros
+from numba.extending import intrinsic
+
+from gpusim.jit.compile import JIT_DISABLED, _python_callbacks, jit
+
+_I64 = ir.IntType(64)
+
+
+def address_of(array: np.ndarray) -> int:
+    """Address of an array's first byte."""
+    return int(array.ctypes.data)
+
+
+def _loader(bits: int, signed: bool) -> Any:
+    if JIT_DISABLED:
+        ctype = getattr(ctypes, f"c_{'' if signed else 'u'}int{bits}")
+        size = bits // 8
+
+        def load_python(base: int, i: int) -> int:
+            return int(ctype.from_address(int(base) + int(i) * size).value)
+
+        return load_python
+
+    @intrinsic
+    def load(typing_context, base, i):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            pointer = builder.inttoptr(arguments[0], ir.PointerType(ir.IntType(bits)))
+            value = builder.load(builder.gep(pointer, [arguments[1]], source_etype=ir.IntType(bits)))
+            if bits == 64:
+                return value
+            return builder.sext(value, _I64) if signed else builder.zext(value, _I64)
+
+        return types.int64(types.int64, types.int64), generate
+
+    return load
+
+
+def _storer(bits: int) -> Any:
+    if JIT_DISABLED:
+        ctype = getattr(ctypes, f"c_uint{bits}")
+        size = bits // 8
+        mask = (1 << bits) - 1
+
+        def store_python(base: int, i: int, value: int) -> None:
+            ctype.from_address(int(base) + int(i) * size).value = int(value) & mask
+
+        return store_python
+
+    @intrinsic
+    def store(typing_context, base, i, value):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            pointer = builder.inttoptr(arguments[0], ir.PointerType(ir.IntType(bits)))
+            word = arguments[2] if bits == 64 else builder.trunc(arguments[2], ir.IntType(bits))
+            builder.store(word, builder.gep(pointer, [arguments[1]], source_etype=ir.IntType(bits)))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, types.int64), generate
+
+    return store
+
+
+ld_u8, ld_u16, ld_u32 = _loader(8, False), _loader(16, False), _loader(32, False)
+ld_i16, ld_i32, ld_i64 = _loader(16, True), _loader(32, True), _loader(64, True)
+st_u8, st_i16, st_i32, st_i64 = _storer(8), _storer(16), _storer(32), _storer(64)
+
+
+if JIT_DISABLED:
+
+    def ctz(x: int) -> int:
+        """Position of the lowest set bit of a non-zero word."""
+        x = int(x)
+        return (x & -x).bit_length() - 1
+
+    def popcount(x: int) -> int:
+        """Number of set bits of a 64-bit word."""
+        return (int(x) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
+
+    def call_i64_4(address: int, a: int, b: int, c: int, d: int) -> int:
+        """Call the int64 function of four int64 arguments at `address` (from `native_callback`)."""
+        return int(_python_callbacks[int(address)](a, b, c, d))
+
+else:
+
+    @intrinsic
+    def popcount(typing_context, x):  # type: ignore[no-untyped-def]
+        """Number of set bits of a 64-bit word."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.ctpop(arguments[0])
+
+        return types.int64(types.int64), generate
+
+    @jit
+    def ctz(x):  # type: ignore[no-untyped-def]
+        """Position of the lowest set bit of a non-zero word."""
+        return trailing_zeros(x)
+
+    @intrinsic
+    def call_i64_4(typing_context, address, a, b, c, d):  # type: ignore[no-untyped-def]
+        """Call the int64 function of four int64 arguments at `address` (from `native_callback`)."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            kind = ir.FunctionType(_I64, [_I64] * 4)
+            function = builder.inttoptr(arguments[0], ir.PointerType(kind))
+            return builder.call(ir_callee(function, kind), arguments[1:])
+
+        return types.int64(*[types.int64] * 5), generate
+
+
+def ir_callee(function: Any, kind: Any) -> Any:
+    """A callee value llvmlite accepts, whatever its pointer representation."""
+    if not hasattr(function, "function_type"):
+        function.function_type = kind
+    return function

@@ -1,0 +1,45 @@
+"""A kernel launch: what a workload hands to the simulated machine."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from spartan.region import SparseRegion
+
+if TYPE_CHECKING:
+    from isa.code_object import Kernel
+    from memory.device_memory import DeviceMemory
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel over one grid.
+
+    kernarg: the kernel argument block, laid out as the code object's metadata says;
+    global_size, local_size: work-items in x, y, z; regions: the sparse regions the command processor registers
+    with the compaction engine (none: the engine stays off and sparse loads are ordinary loads).
+    """
+
+    kernel: "Kernel"
+    memory: "DeviceMemory"
+    kernarg: bytes
+    global_size: tuple[int, int, int]
+    local_size: tuple[int, int, int]
+    dynamic_lds_bytes: int = 0
+    regions: tuple[SparseRegion, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for axis, total, local in zip("xyz", self.global_size, self.local_size, strict=True):
+            if total < 1 or local < 1:
+                raise ValueError(f"launch of '{self.kernel.name}': size along {axis} must be at least 1")
+
+    @property
+    def workgroups(self) -> tuple[int, int, int]:
+        """Workgroups in x, y, z; a last one may be partial."""
+        x, y, z = (-(-g // w) for g, w in zip(self.global_size, self.local_size, strict=True))
+        return x, y, z
+
+    @property
+    def wavefronts_per_workgroup(self) -> int:
+        """Wavefronts of 64 lanes in a full workgroup."""
+        x, y, z = self.local_size
+        return -(-x * y * z // 64)

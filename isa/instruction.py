@@ -1,0 +1,42 @@
+"""Opcodes and decoded instructions: the types the decoder, disassembler, executor and timing share."""
+
+from dataclasses import dataclass, field
+
+# Functional units: the issue categories of the compute unit (GCN3: at most one instruction of each a cycle).
+VALU, SALU, VMEM, LDS, SMEM, BRANCH, INTERNAL, EXPORT = range(8)
+UNIT_NAMES = ("valu", "salu", "vmem", "lds", "smem", "branch", "internal", "export")
+
+# VALU rate classes: cycles a wavefront occupies its SIMD are 4 x 1, 4 x 2, 4 x 4, 4 x 16
+FULL_RATE, HALF_RATE, QUARTER_RATE, SIXTEENTH_RATE = 1, 2, 4, 16
+
+
+@dataclass(frozen=True)
+class Opcode:
+    """One row of the opcode table (isa/opcodes).
+
+    encoding: 'sop1', 'sop2', 'sopk', 'sopc', 'sopp', 'smem', 'vop1', 'vop2', 'vopc', 'vop3', 'ds', 'flat', 'mubuf', ...
+    operands: the operand signature in disassembly order, e.g. 'vdst:32 src0:f32 vsrc1:f32' (see isa/opcodes).
+    unit: VALU ... EXPORT; rate: VALU rate class.
+    """
+
+    mnemonic: str
+    encoding: str
+    number: int
+    operands: str
+    unit: int
+    rate: int = FULL_RATE
+    flags: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A decoded instruction at byte `address` (as linked), `size` bytes long; `fields` are its encoding's raw fields.
+
+    literal: the 32-bit literal constant that follows, if any. SDWA and DPP words are in `fields` under their names.
+    """
+
+    address: int
+    size: int
+    opcode: Opcode
+    fields: dict[str, int] = field(default_factory=dict)
+    literal: int | None = None

@@ -1,0 +1,56 @@
+"""The functional trace: what execution tells the timing model about a wavefront.
+
+A *producer* runs a wavefront in slices and writes each slice into the wavefront slot's trace buffer; the
+timing model replays the slice and asks for the next when it is used up, so memory stays bounded by resident
+wavefronts. A slice ends after `s_barrier`, after `s_endpgm`, or when a buffer limit is near.
+
+A producer is two functions of four int64 (see `gpusim.jit.native_callback`):
+
+    start(context, slot, workgroup, wave | workgroup_slot << 32)   lay out the wavefront's initial state
+    produce(context, slot, 0, 0) -> MORE | BARRIER | END | negative fault code
+
+Functional execution is one producer; replaying a stored trace is another.
+
+Buffer of a slot: TRACE_WORDS int64 words.
+
+    word SEGMENTS       number of segments in this slice
+    word MEMORY_WORDS   number of memory words in this slice
+    word INSTRUCTIONS   instructions in this slice
+    word STATUS         MORE, BARRIER or END (what `produce` returned)
+    SEGMENT_0 ...       one word a segment: first static instruction index | one past the last << 32
+    MEMORY_0 ...        memory records in program order
+
+A segment is a run of instructions executed one after another; a new one starts after a taken branch.
+Each VMEM, FLAT, SMEM and DS instruction has exactly one memory record: a header word, then its lines.
+
+    header   bits 0-11 number of lines | bits 12-23 busy cycles | flags
+             busy cycles: data beats on the L1-to-register path (vector memory), bank cycles (LDS), 0 (scalar)
+    loads    one word a line:  byte address >> 6 | LINE_SPARSE
+    stores and atomics  two words a line: as above, then the 64-bit mask of the bytes touched
+"""
+
+SEGMENTS, MEMORY_WORDS, INSTRUCTIONS, STATUS = 0, 1, 2, 3
+SEGMENT_0 = 8
+MAX_SEGMENTS = 504
+MEMORY_0 = SEGMENT_0 + MAX_SEGMENTS
+MAX_MEMORY_WORDS = 3584
+TRACE_WORDS = MEMORY_0 + MAX_MEMORY_WORDS  # 4096 words, 32 KiB a slot
+MAX_SLICE_INSTRUCTIONS = 2048
+MAX_LINES = 128  # 64 lanes, each at most two lines
+MAX_RECORD_WORDS = 1 + 2 * MAX_LINES
+
+MORE, BARRIER, END = 0, 1, 2
+
+LINES_MASK = 0xFFF
+BUSY_SHIFT = 12
+BUSY_MASK = 0xFFF
+RECORD_STORE = 1 << 24
+RECORD_ATOMIC = 1 << 25
+RECORD_RETURN = 1 << 26  # atomic that returns the old value
+RECORD_LDS = 1 << 27  # DS instruction, or a FLAT access in the LDS aperture
+RECORD_SCALAR = 1 << 28
+
+LINE_BITS = 40
+LINE_SPARSE = 1 << LINE_BITS  # part of the line's identity from the coalescer to the compaction engine
+LINE_ADDRESS_MASK = LINE_SPARSE - 1
+LINE_BYTES = 64

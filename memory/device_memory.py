@@ -1,0 +1,100 @@
+"""Device memory: one flat image, its allocations, and the per-line permission map that accesses are checked with."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+
+LINE_BYTES = 64
+ALLOCATION_ALIGNMENT_BYTES = 4096
+GUARD_BYTES = 4096
+VIRTUAL_BASE = 0x1_0000_0000  # first valid address: a null or small pointer faults
+
+READABLE, WRITABLE, PARTIAL = 1, 2, 4
+
+
+class DeviceMemoryError(Exception):
+    """Out of device memory, or an access outside every allocation."""
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """A named range of device memory: `address` and `size_bytes`."""
+
+    name: str
+    address: int
+    size_bytes: int
+    writable: bool = True
+
+    @property
+    def end(self) -> int:
+        """First address behind the allocation."""
+        return self.address + self.size_bytes
+
+
+class DeviceMemory:
+    """The device's memory image of `capacity_bytes`, addressed from `VIRTUAL_BASE`.
+
+    `image` holds the bytes, `permissions` one byte per 64-byte line (READABLE | WRITABLE | PARTIAL, the last
+    for a line whose end lies outside its allocation). Pages never touched cost nothing.
+    """
+
+    def __init__(self, capacity_bytes: int) -> None:
+        self.capacity_bytes = capacity_bytes
+        # page-aligned by over-allocation: lines of the image are then host cache lines too
+        raw = np.zeros(capacity_bytes + 4096, np.uint8)
+        offset = -raw.ctypes.data % 4096
+        self.image = raw[offset : offset + capacity_bytes]
+        self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
+        self.allocations: list[Allocation] = []
+        self._next = GUARD_BYTES
+
+    def allocate(self, size_bytes: int, name: str, writable: bool = True) -> Allocation:
+        """Reserve `size_bytes`, zeroed; raises DeviceMemoryError when the device is full."""
+        if size_bytes <= 0:
+            raise DeviceMemoryError(f"allocation '{name}': size {size_bytes} must be positive")
+        start = self._next
+        end = start + size_bytes
+        if end + GUARD_BYTES > self.capacity_bytes:
+            free = max(0, self.capacity_bytes - start - GUARD_BYTES)
+            raise DeviceMemoryError(
+                f"allocation '{name}': {size_bytes} bytes do not fit, {free} of {self.capacity_bytes} are free"
+            )
+        self._next = -(-(end + GUARD_BYTES) // ALLOCATION_ALIGNMENT_BYTES) * ALLOCATION_ALIGNMENT_BYTES
+        allocation = Allocation(name, VIRTUAL_BASE + start, size_bytes, writable)
+        self.allocations.append(allocation)
+        self._set_permissions(allocation)
+        return allocation
+
+    def upload(self, array: np.ndarray, name: str, writable: bool = True) -> Allocation:
+        """Allocate and copy `array`'s bytes (in its own memory order)."""
+        flat = array.ravel(order="K")
+        allocation = self.allocate(flat.nbytes, name, writable)
+        self.view(allocation, flat.dtype)[:] = flat
+        return allocation
+
+    def protect(self, allocation: Allocation) -> None:
+        """Refuse stores to the allocation from now on."""
+        index = self.allocations.index(allocation)
+        self.allocations[index] = Allocation(allocation.name, allocation.address, allocation.size_bytes, False)
+        self._set_permissions(self.allocations[index])
+
+    def view(self, allocation: Allocation, dtype: np.typing.DTypeLike = np.uint8) -> np.ndarray:
+        """The allocation's bytes as a flat array of `dtype`, shared with the image."""
+        start = allocation.address - VIRTUAL_BASE
+        return self.image[start : start + allocation.size_bytes].view(dtype)
+
+    def nearest(self, address: int) -> Allocation | None:
+        """The allocation that holds `address`, or else the one closest to it."""
+        ordered = sorted(self.allocations, key=lambda a: a.address)
+        i = bisect_right([a.address for a in ordered], address)
+        around = ordered[max(0, i - 1) : i + 1]
+        return min(around, key=lambda a: max(a.address - address, address - a.end + 1, 0), default=None)
+
+    def _set_permissions(self, allocation: Allocation) -> None:
+        start = allocation.address - VIRTUAL_BASE
+        first, last = start // LINE_BYTES, (start + allocation.size_bytes - 1) // LINE_BYTES
+        rights = READABLE | (WRITABLE if allocation.writable else 0)
+        self.permissions[first : last + 1] = rights
+        if (start + allocation.size_bytes) % LINE_BYTES:
+            self.permissions[last] = rights | PARTIAL

@@ -1,0 +1,122 @@
+"""The queues between L2, the compaction engine and DRAM: all that these three know of one another.
+
+A port is a first-in first-out ring of (ready cycle, tag), filled in order of ready cycle:
+
+    L2_FROM_DRAM   + L2 channel     a DRAM read for an L2 MSHR is back          (tag = MSHR)
+    L2_FROM_ENGINE + L2 channel     a compacted line is ready for an L2 MSHR    (tag = MSHR)
+    ENGINE_FROM_DRAM + DRAM channel a DRAM read of the engine is back           (tag = the engine's own)
+
+Sparse misses go the other way through one ring per L2 channel. Capacities exceed what can be outstanding
+(L2 MSHRs, the engine's reads in flight), and the checked mode asserts that they are never exceeded.
+"""
+
+from gpusim.jit import Field, State, jit
+from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
+from memory.wheel import ENGINE, L2, wake
+
+L2_FROM_DRAM = 0
+L2_FROM_ENGINE = MAX_L2_CHANNELS
+ENGINE_FROM_DRAM = 2 * MAX_L2_CHANNELS
+N_PORTS = 2 * MAX_L2_CHANNELS + MAX_DRAM_CHANNELS
+PORT_DEPTH = 1024  # a power of two
+SPARSE_DEPTH = 256  # a power of two
+ENGINE_WAITER = 40  # bit of the engine in the masks of who waits for DRAM queue space
+
+PORTS = State(
+    "ports",
+    {
+        "ready": Field((N_PORTS, PORT_DEPTH), "cycle from which an entry may be taken"),
+        "tag": Field((N_PORTS, PORT_DEPTH), "what the entry answers"),
+        "head": Field((N_PORTS,), "position of the oldest entry"),
+        "count": Field((N_PORTS,), "entries held"),
+        "sparse_ready": Field((MAX_L2_CHANNELS, SPARSE_DEPTH), "cycle from which the engine may take a sparse miss"),
+        "sparse_line": Field((MAX_L2_CHANNELS, SPARSE_DEPTH), "line of the miss, sparse mark included"),
+        "sparse_mshr": Field((MAX_L2_CHANNELS, SPARSE_DEPTH), "L2 MSHR that waits for it"),
+        "sparse_head": Field((MAX_L2_CHANNELS,), "position of the oldest sparse miss"),
+        "sparse_count": Field((MAX_L2_CHANNELS,), "sparse misses held"),
+        "sparse_limit": Field((), "configured depth of a channel's sparse-miss queue, at most SPARSE_DEPTH"),
+        "dram_waiters": Field((MAX_DRAM_CHANNELS,), "units to wake when the DRAM channel's queue has space again"),
+        "overflows": Field((), "entries that found a ring full: a bug, always 0"),
+    },
+)
+
+
+@jit
+def deliver(m, t, port, tag):
+    """Append an answer to `port`, to be taken from cycle `t` on, and wake its reader."""
+    p = m.ports
+    n = p.count[port]
+    if n >= PORT_DEPTH:
+        p.overflows += 1
+        return
+    q = (p.head[port] + n) & (PORT_DEPTH - 1)
+    p.ready[port, q] = t
+    p.tag[port, q] = tag
+    p.count[port] = n + 1
+    if port >= ENGINE_FROM_DRAM:
+        wake(m, ENGINE, t, 0)
+    elif port >= L2_FROM_ENGINE:
+        wake(m, L2, t, port - L2_FROM_ENGINE)
+    else:
+        wake(m, L2, t, port)
+
+
+@jit
+def port_ready(m, now, port):
+    """1 if the port's oldest entry may be taken now. If it is only ready later the caller must wake itself."""
+    p = m.ports
+    return 1 if p.count[port] and p.ready[port, p.head[port]] <= now else 0
+
+
+@jit
+def port_take(m, port):
+    """Remove the port's oldest entry and return its tag."""
+    p = m.ports
+    h = p.head[port]
+    p.head[port] = (h + 1) & (PORT_DEPTH - 1)
+    p.count[port] -= 1
+    return p.tag[port, h]
+
+
+@jit
+def sparse_request(m, t, channel, line, mshr):
+    """Hand an L2 channel's sparse miss to the engine, visible from cycle `t`; 0 if the queue is full."""
+    p = m.ports
+    n = p.sparse_count[channel]
+    if n >= p.sparse_limit:
+        return 0
+    q = (p.sparse_head[channel] + n) & (SPARSE_DEPTH - 1)
+    p.sparse_ready[channel, q] = t
+    p.sparse_line[channel, q] = line
+    p.sparse_mshr[channel, q] = mshr
+    p.sparse_count[channel] = n + 1
+    wake(m, ENGINE, t, 0)
+    return 1
+
+
+@jit
+def sparse_taken(m, now, channel):
+    """Remove the channel's oldest sparse miss; the channel may have been stalled by the full queue."""
+    p = m.ports
+    p.sparse_head[channel] = (p.sparse_head[channel] + 1) & (SPARSE_DEPTH - 1)
+    p.sparse_count[channel] -= 1
+    wake(m, L2, now + 1, channel)
+
+
+@jit
+def wait_for_dram(m, dram_ch, waiter):
+    """Remember that `waiter` (an L2 channel, or ENGINE_WAITER) found the DRAM channel's queue full."""
+    m.ports.dram_waiters[dram_ch] |= 1 << waiter
+
+
+@jit
+def dram_space_freed(m, now, dram_ch):
+    """DRAM took a request out of its queue: wake all who waited for space, in the next cycle."""
+    waiters = m.ports.dram_waiters[dram_ch]
+    if waiters:
+        m.ports.dram_waiters[dram_ch] = 0
+        for channel in range(m.map.l2_channels):
+            if (waiters >> channel) & 1:
+                wake(m, L2, now + 1, channel)
+        if (waiters >> ENGINE_WAITER) & 1:
+            wake(m, ENGINE, now + 1, 0)

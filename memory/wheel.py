@@ -1,0 +1,40 @@
+"""The wake-up wheel: in which of the next cycles which units have something to do.
+
+One bit a unit and cycle. Waking is idempotent, so waking twice or for nothing is harmless; a wake further
+away than the wheel reaches is clamped, and the unit, finding nothing ready, wakes itself again. Units run in
+a fixed order within a cycle: by class, then by number.
+"""
+
+from gpusim.jit import Field, State, jit
+
+SIZE = 1024  # cycles; a power of two
+WORD_BITS = 32
+WORDS = 2  # up to 64 units of a class
+
+# classes in the order in which they run within a cycle
+CU_MEMORY, L2, ENGINE, DRAM, CU_ISSUE, DISPATCH = range(6)
+CLASSES = 6
+
+WHEEL = State(
+    "wheel",
+    {
+        "now": Field((), "current cycle"),
+        "mask": Field((SIZE, CLASSES, WORDS), "units to run in a cycle"),
+        "any": Field((SIZE,), "class-and-word pairs with a bit set in a cycle"),
+        "wakes": Field((CLASSES,), "times a unit of the class was run"),
+    },
+)
+
+
+@jit
+def wake(m, unit_class, t, unit):
+    """Run `unit` of `unit_class` in cycle `t` (the next one if `t` has passed)."""
+    now = m.wheel.now
+    if t <= now:
+        t = now + 1
+    if t >= now + SIZE:
+        t = now + SIZE - 1
+    slot = t & (SIZE - 1)
+    word = unit >> 5
+    m.wheel.mask[slot, unit_class, word] |= 1 << (unit & 31)
+    m.wheel.any[slot] |= 1 << (unit_class * WORDS + word)

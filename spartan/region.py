@@ -1,0 +1,37 @@
+"""Sparse regions: the matrices whose sparse loads the compaction engine serves."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SparseRegion:
+    """A dense FP32 column-major matrix registered with the engine at launch (`spartan.md` 2.4).
+
+    address: byte address of element (0, 0), 64-byte aligned; rows: K; columns: N;
+    leading_dimension: elements between columns, a multiple of 16, at least K.
+    """
+
+    address: int
+    rows: int
+    columns: int
+    leading_dimension: int
+
+    def __post_init__(self) -> None:
+        if self.address % 64:
+            raise ValueError(f"sparse region at {self.address:#x}: address must be a multiple of 64")
+        if not 1 <= self.rows <= 65536:
+            raise ValueError(f"sparse region of {self.rows} rows: allowed are 1 to 65536 (16-bit row index)")
+        if self.leading_dimension < self.rows or self.leading_dimension % 16:
+            raise ValueError(
+                f"sparse region: leading dimension {self.leading_dimension} must be a multiple of 16 and at least {self.rows}"
+            )
+
+    @property
+    def column_bytes(self) -> int:
+        """Distance between the starts of two columns."""
+        return 4 * self.leading_dimension
+
+    @property
+    def end(self) -> int:
+        """First byte address behind the region."""
+        return self.address + self.column_bytes * self.columns
