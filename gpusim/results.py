@@ -162,3 +162,36 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         compile_s=sum(r.compile_s for r in launches),
         partial=any(r.partial for r in launches),
     )
+
+
+@dataclass(frozen=True)
+class VerificationFacts:
+    """Comparison of the result with NumPy: largest absolute error, and the bound the arithmetic allows."""
+
+    passed: bool
+    max_error: float
+    bound: float
+
+
+@dataclass
+class RunRecord:
+    """One run of a configuration: its launches, the time on the host's clock, and what it cost to simulate.
+
+    engine: 'on' or 'off'; kernels: the kernels' configured name; host_time_us: from the first packet written to
+    the last completion signal; verification: None when it was skipped or the run is partial.
+    """
+
+    engine: str
+    kernel: str
+    launches: list[RunFacts]
+    host_time_us: float = 0.0
+    verification: VerificationFacts | None = None
+    setup_s: float = 0.0
+    verify_s: float = 0.0
+    peak_memory_mb: float | None = None
+    partial: bool = False
+
+    @property
+    def total(self) -> RunFacts:
+        """All launches as one."""
+        return combined(self.launches)

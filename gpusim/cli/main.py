@@ -1,0 +1,138 @@
+"""The command line. Each command imports what it needs when it runs, so that `--help` is instant."""
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gpusim import __version__
+from gpusim.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, UserError
+
+app = typer.Typer(
+    name="gpusim",
+    help="Cycle-level simulator of AMD GCN3 GPUs that runs real machine code, with the Spartan compaction engine.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+# Errors of the lower rooms that speak to the user; looked up only among modules already imported.
+_SPEAKING_ERRORS = (
+    ("isa.code_object", "CodeObjectError"),
+    ("memory.device_memory", "DeviceMemoryError"),
+    ("workloads.activations_file", "ActivationFileError"),
+)
+
+
+class EngineChoice(StrEnum):
+    """What `--engine` may be."""
+
+    ON = "on"
+    OFF = "off"
+    BOTH = "both"
+
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Set any value of the configuration by its path; repeatable."),
+]
+ConfigArgument = Annotated[
+    str, typer.Argument(metavar="CONFIG", help="Configuration file, or the name of a shipped one (layerB.yaml).")
+]
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    """Options before the command."""
+    if version:
+        print(f"gpusim {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    config: ConfigArgument,
+    engine: Annotated[
+        EngineChoice | None,
+        typer.Option(help="off: dense kernel, whole L2; on: sparse kernel with the engine; both: the two, compared."),
+    ] = None,
+    set_: SetOption = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the result as one JSON object.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write result.json, report.txt and the resolved config.yaml into this folder."
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare the result with NumPy's.")] = False,
+    checked: Annotated[
+        bool, typer.Option("--checked", help="Assert the model's conservation laws while it runs (slower).")
+    ] = False,
+) -> None:
+    """Simulate a layer and report what it cost."""
+    from gpusim.cli.run import run_command
+
+    code = run_command(
+        config,
+        engine=engine.value if engine else None,
+        sets=set_ or [],
+        json_file=json_file,
+        out=out,
+        quiet=quiet,
+        verify=False if no_verify else None,
+        checked=checked or None,
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def metrics(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/metrics.md.")] = False,
+) -> None:
+    """List every reported metric with unit and definition."""
+    from gpusim.cli.tables import print_metrics
+
+    print_metrics(markdown)
+
+
+def _is_speaking(error: BaseException) -> bool:
+    kinds = [getattr(sys.modules.get(module), name, None) for module, name in _SPEAKING_ERRORS]
+    return isinstance(error, tuple(k for k in (*kinds, UserError) if k is not None))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point: runs the command line and ends the process with its exit code."""
+    sys.exit(invoke(arguments))
+
+
+def invoke(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code. A user's error is one line on standard error and code 2."""
+    try:
+        result: Any = app(args=arguments, standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except KeyboardInterrupt:
+        print("gpusim: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # the reader of a pipe has gone; nothing more to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error)
+            return EXIT_USER_ERROR
+        if hasattr(error, "format_message"):  # the command line parser's own errors
+            text = error.format_message().replace("Value error, ", "")
+        elif _is_speaking(error):
+            text = str(error)
+        else:
+            raise
+        print(f"gpusim: error: {' '.join(text.split())}", file=sys.stderr)
+        return EXIT_USER_ERROR

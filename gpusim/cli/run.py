@@ -1,0 +1,64 @@
+"""`gpusim run`."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from gpusim import report
+from gpusim.config.model import load_run
+from gpusim.errors import EXIT_INTERRUPTED, UserError
+from gpusim.interrupt import Interrupt
+from gpusim.output import folder, write_whole
+from gpusim.progress import Reporter
+from gpusim.results import RunRecord
+
+EXIT_NOT_VERIFIED = 1
+
+
+def run_command(
+    name: str,
+    engine: str | None,
+    sets: Sequence[str],
+    json_file: Path | None,
+    out: Path | None,
+    quiet: bool,
+    verify: bool | None,
+    checked: bool | None,
+) -> int:
+    """Run a configuration and write its result; returns the exit code. The options override `run:` of the file."""
+    options = {"engine": engine, "verify": verify, "checked": checked}
+    overrides = [f"run.{key}={str(value).lower()}" for key, value in options.items() if value is not None]
+    config = load_run(name, [*sets, *overrides])
+    if json_file is not None and not json_file.absolute().parent.is_dir():
+        raise UserError(f"--json {json_file}: folder {json_file.absolute().parent} does not exist")
+    if out is not None:
+        folder(out)
+    reporter = Reporter(quiet)
+    with Interrupt() as interrupt:
+        from gpusim import runner  # imports the compiled core: seconds on the first start, so Ctrl-C is ready first
+
+        records = runner.run(config, reporter, interrupt)
+    result = report.document(config.resolved(), records)
+    if json_file is not None:
+        write_whole(json_file, report.as_json(result))
+    if out is not None:
+        text = io.StringIO()
+        report.show(records, text)
+        write_whole(out / "config.yaml", yaml.safe_dump(config.resolved(), sort_keys=False, allow_unicode=True))
+        write_whole(out / "report.txt", text.getvalue())
+        write_whole(out / "result.json", report.as_json(result))
+    if not quiet:
+        report.show(records)
+    return _exit_code(records, reporter)
+
+
+def _exit_code(records: Sequence[RunRecord], reporter: Reporter) -> int:
+    if any(r.partial for r in records):
+        reporter.say("interrupted: the results are partial")
+        return EXIT_INTERRUPTED
+    wrong = [r.kernel for r in records if r.verification is not None and not r.verification.passed]
+    for kernel in wrong:
+        reporter.say(f"{kernel}: the result differs from NumPy's by more than the bound")
+    return EXIT_NOT_VERIFIED if wrong else 0

@@ -1,0 +1,24 @@
+"""Printing of generated tables: the metrics."""
+
+import sys
+
+from gpusim.metrics import METRICS
+from gpusim.metrics import markdown as metrics_markdown
+
+
+def print_metrics(markdown: bool) -> None:
+    """The metric table: rich on a terminal, tab-separated lines on a pipe, or the documentation page."""
+    if markdown:
+        sys.stdout.write(metrics_markdown())
+        return
+    if not sys.stdout.isatty():
+        for m in METRICS:
+            print(f"{m.path}\t{m.unit}\t{m.definition}")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("path", "unit", "definition", show_edge=False, pad_edge=False)
+    for m in METRICS:
+        table.add_row(m.path, m.unit, m.definition)
+    Console().print(table)

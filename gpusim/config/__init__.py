@@ -1,0 +1,1 @@
+"""Configuration: files and command line in, one checked, immutable object out."""

@@ -1,0 +1,107 @@
+"""What a run computes: the layer, its batch and data, and the kernels for it."""
+
+from typing import Literal
+
+from pydantic import field_validator, model_validator
+
+from gpusim.errors import unknown_name
+from gpusim.spec import Spec, param
+
+MAX_SPARSE_ROWS = 65536  # a bundle holds a 16-bit row index
+
+
+class LayerSpec(Spec):
+    """A convolutional layer, forward pass; it becomes a GEMM of the filters with im2col of the input maps."""
+
+    name: str = param(..., "name in reports", "user")
+    input_channels: int = param(..., "channels of the input feature maps", "the network", ge=1)
+    output_channels: int = param(..., "filters", "the network", ge=1)
+    input_height: int = param(..., "rows of an input feature map", "the network", ge=1, le=4096)
+    input_width: int = param(..., "columns of an input feature map", "the network", ge=1, le=4096)
+    filter_size: int = param(3, "rows and columns of a filter", "the network", ge=1, le=64)
+    stride: int = param(1, "distance between filter positions", "the network", ge=1, le=64)
+    padding: int = param(1, "zeros around an input feature map", "the network", ge=0, le=64)
+
+    @model_validator(mode="after")
+    def _fits(self) -> "LayerSpec":
+        if min(self.output_height, self.output_width) < 1:
+            raise ValueError(
+                f"a {self.filter_size}x{self.filter_size} filter does not fit maps of {self.input_height} rows and "
+                f"{self.input_width} columns with padding {self.padding}"
+            )
+        if self.gemm_rows_k > MAX_SPARSE_ROWS:
+            raise ValueError(
+                f"K = input_channels x filter_size^2 = {self.gemm_rows_k} rows; allowed are at most {MAX_SPARSE_ROWS} "
+                "(a bundle holds a 16-bit row index)"
+            )
+        return self
+
+    @property
+    def output_height(self) -> int:
+        """Rows of an output feature map."""
+        return (self.input_height + 2 * self.padding - self.filter_size) // self.stride + 1
+
+    @property
+    def output_width(self) -> int:
+        """Columns of an output feature map."""
+        return (self.input_width + 2 * self.padding - self.filter_size) // self.stride + 1
+
+    @property
+    def gemm_rows_k(self) -> int:
+        """K of the GEMM: rows of the im2col matrix."""
+        return self.input_channels * self.filter_size**2
+
+
+class WorkloadSpec(Spec):
+    """A layer with its batch and its activations."""
+
+    layer: LayerSpec = param(..., "the convolutional layer", "the network")
+    batch: int = param(128, "images in the batch", "Dong 2020, section 6.5", ge=1, le=65536)
+    data: Literal["synthetic", "real"] = param(
+        "synthetic", "zeros uniformly random, or activation maps captured from a training run", "Dong 2020, table 6.5"
+    )
+    sparsity: float = param(0.5, "fraction of zeros in synthetic activations", "Dong 2020, table 6.5", ge=0, le=1)
+    seed: int = param(1, "seed of weights and synthetic activations", "arbitrary", ge=0, lt=2**63)
+    activations: str | None = param(
+        None, "activation file for real data: a path, or the name of a shipped one", "made by gpusim capture"
+    )
+
+    @model_validator(mode="after")
+    def _has_data(self) -> "WorkloadSpec":
+        if self.data == "real" and self.activations is None:
+            raise ValueError("data: real needs an activation file in workload.activations")
+        return self
+
+
+class KernelsSpec(Spec):
+    """Which kernels compute the layer."""
+
+    dense: str = param("sgemm_4x4", "kernel with the engine off", "Dong 2020, section 6.5: AMD APP SDK's shape")
+    sparse: str = param("sgemm_dib_tiled", "kernel with the engine on; software: conversion kernel and no engine", "")
+
+    @field_validator("dense")
+    @classmethod
+    def _known_dense(cls, name: str) -> str:
+        return _known("dense kernel", name)
+
+    @field_validator("sparse")
+    @classmethod
+    def _known_sparse(cls, name: str) -> str:
+        return _known("sparse kernel", name)
+
+
+def _known(kind: str, name: str) -> str:
+    from workloads.gemm import DENSE_KERNELS, SPARSE_KERNELS
+
+    valid = DENSE_KERNELS if kind == "dense kernel" else SPARSE_KERNELS
+    if name not in valid:
+        raise ValueError(unknown_name(kind, name, valid))
+    return name
+
+
+class RunSpec(Spec):
+    """How to run."""
+
+    engine: Literal["on", "off", "both"] = param("on", "off: dense kernel; on: sparse kernel; both: compare", "")
+    verify: bool = param(True, "compare the result with NumPy's", "")
+    checked: bool = param(False, "assert the model's conservation laws while it runs (slower)", "")

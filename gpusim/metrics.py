@@ -1,0 +1,367 @@
+"""Every metric that gpusim reports: JSON path, unit, definition and how it follows from the counts. The one table."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim import __version__
+from gpusim.results import INSTRUCTION_KINDS, STALL_REASONS, CacheFacts, RunFacts, RunRecord
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric. of: its value from a run, None where it does not apply; compared: part of `--engine both`."""
+
+    path: str
+    unit: str
+    definition: str
+    of: Callable[[RunRecord, RunFacts], Any]
+    compared: bool = True
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """part / whole; None when there was nothing to divide by."""
+    return part / whole if whole else None
+
+
+def _cache(name: str, what: str, facts: Callable[[RunFacts], CacheFacts]) -> list[Metric]:
+    def of(formula: Callable[[CacheFacts], Any]) -> Callable[[RunRecord, RunFacts], Any]:
+        return lambda run, total: formula(facts(total))
+
+    return [
+        Metric(
+            f"{name}.transactions",
+            "accesses",
+            f"line accesses to {what}, reads and writes",
+            of(lambda c: c.transactions),
+        ),
+        Metric(
+            f"{name}.hits",
+            "accesses",
+            "accesses that found their line (a write that found it included)",
+            of(lambda c: c.hits),
+        ),
+        Metric(
+            f"{name}.misses",
+            "accesses",
+            "accesses that found neither their line nor an outstanding miss to it",
+            of(lambda c: c.misses),
+        ),
+        Metric(
+            f"{name}.mshr_merges",
+            "accesses",
+            "accesses that joined an outstanding miss; hits + misses + mshr_merges = transactions",
+            of(lambda c: c.mshr_merges),
+        ),
+        Metric(
+            f"{name}.hit_rate",
+            "fraction",
+            "hits / transactions; a merge is not a hit",
+            of(lambda c: ratio(c.hits, c.transactions)),
+        ),
+        Metric(
+            f"{name}.read_latency_cycles",
+            "cycles",
+            f"mean over reads, from the access at {what} to its response",
+            of(lambda c: ratio(c.read_latency_total_cycles, c.reads_answered)),
+        ),
+        Metric(
+            f"{name}.write_transactions",
+            "accesses",
+            "those of the transactions that write (atomics included)",
+            of(lambda c: c.write_transactions),
+        ),
+        Metric(
+            f"{name}.write_backs",
+            "lines",
+            "lines written to the level below on eviction or at the end",
+            of(lambda c: c.write_backs),
+        ),
+        Metric(
+            f"{name}.full_stall_cycles",
+            "cycles",
+            "cycles a request at the head had to wait for an MSHR, a way or a queue below, summed over instances",
+            of(lambda c: c.full_stall_cycles),
+        ),
+    ]
+
+
+def _kind(kind: str) -> Callable[[RunRecord, RunFacts], Any]:
+    return lambda run, total: total.instructions.get(kind, 0)
+
+
+def _stall(reason: str) -> Callable[[RunRecord, RunFacts], Any]:
+    return lambda run, total: total.stalls.get(reason, 0)
+
+
+def _engine(counter: str) -> Callable[[RunRecord, RunFacts], Any]:
+    return lambda run, total: None if total.engine is None else total.engine[counter]
+
+
+def _verification(name: str) -> Callable[[RunRecord, RunFacts], Any]:
+    return lambda run, total: None if run.verification is None else getattr(run.verification, name)
+
+
+_KIND_TEXT = {
+    "valu": "vector ALU",
+    "salu": "scalar ALU",
+    "vmem": "vector memory (FLAT and MUBUF)",
+    "lds": "LDS (DS)",
+    "smem": "scalar memory",
+    "branch": "branch",
+    "other": "other (s_waitcnt, s_barrier, s_nop, messages, end of program)",
+}
+
+_STALL_TEXT = {
+    "issued": "it issued an instruction",
+    "not_selected": "it could have issued, another wavefront was chosen",
+    "execution_dependency": "its pipeline was busy or a result was not ready",
+    "memory_dependency": "it waited at s_waitcnt for memory or LDS",
+    "memory_throttle": "its memory instruction found a queue full",
+    "synchronisation": "it waited at a barrier",
+    "instruction_fetch": "its next instruction was not there yet",
+    "idle": "none of the others, ended but not yet released included",
+}
+
+# counter of the engine → unit, definition
+_ENGINE_TEXT = {
+    "requests": ("requests", "sparse L2 misses that the engine took"),
+    "accurate": ("requests", "those searched in accurate mode (compacted line's mapping held)"),
+    "prudent": ("requests", "those searched in prudent mode (by the sparsity bitmask)"),
+    "hasty": ("requests", "those searched in hasty mode (line after line, warm-up)"),
+    "prefetch_buffer_hits": ("requests", "those answered by a compacted line already in the prefetch buffer"),
+    "lines_fetched": ("lines", "sparse lines read from DRAM by the engine"),
+    "lines_needed": ("lines", "those with at least one non-zero that went into a delivered compacted line"),
+    "lines_wasted": ("lines", "those that were not needed; lines_needed + lines_wasted = lines_fetched"),
+    "sib_evictions": ("entries", "columns whose sparsity-information entry was replaced"),
+    "cmi_evictions": ("entries", "mapping entries that slid out of a column's window"),
+    "compu_busy_cycles": ("cycles", "cycles a compaction unit worked on a line, summed over the units"),
+}
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        "kernel.name", "", "kernel, or kernels joined by ' + ' when a run is several launches", lambda r, t: t.kernel
+    ),
+    Metric(
+        "kernel.cycles",
+        "cycles",
+        "from the first workgroup's dispatch to the last wavefront's end, summed over launches",
+        lambda r, t: t.cycles,
+    ),
+    Metric("kernel.time_us", "us", "kernel.cycles / clock", lambda r, t: t.time_us),
+    Metric("kernel.workgroups", "workgroups", "workgroups that ended", lambda r, t: t.workgroups),
+    Metric(
+        "kernel.workgroups_total",
+        "workgroups",
+        "workgroups of the grid; larger than kernel.workgroups only in a partial run",
+        lambda r, t: t.workgroups_total,
+    ),
+    Metric("kernel.wavefronts", "wavefronts", "wavefronts of the workgroups that started", lambda r, t: t.wavefronts),
+    Metric(
+        "kernel.wavefront_instructions",
+        "instructions",
+        "instructions issued, one for a whole wavefront",
+        lambda r, t: t.wavefront_instructions,
+    ),
+    *(
+        Metric(f"kernel.{kind}_instructions", "instructions", f"those that are {_KIND_TEXT[kind]}", _kind(kind))
+        for kind in INSTRUCTION_KINDS
+    ),
+    Metric(
+        "kernel.ipc",
+        "instructions/cycle",
+        "wavefront instructions per cycle, whole machine",
+        lambda r, t: ratio(t.wavefront_instructions, t.cycles),
+    ),
+    Metric(
+        "kernel.occupancy",
+        "fraction",
+        "resident wavefronts / wavefront slots, mean over the cycles",
+        lambda r, t: ratio(t.occupancy.resident_wavefront_cycles, t.occupancy.wavefront_slot_cycles),
+    ),
+    Metric(
+        "kernel.workgroups_per_compute_unit",
+        "workgroups",
+        "most workgroups that fit one compute unit",
+        lambda r, t: t.occupancy.workgroups_per_compute_unit,
+    ),
+    Metric("kernel.occupancy_limiter", "", "what bounds workgroups_per_compute_unit", lambda r, t: t.occupancy.limiter),
+    Metric(
+        "host.time_us",
+        "us",
+        "from the first packet written to the last completion signal: kernels and launch overheads",
+        lambda r, t: r.host_time_us,
+    ),
+    Metric("host.launches", "launches", "kernel launches in the queue", lambda r, t: len(r.launches)),
+    *_cache("l1", "the vector L1 caches", lambda t: t.l1),
+    *_cache("l2", "the L2 channels", lambda t: t.l2),
+    Metric("dram.reads", "lines", "64-byte reads, for L2 fills and for the engine", lambda r, t: t.dram.reads),
+    Metric("dram.writes", "lines", "64-byte writes", lambda r, t: t.dram.writes),
+    Metric(
+        "dram.engine_reads",
+        "lines",
+        "those of dram.reads that the compaction engine issued",
+        lambda r, t: t.dram.engine_reads,
+    ),
+    Metric("dram.bytes", "bytes", "bytes moved, both ways", lambda r, t: t.dram.bytes),
+    Metric(
+        "dram.row_hit_rate",
+        "fraction",
+        "accesses that found their row open / accesses",
+        lambda r, t: ratio(t.dram.row_hits, t.dram.row_hits + t.dram.row_misses + t.dram.row_conflicts),
+    ),
+    Metric("dram.row_conflicts", "accesses", "accesses that found another row open", lambda r, t: t.dram.row_conflicts),
+    Metric("dram.refreshes", "refreshes", "all-bank refreshes, summed over channels", lambda r, t: t.dram.refreshes),
+    Metric(
+        "dram.read_latency_cycles",
+        "cycles",
+        "mean over reads, from entering the controller's queue to the data",
+        lambda r, t: ratio(t.dram.read_latency_total_cycles, t.dram.reads),
+    ),
+    Metric(
+        "dram.bandwidth_utilisation",
+        "fraction",
+        "data-bus busy time / kernel time, mean over channels",
+        lambda r, t: ratio(t.dram.bus_busy_cycles, t.dram.bus_available_cycles),
+    ),
+    *(Metric(f"engine.{name}", unit, text, _engine(name)) for name, (unit, text) in _ENGINE_TEXT.items()),
+    *(
+        Metric(
+            f"stalls.{reason}",
+            "wavefront-cycles",
+            f"cycles of resident wavefronts in which {_STALL_TEXT[reason]}",
+            _stall(reason),
+        )
+        for reason in STALL_REASONS
+    ),
+    Metric(
+        "roofline",
+        "cycles",
+        "by bound: the fewest cycles that this resource alone allows for the work done",
+        lambda r, t: t.roofline,
+    ),
+    Metric(
+        "verification.passed",
+        "",
+        "whether the result equals NumPy's within the bound; null when not checked",
+        _verification("passed"),
+        False,
+    ),
+    Metric(
+        "verification.max_error",
+        "",
+        "largest absolute difference from NumPy's result",
+        _verification("max_error"),
+        False,
+    ),
+    Metric(
+        "verification.bound",
+        "",
+        "largest difference that the number formats and the summation order allow",
+        _verification("bound"),
+        False,
+    ),
+    Metric("simulator.wall_s", "s", "real time of the functional and timing part alone", lambda r, t: t.wall_s, False),
+    Metric(
+        "simulator.cpu_s", "s", "processor time of the functional and timing part alone", lambda r, t: t.cpu_s, False
+    ),
+    Metric(
+        "simulator.setup_s", "s", "real time for input data, packing and code objects", lambda r, t: r.setup_s, False
+    ),
+    Metric("simulator.verify_s", "s", "real time for the comparison with NumPy", lambda r, t: r.verify_s, False),
+    Metric(
+        "simulator.compile_s",
+        "s",
+        "real time for compiling or loading the compiled core",
+        lambda r, t: t.compile_s,
+        False,
+    ),
+    Metric(
+        "simulator.instructions_per_s",
+        "instructions/s",
+        "wavefront instructions / simulator.cpu_s",
+        lambda r, t: ratio(t.wavefront_instructions, t.cpu_s),
+        False,
+    ),
+    Metric(
+        "simulator.peak_memory_mb",
+        "MB",
+        "largest resident memory of the process so far",
+        lambda r, t: r.peak_memory_mb,
+        False,
+    ),
+    Metric("simulator.version", "", "version of gpusim", lambda r, t: __version__, False),
+)
+
+# Groups that are null as a whole when they do not apply.
+_NULLABLE = ("engine", "verification")
+
+
+def to_tree(run: RunRecord) -> dict[str, Any]:
+    """The metrics of one run as nested plain values, by the table's paths."""
+    total = run.total
+    tree: dict[str, Any] = {}
+    for metric in METRICS:
+        *groups, name = metric.path.split(".")
+        holder = tree
+        for group in groups:
+            holder = holder.setdefault(group, {})
+        holder[name] = metric.of(run, total)
+    for group in _NULLABLE:
+        if all(value is None for value in tree[group].values()):
+            tree[group] = None
+    return tree
+
+
+def leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """(path, value) of every leaf of a metrics tree."""
+    for key, value in tree.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from leaves(value, f"{path}.")
+        else:
+            yield path, value
+
+
+def normalised(sparse: dict[str, Any], dense: dict[str, Any]) -> dict[str, float | None]:
+    """Every comparable number of `sparse` divided by that of `dense`; null where the dense one is 0 or missing."""
+    base = dict(leaves(dense))
+    out: dict[str, float | None] = {}
+    for path, value in leaves(sparse):
+        metric = describe(path)
+        if metric is None or not metric.compared or isinstance(value, bool | str) or value is None:
+            continue
+        reference = base.get(path)
+        if isinstance(reference, int | float):
+            out[path] = ratio(value, reference)
+    return out
+
+
+def describe(path: str) -> Metric | None:
+    """The table's entry for a path; an entry of a map is described by its map."""
+    by_path = {m.path: m for m in METRICS}
+    while path:
+        if path in by_path:
+            return by_path[path]
+        path = path.rpartition(".")[0]
+    return None
+
+
+def markdown() -> str:
+    """The table as a page of the documentation."""
+    lines = [
+        "# Metrics",
+        "",
+        "Generated from the table in `gpusim/metrics.py` by `gpusim metrics --markdown`; do not edit.",
+        "",
+        "Paths are those of the JSON written by `gpusim run --json`. Counts are of the simulated kernel; cycles",
+        "are core clock cycles. A group that does not apply (`engine` without engine, `verification` when skipped) is",
+        "null, and so is a mean or a rate over nothing.",
+        "",
+        "| path | unit | definition |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{m.path}` | {m.unit or '–'} | {m.definition.replace('|', chr(92) + '|')} |" for m in METRICS]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,113 @@
+"""The result of a run: one JSON object, and tables for a terminal or plain lines for a pipe."""
+
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from gpusim import metrics
+from gpusim.progress import scaled
+from gpusim.results import RunRecord
+
+
+def config_hash(config: dict[str, Any]) -> str:
+    """Hash of a resolved configuration: the same for the same values, whatever files they came from."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def document(config: dict[str, Any], records: Sequence[RunRecord]) -> dict[str, Any]:
+    """The JSON object of a run of one record, or of a dense and a sparse one with their ratio."""
+    head = {
+        "schema_version": metrics.SCHEMA_VERSION,
+        "partial": any(r.partial for r in records),
+        "config": config,
+        "config_hash": config_hash(config),
+    }
+    trees = [metrics.to_tree(r) for r in records]
+    if len(records) == 1:
+        return {**head, **trees[0]}
+    dense, sparse = trees
+    return {**head, "dense": dense, "sparse": sparse, "normalised": metrics.normalised(sparse, dense)}
+
+
+def as_json(result: dict[str, Any]) -> str:
+    """The JSON text of `document`'s object."""
+    return json.dumps(result, indent=2, allow_nan=False) + "\n"
+
+
+def shown(path: str, value: Any) -> str:
+    """A value as a person reads it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
+        if path.endswith(("_rate", "_utilisation", ".occupancy")):
+            return f"{100 * value:.1f} %"
+        if path.endswith("instructions_per_s"):
+            return scaled(value)
+        return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
+    """Print the metrics of one run, or of a dense and a sparse one side by side with their ratio."""
+    out = stream or sys.stdout
+    trees = [metrics.to_tree(r) for r in records]
+    titles = [f"{r.kernel}, engine {r.engine}" + (" (partial)" if r.partial else "") for r in records]
+    ratios = metrics.normalised(trees[1], trees[0]) if len(records) == 2 else None
+    if out.isatty():
+        _tables(titles, trees, ratios, out)
+    else:
+        _lines(titles, trees, ratios, out)
+
+
+def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:
+    """Group → rows of (path, value of each run, ratio if any, unit)."""
+    values = [dict(metrics.leaves(tree)) for tree in trees]
+    paths = dict.fromkeys(path for v in values for path in v)
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for path in paths:
+        metric = metrics.describe(path)
+        cells = [shown(path, v.get(path)) for v in values]
+        if metric is None or all(c == "–" for c in cells):
+            continue
+        if ratios is not None:
+            factor = ratios.get(path)
+            cells.append("" if factor is None else f"{factor:.3f}")
+        groups.setdefault(path.partition(".")[0], []).append((path, *cells, metric.unit))
+    return groups
+
+
+def _lines(titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, float | None] | None, out: TextIO) -> None:
+    print("; ".join(titles) + ("; ratio to dense" if ratios is not None else ""), file=out)
+    rows = [row for group in _rows(trees, ratios).values() for row in group]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for path, *cells, unit in rows:
+        aligned = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:-1], strict=True))
+        print(f"{path.ljust(widths[0])}  {aligned}  {unit}".rstrip(), file=out)
+
+
+def _tables(
+    titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, float | None] | None, out: TextIO
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(file=out)
+    for group, rows in _rows(trees, ratios).items():
+        table = Table(title=group, title_justify="left", title_style="bold", show_edge=False, pad_edge=False)
+        table.add_column("metric", no_wrap=True)
+        for title in titles:
+            table.add_column(title, justify="right")
+        if ratios is not None:
+            table.add_column("ratio to dense", justify="right")
+        table.add_column("unit")
+        for path, *cells, unit in rows:
+            table.add_row(path.partition(".")[2] or path, *cells, unit)
+        console.print(table)
+        console.print()

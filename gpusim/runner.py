@@ -1,0 +1,96 @@
+"""One run from configuration to facts: data and launches, the command queue, simulation, comparison with NumPy."""
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from gpusim.config.model import RunConfig
+from gpusim.host import Command, run_queue
+from gpusim.interrupt import Interrupt
+from gpusim.progress import Reporter
+from gpusim.results import Progress, RunFacts, RunRecord, VerificationFacts
+
+if TYPE_CHECKING:
+    from gpusim.launch import Launch
+
+SOFTWARE = "software"
+
+
+def run(config: RunConfig, reporter: Reporter, interrupt: Interrupt) -> list[RunRecord]:
+    """Simulate what `config.run` asks for; one record, or the dense and the sparse one.
+
+    After Ctrl-C the list holds what is known by then, its last record marked partial.
+    """
+    mode = config.run.engine
+    records: list[RunRecord] = []
+    for sparse in {"off": (False,), "on": (True,), "both": (False, True)}[mode]:
+        kernel = config.kernels.sparse if sparse else config.kernels.dense
+        engine = sparse and kernel != SOFTWARE
+        record = RunRecord("on" if engine else "off", kernel, [])
+        records.append(record)
+        try:
+            _run_one(config, record, reporter, interrupt)
+        except KeyboardInterrupt:
+            record.partial = True
+        if not record.launches:
+            record.launches.append(RunFacts(kernel, config.gpu.clock_ghz, partial=record.partial))
+        record.peak_memory_mb = peak_memory_mb()
+        if record.partial:
+            break
+    return records
+
+
+def _run_one(config: RunConfig, record: RunRecord, reporter: Reporter, interrupt: Interrupt) -> None:
+    from workloads.gemm import build_gemm_launches
+
+    start = time.perf_counter()
+    reporter.say(f"{record.kernel}: preparing {config.workload.layer.name}, batch {config.workload.batch}")
+    job = build_gemm_launches(config, record.kernel)
+    record.setup_s = time.perf_counter() - start
+    commands = [
+        Command(launch.kernel.name, _kernel_run(launch, config, record, reporter, interrupt), barrier=True)
+        for launch in job.launches
+    ]
+    record.host_time_us = run_queue(config.gpu.kernel_launch_us, commands)[-1].ended_us
+    record.partial = interrupt.asked
+    if config.run.verify and not record.partial:
+        start = time.perf_counter()
+        checked = job.verify()
+        record.verify_s = time.perf_counter() - start
+        record.verification = VerificationFacts(checked.passed, checked.max_error, checked.bound)
+
+
+def _kernel_run(launch: "Launch", config: RunConfig, record: RunRecord, reporter: Reporter, interrupt: Interrupt):  # type: ignore[no-untyped-def]
+    """A function that simulates the launch, keeps its facts in the record and returns its time in microseconds."""
+    from gpusim.core.simulator import simulate
+
+    def run_kernel() -> float:
+        if interrupt.asked:
+            return 0.0
+        with reporter.following(launch.kernel.name) as update:
+
+            def observer(progress: Progress) -> bool:
+                # from here on the core is in its loop and comes back several times a second
+                interrupt.deferred = True
+                update(progress)
+                return not interrupt.asked
+
+            try:
+                engine = config.engine if record.engine == "on" else None
+                facts = simulate(launch, config.gpu, engine, observer, config.run.checked)
+            finally:
+                interrupt.deferred = False
+        record.launches.append(facts)
+        return facts.time_us
+
+    return run_kernel
+
+
+def peak_memory_mb() -> float | None:
+    """Largest resident memory of the process so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e3)
