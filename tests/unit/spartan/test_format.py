@@ -1,0 +1,122 @@
+"""Is the packed image what a direct reading of the format gives, bit for bit?"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.jit import JIT_DISABLED
+from spartan.format import gemm_error_bound, half_bits, half_error_bound, pack, unpack
+
+EXAMPLES = 30 if JIT_DISABLED else 150
+
+
+def naive_pack(dense, rows, columns, leading_dimension):
+    """The format's definition, with NumPy's own FP16 conversion."""
+    image = np.zeros(dense.size, np.uint32)
+    lines = np.zeros(columns, np.int64)
+    for c in range(columns):
+        column = dense[c * leading_dimension : c * leading_dimension + rows]
+        n = 0
+        for row, value in enumerate(column):
+            if value != 0:
+                with np.errstate(over="ignore"):
+                    bits = int(np.float16(value).view(np.uint16))
+                image[c * leading_dimension + n] = bits | row << 16
+                n += 1
+        lines[c] = max(1, -(-n // 16))
+    return image, lines
+
+
+def test_every_half_value_and_its_neighbours_convert_as_numpy_does():
+    halves = np.arange(0x10000, dtype=np.uint16).view(np.float16).astype(np.float32)
+    halves = halves[~np.isnan(halves)]
+    if JIT_DISABLED:
+        halves = halves[::37]
+    bits = halves.view(np.uint32).astype(np.int64)
+    middle = (np.nextafter(np.float16(0), np.float16(1)) / np.float32(2)).view(np.uint32)
+    words = np.concatenate([bits + d for d in (-0x1001, -0x1000, -0xFFF, -1, 0, 1, 0xFFF, 0x1000, 0x1001)])
+    words = np.concatenate([words, int(middle) + np.arange(-3, 4), 0x477F_F000 + np.arange(-3, 4)]) & 0xFFFF_FFFF
+    singles = words.astype(np.uint32).view(np.float32)
+    keep = ~np.isnan(singles)
+    with np.errstate(over="ignore"):
+        expected = singles[keep].astype(np.float16).view(np.uint16)
+    got = np.array([half_bits(int(w)) for w in words[keep]], np.uint16)
+    np.testing.assert_array_equal(got, expected)
+
+
+@given(st.integers(0, 0xFFFF_FFFF))
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_any_word_converts_as_numpy_does(word):
+    single = np.array([word], np.uint32).view(np.float32)
+    with np.errstate(over="ignore"):
+        expected = int(single.astype(np.float16).view(np.uint16)[0])
+    got = int(half_bits(word))
+    if np.isnan(single[0]):
+        assert (got & 0x7C00) == 0x7C00 and got & 0x200 and got >> 15 == word >> 31
+    else:
+        assert got == expected
+
+
+VALUES = st.one_of(
+    st.sampled_from([0.0, 0.0, 0.0, -0.0, 1e-9, -1e-30, 65519.0, 65520.0, 1e20, float("inf"), 2.0**-25, 2.0**-24]),
+    st.floats(-10, 10, width=32),
+)
+
+
+@given(st.integers(1, 70), st.integers(1, 4), st.integers(0, 2), st.data())
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_pack_equals_the_definition(rows, columns, extra_lines, data):
+    leading = (-(-rows // 16) + extra_lines) * 16
+    values = data.draw(st.lists(VALUES, min_size=rows * columns, max_size=rows * columns))
+    dense = np.full(leading * columns, 7.0, np.float32)  # padding rows are not zero: they must be ignored
+    dense.reshape(columns, leading)[:, :rows] = np.array(values, np.float32).reshape(columns, rows)
+    image, lines = pack(dense, rows, columns, leading)
+    expected_image, expected_lines = naive_pack(dense, rows, columns, leading)
+    np.testing.assert_array_equal(image, expected_image)
+    np.testing.assert_array_equal(lines, expected_lines)
+    back = unpack(image, lines, rows, columns, leading)
+    with np.errstate(over="ignore"):
+        half = dense.reshape(columns, leading)[:, :rows].T.astype(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(back, half)
+    exact = dense.reshape(columns, leading)[:, :rows].T
+    finite = np.isfinite(half)
+    difference = np.abs(half[finite].astype(np.float64) - exact[finite])
+    assert np.all(difference <= half_error_bound(exact)[finite])
+
+
+def test_a_column_without_non_zeros_has_one_line_of_zeros():
+    image, lines = pack(np.zeros(64, np.float32), 30, 2, 32)
+    assert lines.tolist() == [1, 1] and not image.any()
+
+
+def test_nan_is_a_non_zero_and_stays_nan():
+    dense = np.zeros(16, np.float32)
+    dense[5] = np.nan
+    image, _ = pack(dense, 16, 1, 16)
+    assert image[0] >> 16 == 5
+    assert np.isnan((image[:1] & 0xFFFF).astype(np.uint16).view(np.float16)[0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "leading", "size"),
+    [(0, 1, 16, 16), (65537, 1, 65552, 65552), (17, 1, 16, 16), (16, 1, 24, 24), (16, 3, 16, 40), (16, 0, 16, 16)],
+)
+def test_sizes_that_do_not_fit_are_refused(rows, columns, leading, size):
+    with pytest.raises(ValueError, match="pack"):
+        pack(np.zeros(size, np.float32), rows, columns, leading)
+
+
+def test_gemm_error_bound_holds_and_is_not_slack():
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(8, 200)).astype(np.float32)
+    b = (rng.normal(size=(200, 5)) * (rng.random((200, 5)) < 0.4)).astype(np.float32)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    got = np.zeros((8, 5), np.float32)
+    half = b.astype(np.float16).astype(np.float32)
+    for k in range(200):
+        got += a[:, k : k + 1] * half[k : k + 1]
+    error = np.abs(got - exact)
+    bound = gemm_error_bound(a, b)
+    assert np.all(error <= bound)
+    assert np.all(bound < 0.2)
