@@ -1,6 +1,6 @@
 """The queues between L2, the compaction engine and DRAM: all that these three know of one another.
 
-A port is a first-in first-out ring of (ready cycle, tag), filled in order of ready cycle:
+A port is a ring of (ready cycle, tag), kept in order of ready cycle, first come first within a cycle:
 
     L2_FROM_DRAM   + L2 channel     a DRAM read for an L2 MSHR is back          (tag = MSHR)
     L2_FROM_ENGINE + L2 channel     a compacted line is ready for an L2 MSHR    (tag = MSHR)
@@ -43,13 +43,21 @@ PORTS = State(
 
 @jit
 def deliver(m, t, port, tag):
-    """Append an answer to `port`, to be taken from cycle `t` on, and wake its reader."""
+    """Put an answer into `port`, to be taken from cycle `t` on, and wake its reader."""
     p = m.ports
     n = p.count[port]
     if n >= PORT_DEPTH:
         p.overflows += 1
         return
     q = (p.head[port] + n) & (PORT_DEPTH - 1)
+    # several DRAM channels answer into one port, each in its own order: move past what is ready later
+    for _ in range(n):
+        before = (q - 1) & (PORT_DEPTH - 1)
+        if p.ready[port, before] <= t:
+            break
+        p.ready[port, q] = p.ready[port, before]
+        p.tag[port, q] = p.tag[port, before]
+        q = before
     p.ready[port, q] = t
     p.tag[port, q] = tag
     p.count[port] = n + 1

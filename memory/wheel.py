@@ -19,8 +19,9 @@ WHEEL = State(
     "wheel",
     {
         "now": Field((), "current cycle"),
+        "running": Field((), "class whose units are running now, -1 between cycles"),
         "mask": Field((SIZE, CLASSES, WORDS), "units to run in a cycle"),
-        "any": Field((SIZE,), "class-and-word pairs with a bit set in a cycle"),
+        "busy": Field((SIZE,), "class-and-word pairs with a bit set in a cycle"),
         "wakes": Field((CLASSES,), "times a unit of the class was run"),
     },
 )
@@ -28,13 +29,13 @@ WHEEL = State(
 
 @jit
 def wake(m, unit_class, t, unit):
-    """Run `unit` of `unit_class` in cycle `t` (the next one if `t` has passed)."""
+    """Run `unit` of `unit_class` in cycle `t`, or in the next one in which its class's turn is still to come."""
     now = m.wheel.now
     if t <= now:
-        t = now + 1
+        t = now if unit_class > m.wheel.running else now + 1
     if t >= now + SIZE:
         t = now + SIZE - 1
     slot = t & (SIZE - 1)
     word = unit >> 5
     m.wheel.mask[slot, unit_class, word] |= 1 << (unit & 31)
-    m.wheel.any[slot] |= 1 << (unit_class * WORDS + word)
+    m.wheel.busy[slot] |= 1 << (unit_class * WORDS + word)
