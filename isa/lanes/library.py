@@ -1,0 +1,173 @@
+"""Building and loading the library of compiled operations.
+
+All operations are one LLVM module, compiled once and kept as an object file named after everything that went into
+it (sources, compiler, host CPU). With the JIT disabled an address is a key into a table of Python functions.
+"""
+
+import hashlib
+import importlib
+import os
+import pkgutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from gpusim.jit import JIT_DISABLED, cache_dir
+from isa.lanes.host_mode import HostMode
+from isa.lanes.llvm_backend import ModuleText
+from isa.lanes.numpy_backend import NumpyMode, scalar_callable, vector_callable
+from isa.lanes.table import ALIASES, SCALAR, VECTOR, Signature, parse_signature
+
+_HOST_FUNCTIONS = ("set_host_float_mode", "restore_host_float_mode")
+_HOST_SIGNATURE = parse_signature("imm ->")
+_SOURCES = Path(__file__).resolve().parents[1]
+
+python_operations: dict[int, Callable[..., int]] = {}
+
+
+class LaneLibrary:
+    """Addresses and signatures of all operations by mnemonic.
+
+    compile_seconds: what compiling took, 0 when loaded; load_seconds: all of making the library ready.
+    """
+
+    def __init__(self, addresses: dict[str, int], compile_seconds: float, load_seconds: float, keep: object) -> None:
+        self._addresses = addresses
+        self._keep = keep
+        self.compile_seconds = compile_seconds
+        self.load_seconds = load_seconds
+
+    def has(self, mnemonic: str) -> bool:
+        """Whether the operation exists."""
+        return ALIASES.get(mnemonic, mnemonic) in self._addresses
+
+    def address(self, mnemonic: str) -> int:
+        """Address for `call_lane_op` or `call_scalar_op`; KeyError when there is none."""
+        return self._addresses[ALIASES.get(mnemonic, mnemonic)]
+
+    def signature(self, mnemonic: str) -> Signature:
+        """Operands and results; KeyError when there is no such operation."""
+        name = ALIASES.get(mnemonic, mnemonic)
+        if name in _HOST_FUNCTIONS:
+            return _HOST_SIGNATURE
+        return (VECTOR.get(name) or SCALAR[name]).signature
+
+    def is_scalar(self, mnemonic: str) -> bool:
+        """Whether the operation has the scalar ABI."""
+        return ALIASES.get(mnemonic, mnemonic) in SCALAR
+
+    def mnemonics(self) -> list[str]:
+        """All names, aliases included, sorted."""
+        return sorted([*VECTOR, *SCALAR, *ALIASES, *_HOST_FUNCTIONS])
+
+
+def load_semantics() -> None:
+    """Import every module of `isa.semantics`, which fills the tables."""
+    package = importlib.import_module("isa.semantics")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"isa.semantics.{module.name}")
+
+
+def _target_machine() -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="default", codemodel="jitdefault", jit=True
+    )
+
+
+def object_path() -> Path:
+    """Where the compiled library for the present sources and host lies."""
+    h = hashlib.sha256()
+    for folder in ("lanes", "semantics"):
+        for file in sorted((_SOURCES / folder).glob("*.py")):
+            h.update(file.name.encode())
+            h.update(file.read_bytes())
+    host = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    h.update(repr(host).encode())
+    return cache_dir("isa").parent / f"lanes-{h.hexdigest()[:16]}.o"
+
+
+def module_text() -> str:
+    """LLVM IR of the whole library."""
+    module = ModuleText(HostMode())
+    for operation in VECTOR.values():
+        module.add_vector(operation)
+    for operation in SCALAR.values():
+        module.add_scalar(operation)
+    module.host.add_functions(module)
+    return module.text()
+
+
+def compile_object(text: str) -> bytes:
+    """Optimise LLVM IR text for this host and return the object file."""
+    machine = _target_machine()
+    module = llvm.parse_assembly(f'target triple = "{machine.triple}"\n' + text)
+    module.data_layout = str(machine.target_data)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = False
+    tuning.slp_vectorization = False
+    tuning.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    Path(name).replace(path)
+
+
+def _load_compiled(start: float) -> LaneLibrary:
+    path = object_path()
+    compile_seconds = 0.0
+    if not path.exists():
+        _write(path, compile_object(module_text()))
+        compile_seconds = time.perf_counter() - start
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_path(str(path)))
+    engine.finalize_object()
+    addresses = {name: engine.get_function_address(name) for name in (*VECTOR, *SCALAR, *_HOST_FUNCTIONS)}
+    missing = [name for name, address in addresses.items() if not address]
+    if missing:
+        path.unlink()
+        raise RuntimeError(f"{path} lacks {missing[0]}; it was removed, start again")
+    return LaneLibrary(addresses, compile_seconds, time.perf_counter() - start, engine)
+
+
+def _load_python(start: float) -> LaneLibrary:
+    host = NumpyMode()
+    functions: dict[str, Callable[..., int]] = {n: vector_callable(o, host) for n, o in VECTOR.items()}
+    functions |= {n: scalar_callable(o) for n, o in SCALAR.items()}
+    functions |= {"set_host_float_mode": host.set, "restore_host_float_mode": host.restore}
+    addresses = {}
+    for name, function in functions.items():
+        addresses[name] = len(python_operations) + 1
+        python_operations[addresses[name]] = function
+    return LaneLibrary(addresses, 0.0, time.perf_counter() - start, functions)
+
+
+@cache
+def library() -> LaneLibrary:
+    """The library for this process: compiled, or of Python functions with the JIT disabled."""
+    start = time.perf_counter()
+    load_semantics()
+    return _load_python(start) if JIT_DISABLED else _load_compiled(start)
+
+
+@cache
+def python_library() -> LaneLibrary:
+    """The library of Python functions, whatever the JIT; for comparing the two."""
+    start = time.perf_counter()
+    load_semantics()
+    return _load_python(start)

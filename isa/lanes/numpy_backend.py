@@ -1,0 +1,274 @@
+"""NumPy back end: the same semantics on arrays of 64 lanes (or one, for scalars), for runs with the JIT disabled.
+
+Rounding is to nearest even. FP32 denormals are flushed explicitly where the compiled code relies on the host's mode.
+"""
+
+import ctypes
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from isa.lanes.table import FLUSH_DENORMALS, KEEP_DENORMALS, Operation, rows_of
+from isa.lanes.values import BITS, Maker, Value, is_float
+
+LANES = 64
+_ALL = (1 << 64) - 1
+_DTYPE = {"b": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64}
+_DTYPE |= {f"{s}{n}": np.dtype(f"{s}{n // 8}").type for s in "ui" for n in (8, 16, 32, 64)}
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "shl": np.left_shift,
+    "shr": np.right_shift,
+}
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
+_ROUND = {"sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint}
+
+
+class NumpyMaker(Maker):
+    """Computes at once; `flush_inputs`, `flush_results` say what happens to FP32 denormals."""
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes = lanes
+        self.flush_inputs = self.flush_results = False
+        self.rows: dict[str, int] = {}
+        self.masks: dict[str, np.ndarray] = {}
+
+    def value(self, kind: str, array: np.ndarray) -> Value:
+        """An array as a value."""
+        return Value(self, kind, array)
+
+    def _in(self, kind: str, a: np.ndarray) -> np.ndarray:
+        return _flushed(a) if self.flush_inputs and kind == "f32" else a
+
+    def _out(self, kind: str, a: np.ndarray) -> np.ndarray:
+        return _flushed(a) if self.flush_results and kind == "f32" else a
+
+    def constant(self, kind: str, number: Any) -> Value:
+        if not is_float(kind) and kind != "b":
+            bits = int(number) & ((1 << BITS[kind]) - 1)
+            return Value(self, kind, np.full(self.lanes, bits, f"u{BITS[kind] // 8}").view(_DTYPE[kind]))
+        return Value(self, kind, np.full(self.lanes, number, _DTYPE[kind]))
+
+    def binary(self, operation: str, kind: str, a: Any, b: Any) -> Any:
+        if is_float(kind):
+            return self._out(kind, _BINARY[operation](self._in(kind, a), self._in(kind, b)))
+        return _BINARY[operation](a, b)
+
+    def compare(self, operation: str, kind: str, a: Any, b: Any) -> Any:
+        return _COMPARE[operation](self._in(kind, a), self._in(kind, b))
+
+    def unary(self, operation: str, kind: str, a: Any) -> Any:
+        if operation in _ROUND:
+            return self._out(kind, _ROUND[operation](self._in(kind, a)))
+        width = BITS[kind]
+        words = a.view(f"u{width // 8}").tolist()
+        if operation == "ctlz":
+            out = [width - w.bit_length() for w in words]
+        elif operation == "cttz":
+            out = [(w & -w).bit_length() - 1 if w else width for w in words]
+        elif operation == "popcount":
+            out = [w.bit_count() for w in words]
+        else:
+            out = [int(f"{w:0{width}b}"[::-1], 2) for w in words]
+        return np.array(out, f"u{width // 8}").view(_DTYPE[kind])
+
+    def reinterpret(self, kind: str, to: str, a: Any) -> Any:
+        return a.view(_DTYPE[to])
+
+    def convert(self, kind: str, to: str, a: Any) -> Any:
+        if is_float(kind) and not is_float(to):
+            low = -(2.0 ** (BITS[to] - 1)) if to[0] == "i" else 0.0
+            high = 2.0 ** (BITS[to] - 1) - 1 if to[0] == "i" else 2.0 ** BITS[to] - 1
+            wide = np.trunc(np.nan_to_num(a.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
+            return np.clip(wide, low, high).astype(np.int64).astype(_DTYPE[to])
+        return self._out(to, self._in(kind, a).astype(_DTYPE[to]))
+
+    def choose(self, kind: str, condition: Any, a: Any, b: Any) -> Any:
+        return np.where(condition, a, b)
+
+    def fused(self, kind: str, a: Any, b: Any, c: Any) -> Any:
+        if kind == "f32":
+            return self._out(kind, _fused_f32(*(self._in(kind, v) for v in (a, b, c))))
+        return np.array([_fused_f64(p, q, r) for p, q, r in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)])
+
+    def lane(self) -> Value:
+        return Value(self, "u32", np.arange(self.lanes, dtype=np.uint32))
+
+    def gather(self, argument: str, index: Value) -> Value:
+        return Value(self, "u32", _row(self.rows[argument])[index.raw])
+
+    def mask_lane(self, argument: str, index: Value) -> Value:
+        return Value(self, "b", self.masks[argument][index.raw])
+
+    def lookup(self, table: tuple[int, ...], index: Value) -> Value:
+        return Value(self, "u32", np.array(table, np.uint32)[index.raw])
+
+
+def _flushed(a: np.ndarray) -> np.ndarray:
+    """FP32 denormals as zeros of their sign."""
+    return np.where(np.abs(a) < np.float32(2.0**-126), np.copysign(np.float32(0), a), a)
+
+
+def _fused_f32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """The product is exact in FP64; the sum is rounded to odd there, which makes the second rounding harmless."""
+    product, addend = a.astype(np.float64) * b, c.astype(np.float64)
+    total = product + addend
+    back = total - product
+    error = (product - (total - back)) + (addend - back)
+    bits = total.view(np.int64)
+    even_inexact = np.isfinite(total) & (error != 0) & (bits & 1 == 0)
+    step = np.where((error > 0) == (total > 0), 1, -1)
+    return np.where(even_inexact, bits + step, bits).view(np.float64).astype(np.float32)
+
+
+def _fused_f64(a: float, b: float, c: float) -> float:
+    if not all(np.isfinite([a, b, c])) or not (a and b):
+        return float(np.float64(a) * np.float64(b) + np.float64(c))
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return float(np.float64(a) * np.float64(b) + np.float64(c)) if c == 0 else 0.0
+    try:
+        return float(exact)
+    except OverflowError:
+        return float("inf") if exact > 0 else float("-inf")
+
+
+def _row(address: int) -> np.ndarray:
+    return np.ctypeslib.as_array((ctypes.c_uint32 * LANES).from_address(int(address)))
+
+
+def _load(address: int, kind: str) -> np.ndarray:
+    low = _row(address)
+    if BITS[kind] == 64:
+        return (low.astype(np.uint64) | (_row(address + 256).astype(np.uint64) << np.uint64(32))).view(_DTYPE[kind])
+    return low.astype(f"u{BITS[kind] // 8}").view(_DTYPE[kind])
+
+
+def lane_bits(mask: int) -> np.ndarray:
+    """A 64-bit mask as booleans."""
+    word = np.array([int(mask) & _ALL], np.uint64)
+    return np.unpackbits(word.view(np.uint8), bitorder="little").astype(np.bool_)
+
+
+def signed64(word: int) -> int:
+    """A 64-bit word as the int64 with its bits."""
+    word &= _ALL
+    return word - (1 << 64) if word >> 63 else word
+
+
+class NumpyMode:
+    """FP32 mode of the emulated host: the twin of `set_host_float_mode` and `restore_host_float_mode`."""
+
+    def __init__(self) -> None:
+        self.mode = 0x30  # denormals kept, as a host starts
+
+    def set(self, mode: int, *_: int) -> int:
+        """Take MODE[7:0]; raises NotImplementedError for other rounding than to nearest even."""
+        if mode & 3:
+            raise NotImplementedError("FP32 rounding other than to nearest even needs the compiled core")
+        before, self.mode = self.mode, int(mode)
+        return before
+
+    def restore(self, mode: int, *_: int) -> int:
+        """Take back what `set` returned."""
+        self.mode = int(mode)
+        return 0
+
+    def apply(self, x: NumpyMaker, host_mode: str) -> None:
+        """Set a maker's flushing for an operation's need."""
+        x.flush_inputs = host_mode == FLUSH_DENORMALS or (host_mode != KEEP_DENORMALS and not self.mode & 0x10)
+        x.flush_results = host_mode == FLUSH_DENORMALS or (host_mode != KEEP_DENORMALS and not self.mode & 0x20)
+
+
+def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]:
+    """The Python function with the ABI of a vector operation."""
+    signature = operation.signature
+
+    def run(d: int, a: int, b: int, c: int, exec_mask: int, mask_in: int) -> int:
+        x = NumpyMaker(LANES)
+        host.apply(x, operation.host_mode)
+        x.rows = {"a": int(a), "b": int(b), "c": int(c)}
+        live = lane_bits(exec_mask)
+        x.masks = {"exec": live, "mask": lane_bits(mask_in)}
+        arguments = iter((int(a), int(b), int(c)))
+        operands: list[Any] = []
+        for token in signature.operands:
+            if token in ("mask", "exec"):
+                operands.append(Value(x, "b", x.masks[token]))
+            elif token.startswith("old:"):
+                operands.append(Value(x, token[4:], _load(int(d), token[4:])))
+            elif token == "imm":
+                operands.append(x.constant("u32", next(arguments)))
+            elif token == "row":
+                next(arguments)
+            else:
+                kind, _, count = token.partition("x")
+                base = next(arguments)
+                stride = 256 * rows_of(kind)
+                values = [Value(x, kind, _load(base + i * stride, kind)) for i in range(int(count or 1))]
+                operands.append(tuple(values) if count else values[0])
+        with np.errstate(all="ignore"):
+            results = operation.function(x, *operands)
+        values = iter(results if isinstance(results, tuple) else (results,))
+        returned = 0
+        row = int(d)
+        for token in signature.results:
+            if token == "mask":
+                word = np.packbits(next(values).raw & live, bitorder="little").view(np.uint64)[0]
+                returned = signed64(int(word))
+                continue
+            kind, _, count = token.partition("x")
+            for value in [next(values) for _ in range(int(count or 1))]:
+                bits = value.to("u32") if value.kind == "b" else value.as_(kind).bits()
+                for word in [bits.raw, bits.raw >> 32] if BITS[kind] == 64 else [bits.raw]:
+                    np.copyto(_row(row), word.astype(np.uint32), where=live)
+                    row += 256
+        return returned
+
+    return run
+
+
+def scalar_callable(operation: Operation) -> Callable[..., int]:
+    """The Python function with the ABI of a scalar operation."""
+    signature = operation.signature
+
+    def run(a: int, b: int, old_d: int, scc: int, out: int) -> int:
+        x = NumpyMaker(1)
+        arguments = iter((a, b))
+        operands = []
+        for token in signature.operands:
+            if token == "scc":
+                operands.append(Value(x, "b", np.array([bool(scc)])))
+                continue
+            kind = token.removeprefix("old:")
+            operands.append(x.constant(kind, old_d if token.startswith("old:") else next(arguments)))
+        with np.errstate(all="ignore"):
+            results = operation.function(x, *operands)
+        result = 0
+        for token, value in zip(
+            signature.results, results if isinstance(results, tuple) else (results,), strict=True
+        ):
+            word = int((value if value.kind == "b" else value.bits()).raw[0])
+            if token == "scc":
+                scc = word
+            else:
+                result = signed64(word)
+        ctypes.c_int64.from_address(int(out)).value = int(scc)
+        return result
+
+    return run

@@ -1,0 +1,140 @@
+"""The table of instruction semantics and the decorators that fill it.
+
+The signature of a vector operation names its operands in order and, after the arrow, its results:
+
+    u32 i64 f16 ...   the next of the source rows a, b, c (64-bit kinds: a pair of rows; f16, u16, i16: the low half)
+    u32x4             the next source, four consecutive rows, as a tuple of values
+    imm               the next of the arguments a, b, c as a number (low 32 bits), the same in every lane
+    row               the next of the arguments a, b, c, a row read only through `x.gather`; no parameter
+    old:KIND          what the destination holds
+    mask              the lanes of the argument mask_in          exec   the lanes of the argument exec_mask
+    -> KIND           lanes written to the destination           -> mask   lane mask returned
+
+and of a scalar operation: the sources a, b; `old:KIND`, `scc` (a bit); results KIND and `scc`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from isa.lanes.values import BITS
+
+# What the host's floating-point state must be while an operation runs.
+HOST_MODE = "host"  # as the executor set it for FP32
+KEEP_DENORMALS = "keep"  # denormals kept, whatever FP32 does: FP64 (MODE default)
+FLUSH_DENORMALS = "flush"  # denormals always flushed: v_mad_f32, v_mac_f32, FP32 transcendentals
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Operands of an operation: see the module's text for the tokens."""
+
+    operands: tuple[str, ...]
+    results: tuple[str, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Kinds of the arguments a, b, c in order (`imm`, `row`, `u32x4` included)."""
+        return tuple(t for t in self.operands if t not in ("mask", "exec", "scc") and not t.startswith("old:"))
+
+    @property
+    def source_dwords(self) -> tuple[int, ...]:
+        """Consecutive rows (registers) each of a, b, c takes."""
+        return tuple(rows_of(t) for t in self.sources)
+
+    @property
+    def destination(self) -> str | None:
+        """Kind of the destination, None when only a mask or SCC results."""
+        return next((t for t in self.results if t not in ("mask", "scc")), None)
+
+    @property
+    def destination_dwords(self) -> int:
+        """Consecutive rows (registers) written, 0 for none."""
+        return rows_of(self.destination) if self.destination else 0
+
+    @property
+    def reads_mask(self) -> bool:
+        """Whether mask_in (VCC or the third source pair) matters."""
+        return "mask" in self.operands
+
+    @property
+    def returns_mask(self) -> bool:
+        """Whether the returned lane mask goes to VCC or sdst."""
+        return "mask" in self.results
+
+    @property
+    def reads_destination(self) -> bool:
+        """Whether the old destination is a source."""
+        return any(t.startswith("old:") for t in self.operands)
+
+    @property
+    def reads_scc(self) -> bool:
+        """Whether SCC is a source."""
+        return "scc" in self.operands
+
+    @property
+    def writes_scc(self) -> bool:
+        """Whether SCC is written."""
+        return "scc" in self.results
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the table: `function(x, *operands)` returns one value or a tuple in the order of the results."""
+
+    name: str
+    signature: Signature
+    function: Callable[..., Any]
+    scalar: bool
+    host_mode: str
+
+
+VECTOR: dict[str, Operation] = {}
+SCALAR: dict[str, Operation] = {}
+ALIASES: dict[str, str] = {}
+
+
+def rows_of(token: str) -> int:
+    """Rows an operand token takes; 0 for a number."""
+    if token == "imm":
+        return 0
+    if token == "row":
+        return 1
+    kind, _, count = token.removeprefix("old:").partition("x")
+    return int(count or 1) * (2 if BITS[kind] == 64 else 1)
+
+
+def parse_signature(text: str) -> Signature:
+    """Signature from its text."""
+    operands, _, results = text.partition("->")
+    return Signature(tuple(operands.split()), tuple(results.split()))
+
+
+def _register(table: dict[str, Operation], names: str, text: str, function: Any, scalar: bool, mode: str) -> None:
+    first, *others = names.split()
+    for name in (first, *others):
+        if name in VECTOR or name in SCALAR or name in ALIASES:
+            raise ValueError(f"{name} is defined twice")
+    table[first] = Operation(first, parse_signature(text), function, scalar, mode)
+    ALIASES.update(dict.fromkeys(others, first))
+
+
+def vop(names: str, signature: str, host_mode: str | None = None) -> Callable[[Any], Any]:
+    """Semantics of a vector operation; further names are aliases. FP64 keeps denormals unless told otherwise."""
+
+    def decorate(function: Any) -> Any:
+        default = KEEP_DENORMALS if "f64" in signature else HOST_MODE
+        _register(VECTOR, names, signature, function, False, host_mode or default)
+        return function
+
+    return decorate
+
+
+def sop(names: str, signature: str) -> Callable[[Any], Any]:
+    """Semantics of a scalar operation; further names are aliases."""
+
+    def decorate(function: Any) -> Any:
+        _register(SCALAR, names, signature, function, True, HOST_MODE)
+        return function
+
+    return decorate

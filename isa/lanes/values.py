@@ -1,0 +1,268 @@
+"""Abstract lane values: what an instruction's semantics is written with.
+
+A semantics function receives a *maker* `x` and one `Value` per operand and returns `Value`s. A back end gives the
+operations: LLVM IR text (`llvm_backend`) or NumPy arrays (`numpy_backend`). Operators follow the value's kind:
+`>>` is arithmetic for signed kinds, `<` compares as the kind says, integer arithmetic wraps. A Python number next to
+a value takes the value's kind. Kinds: `u8 u16 u32 u64 i8 i16 i32 i64 f16 f32 f64` and `b` (one bit a lane).
+"""
+
+from typing import Any
+
+BITS = {"b": 1, "u8": 8, "i8": 8, "u16": 16, "i16": 16, "f16": 16, "u32": 32, "i32": 32, "f32": 32}
+BITS |= {"u64": 64, "i64": 64, "f64": 64}
+
+
+def is_float(kind: str) -> bool:
+    """Whether `kind` is a floating-point kind."""
+    return kind[0] == "f"
+
+
+def unsigned(kind: str) -> str:
+    """The unsigned integer kind of the same width."""
+    return f"u{BITS[kind]}"
+
+
+class Value:
+    """Lanes of one kind; `raw` belongs to the back end `x`."""
+
+    __slots__ = ("x", "kind", "raw")
+
+    def __init__(self, x: "Maker", kind: str, raw: Any) -> None:
+        self.x, self.kind, self.raw = x, kind, raw
+
+    def _other(self, other: Any) -> "Value":
+        if isinstance(other, Value):
+            if other.kind != self.kind:
+                raise TypeError(f"operands of kinds {self.kind} and {other.kind}")
+            return other
+        return self.x.constant(self.kind, other)
+
+    def _binary(self, operation: str, other: Any, swapped: bool = False) -> "Value":
+        b = self._other(other)
+        a, b = (b, self) if swapped else (self, b)
+        return Value(self.x, self.kind, self.x.binary(operation, self.kind, a.raw, b.raw))
+
+    def _compare(self, operation: str, other: Any) -> "Value":
+        b = self._other(other)
+        return Value(self.x, "b", self.x.compare(operation, self.kind, self.raw, b.raw))
+
+    def __add__(self, o: Any) -> "Value":
+        return self._binary("add", o)
+
+    def __radd__(self, o: Any) -> "Value":
+        return self._binary("add", o, True)
+
+    def __sub__(self, o: Any) -> "Value":
+        return self._binary("sub", o)
+
+    def __rsub__(self, o: Any) -> "Value":
+        return self._binary("sub", o, True)
+
+    def __mul__(self, o: Any) -> "Value":
+        return self._binary("mul", o)
+
+    def __rmul__(self, o: Any) -> "Value":
+        return self._binary("mul", o, True)
+
+    def __truediv__(self, o: Any) -> "Value":
+        return self._binary("div", o)
+
+    def __rtruediv__(self, o: Any) -> "Value":
+        return self._binary("div", o, True)
+
+    def __and__(self, o: Any) -> "Value":
+        return self._binary("and", o)
+
+    def __or__(self, o: Any) -> "Value":
+        return self._binary("or", o)
+
+    def __xor__(self, o: Any) -> "Value":
+        return self._binary("xor", o)
+
+    def __lshift__(self, o: Any) -> "Value":
+        """Shift left; the amount must be below the width (mask it as the instruction says)."""
+        return self._binary("shl", o)
+
+    def __rshift__(self, o: Any) -> "Value":
+        """Shift right, arithmetic for signed kinds; the amount must be below the width."""
+        return self._binary("shr", o)
+
+    def __invert__(self) -> "Value":
+        return self._binary("xor", True if self.kind == "b" else (1 << BITS[self.kind]) - 1)
+
+    def __neg__(self) -> "Value":
+        """Two's complement for integers; for floats only the sign bit flips (NaN included)."""
+        if is_float(self.kind):
+            return (self.bits() ^ (1 << (BITS[self.kind] - 1))).as_(self.kind)
+        return self._binary("sub", 0, True)
+
+    def __abs__(self) -> "Value":
+        if is_float(self.kind):
+            return (self.bits() & ((1 << (BITS[self.kind] - 1)) - 1)).as_(self.kind)
+        return self.x.select(self < 0, -self, self)
+
+    def __lt__(self, o: Any) -> "Value":
+        return self._compare("lt", o)
+
+    def __le__(self, o: Any) -> "Value":
+        return self._compare("le", o)
+
+    def __gt__(self, o: Any) -> "Value":
+        return self._compare("gt", o)
+
+    def __ge__(self, o: Any) -> "Value":
+        return self._compare("ge", o)
+
+    def __eq__(self, o: Any) -> "Value":  # type: ignore[override]
+        return self._compare("eq", o)
+
+    def __ne__(self, o: Any) -> "Value":  # type: ignore[override]
+        """For floats true when unordered, as in C."""
+        return self._compare("ne", o)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def as_(self, kind: str) -> "Value":
+        """The same bits seen as another kind of the same width."""
+        if kind == self.kind:
+            return self
+        if BITS[kind] != BITS[self.kind]:
+            raise TypeError(f"{self.kind} seen as {kind}")
+        return Value(self.x, kind, self.x.reinterpret(self.kind, kind, self.raw))
+
+    def bits(self) -> "Value":
+        """The same bits as an unsigned integer."""
+        return self.as_(unsigned(self.kind))
+
+    def to(self, kind: str) -> "Value":
+        """Convert the number: integers widen by their own signedness and truncate, floats round by the host's
+        mode, float to integer truncates, saturates and takes NaN to 0."""
+        if kind == self.kind:
+            return self
+        return Value(self.x, kind, self.x.convert(self.kind, kind, self.raw))
+
+    def is_nan(self) -> "Value":
+        """Whether a float is NaN, decided on the bits."""
+        return abs(self).bits() > self.x.infinity_bits(self.kind)
+
+
+class Maker:
+    """What both back ends share: constants and operations made of the basic ones."""
+
+    def constant(self, kind: str, number: Any) -> Value:
+        """The same number in every lane."""
+        raise NotImplementedError
+
+    def binary(self, operation: str, kind: str, a: Any, b: Any) -> Any:
+        """add sub mul div and or xor shl shr of two raws of one kind."""
+        raise NotImplementedError
+
+    def compare(self, operation: str, kind: str, a: Any, b: Any) -> Any:
+        """lt le gt ge eq (false when unordered), ne (true when unordered)."""
+        raise NotImplementedError
+
+    def unary(self, operation: str, kind: str, a: Any) -> Any:
+        """ctlz cttz popcount bitreverse (0 gives the width for ctlz, cttz); sqrt floor ceil trunc rint."""
+        raise NotImplementedError
+
+    def reinterpret(self, kind: str, to: str, a: Any) -> Any:
+        """Same bits, other kind."""
+        raise NotImplementedError
+
+    def convert(self, kind: str, to: str, a: Any) -> Any:
+        """Same number, other kind."""
+        raise NotImplementedError
+
+    def choose(self, kind: str, condition: Any, a: Any, b: Any) -> Any:
+        """Lanes of a where the condition holds, else of b."""
+        raise NotImplementedError
+
+    def fused(self, kind: str, a: Any, b: Any, c: Any) -> Any:
+        """a * b + c, rounded once."""
+        raise NotImplementedError
+
+    def lane(self) -> Value:
+        """The lane's number as u32."""
+        raise NotImplementedError
+
+    def gather(self, argument: str, index: Value) -> Value:
+        """The u32 lanes of the row whose address is the argument `a`, `b` or `c`, at a u32 lane number below 64."""
+        raise NotImplementedError
+
+    def mask_lane(self, argument: str, index: Value) -> Value:
+        """Bit of the argument `exec` or `mask` at a u32 lane number below 64."""
+        raise NotImplementedError
+
+    def lookup(self, table: tuple[int, ...], index: Value) -> Value:
+        """u32 words of a constant table at a u32 index within it."""
+        raise NotImplementedError
+
+    def __getattr__(self, kind: str) -> Any:
+        if kind not in BITS:
+            raise AttributeError(kind)
+        return lambda number: self.constant(kind, number)
+
+    def select(self, condition: Value, a: Any, b: Any) -> Value:
+        """Lanes of a where the condition holds, else of b; one of them may be a Python number."""
+        if not isinstance(a, Value):
+            a = b._other(a)
+        b = a._other(b)
+        return Value(self, a.kind, self.choose(a.kind, condition.raw, a.raw, b.raw))
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c, rounded once."""
+        return Value(self, a.kind, self.fused(a.kind, a.raw, b.raw, c.raw))
+
+    def _unary(self, operation: str, a: Value) -> Value:
+        return Value(self, a.kind, self.unary(operation, a.kind, a.raw))
+
+    def ctlz(self, a: Value) -> Value:
+        """Leading zeros; the width for 0."""
+        return self._unary("ctlz", a)
+
+    def cttz(self, a: Value) -> Value:
+        """Trailing zeros; the width for 0."""
+        return self._unary("cttz", a)
+
+    def popcount(self, a: Value) -> Value:
+        """Set bits."""
+        return self._unary("popcount", a)
+
+    def bitreverse(self, a: Value) -> Value:
+        """Bits in reverse order."""
+        return self._unary("bitreverse", a)
+
+    def sqrt(self, a: Value) -> Value:
+        """Correctly rounded square root."""
+        return self._unary("sqrt", a)
+
+    def floor(self, a: Value) -> Value:
+        """Round towards minus infinity."""
+        return self._unary("floor", a)
+
+    def ceil(self, a: Value) -> Value:
+        """Round towards plus infinity."""
+        return self._unary("ceil", a)
+
+    def trunc(self, a: Value) -> Value:
+        """Round towards zero."""
+        return self._unary("trunc", a)
+
+    def rint(self, a: Value) -> Value:
+        """Round to nearest, ties to even."""
+        return self._unary("rint", a)
+
+    def min(self, a: Value, b: Any) -> Value:
+        """Smaller of two integers."""
+        b = a._other(b)
+        return self.select(a < b, a, b)
+
+    def max(self, a: Value, b: Any) -> Value:
+        """Larger of two integers."""
+        b = a._other(b)
+        return self.select(a > b, a, b)
+
+    @staticmethod
+    def infinity_bits(kind: str) -> int:
+        """Bit pattern of plus infinity."""
+        return {"f16": 0x7C00, "f32": 0x7F80_0000, "f64": 0x7FF0_0000_0000_0000}[kind]

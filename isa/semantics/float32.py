@@ -1,0 +1,187 @@
+"""FP32 arithmetic, rounding, min/max and conversions."""
+# mypy: disable-error-code="no-untyped-def"
+
+from isa.lanes.table import FLUSH_DENORMALS, vop
+from isa.lanes.values import BITS
+
+
+@vop("v_add_f32", "f32 f32 -> f32")
+def v_add_f32(x, a, b):
+    return a + b
+
+
+@vop("v_sub_f32", "f32 f32 -> f32")
+def v_sub_f32(x, a, b):
+    return a - b
+
+
+@vop("v_subrev_f32", "f32 f32 -> f32")
+def v_subrev_f32(x, a, b):
+    return b - a
+
+
+@vop("v_mul_f32", "f32 f32 -> f32")
+def v_mul_f32(x, a, b):
+    return a * b
+
+
+def _zero_wins(x, a, b, value):
+    """The legacy rule: zero times anything, NaN and infinity included, is +0."""
+    return x.select((a == 0.0) | (b == 0.0), x.f32(0.0), value)
+
+
+@vop("v_mul_legacy_f32", "f32 f32 -> f32")
+def v_mul_legacy_f32(x, a, b):
+    return _zero_wins(x, a, b, a * b)
+
+
+@vop("v_mac_f32", "f32 f32 old:f32 -> f32", host_mode=FLUSH_DENORMALS)
+def v_mac_f32(x, a, b, d):
+    return a * b + d
+
+
+@vop("v_mad_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)
+def v_mad_f32(x, a, b, c):
+    return a * b + c
+
+
+@vop("v_mad_legacy_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)
+def v_mad_legacy_f32(x, a, b, c):
+    return _zero_wins(x, a, b, a * b) + c
+
+
+@vop("v_madak_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)
+def v_madak_f32(x, a, b, k):
+    """a * b + K: the literal K is the third source."""
+    return a * b + k
+
+
+@vop("v_madmk_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)
+def v_madmk_f32(x, a, k, b):
+    """a * K + b: sources in the order of the assembler, the literal K second."""
+    return a * k + b
+
+
+@vop("v_fma_f32", "f32 f32 f32 -> f32")
+def v_fma_f32(x, a, b, c):
+    return x.fma(a, b, c)
+
+
+def ordered_key(a):
+    """An integer that orders floats as numbers, with -0 < +0."""
+    signed = a.as_(f"i{BITS[a.kind]}")
+    magnitude = (1 << (BITS[a.kind] - 1)) - 1
+    return signed ^ ((signed >> (BITS[a.kind] - 1)) & magnitude)
+
+
+def quiet(x, a):
+    """NaN made quiet, numbers as they are."""
+    bit = {"f16": 1 << 9, "f32": 1 << 22, "f64": 1 << 51}[a.kind]
+    return x.select(a.is_nan(), a.bits() | bit, a.bits()).as_(a.kind)
+
+
+def float_min(x, a, b):
+    """The smaller number; a NaN loses; -0 < +0; decided on bits, so that denormals stay."""
+    lower = x.select(ordered_key(a) < ordered_key(b), a, b)
+    return x.select(a.is_nan(), quiet(x, b), x.select(b.is_nan(), a, lower))
+
+
+def float_max(x, a, b):
+    """The larger number, else as `float_min`."""
+    upper = x.select(ordered_key(a) < ordered_key(b), b, a)
+    return x.select(a.is_nan(), quiet(x, b), x.select(b.is_nan(), a, upper))
+
+
+def float_med3(x, a, b, c):
+    """The middle of three numbers; with a NaN among them the smallest (GCN3 ISA manual, v_med3_f32)."""
+    nan = a.is_nan() | b.is_nan() | c.is_nan()
+    middle = float_max(x, float_min(x, a, b), float_min(x, float_max(x, a, b), c))
+    return x.select(nan, float_min(x, float_min(x, a, b), c), middle)
+
+
+@vop("v_min_f32", "f32 f32 -> f32")
+def v_min_f32(x, a, b):
+    return float_min(x, a, b)
+
+
+@vop("v_max_f32", "f32 f32 -> f32")
+def v_max_f32(x, a, b):
+    return float_max(x, a, b)
+
+
+@vop("v_min3_f32", "f32 f32 f32 -> f32")
+def v_min3_f32(x, a, b, c):
+    return float_min(x, float_min(x, a, b), c)
+
+
+@vop("v_max3_f32", "f32 f32 f32 -> f32")
+def v_max3_f32(x, a, b, c):
+    return float_max(x, float_max(x, a, b), c)
+
+
+@vop("v_med3_f32", "f32 f32 f32 -> f32")
+def v_med3_f32(x, a, b, c):
+    return float_med3(x, a, b, c)
+
+
+@vop("v_trunc_f32", "f32 -> f32")
+def v_trunc_f32(x, a):
+    return x.trunc(a)
+
+
+@vop("v_ceil_f32", "f32 -> f32")
+def v_ceil_f32(x, a):
+    return x.ceil(a)
+
+
+@vop("v_rndne_f32", "f32 -> f32")
+def v_rndne_f32(x, a):
+    return x.rint(a)
+
+
+@vop("v_floor_f32", "f32 -> f32")
+def v_floor_f32(x, a):
+    return x.floor(a)
+
+
+@vop("v_fract_f32", "f32 -> f32")
+def v_fract_f32(x, a):
+    below_one = x.constant("u32", 0x3F7FFFFF).as_("f32")
+    part = a - x.floor(a)
+    return x.select(part >= 1.0, below_one, part)
+
+
+@vop("v_frexp_exp_i32_f32", "f32 -> i32")
+def v_frexp_exp_i32_f32(x, a):
+    size = abs(a).bits()
+    biased = (size >> 23).as_("i32")
+    denormal = x.i32(-117) - x.ctlz(size).as_("i32")
+    exponent = x.select(biased == 0, denormal, biased - 126)
+    return x.select((size == 0) | (biased == 255), 0, exponent)
+
+
+@vop("v_frexp_mant_f32", "f32 -> f32")
+def v_frexp_mant_f32(x, a):
+    size = abs(a).bits()
+    sign = a.bits() & 0x80000000
+    shifted = size << ((x.ctlz(size) - 8) & 31)
+    mantissa = x.select(size < 0x800000, shifted, size) & 0x7FFFFF
+    result = sign | mantissa | 0x3F000000
+    keep = (size == 0) | (size >= 0x7F800000)
+    return x.select(keep, quiet(x, a), result.as_("f32"))
+
+
+def power_of_two(x, n):
+    """2 ** n as FP64 for i32 n in -1022 ... 1023."""
+    return ((n + 1023).to("i64") << 52).as_("f64")
+
+
+def ldexp_f32(x, a, n):
+    """a * 2 ** n: exact in FP64, then rounded once."""
+    n = x.max(x.min(n, 400), -400)
+    return (a.to("f64") * power_of_two(x, n)).to("f32")
+
+
+@vop("v_ldexp_f32", "f32 i32 -> f32")
+def v_ldexp_f32(x, a, n):
+    return ldexp_f32(x, a, n)
