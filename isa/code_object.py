@@ -57,6 +57,7 @@ class Kernel:
     arguments: tuple[KernelArgument, ...] = ()
     required_workgroup_size: tuple[int, int, int] | None = None
     max_workgroup_size: int | None = None
+    functions: tuple[int, ...] = ()  # offsets in `code` of the functions that are no kernels
     rodata: bytes = b""
     rodata_address: int = 0
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 VALU, SALU, VMEM, LDS, SMEM, BRANCH, INTERNAL, EXPORT = range(8)
 UNIT_NAMES = ("valu", "salu", "vmem", "lds", "smem", "branch", "internal", "export")
 
-# VALU rate classes: cycles a wavefront occupies its SIMD are 4 x 1, 4 x 2, 4 x 4, 4 x 16
-FULL_RATE, HALF_RATE, QUARTER_RATE, SIXTEENTH_RATE = 1, 2, 4, 16
+# VALU rate classes: a wavefront occupies its SIMD for 4 cycles times the class
+FULL_RATE, HALF_RATE, QUARTER_RATE, EIGHTH_RATE, SIXTEENTH_RATE = 1, 2, 4, 8, 16
 
 
 @dataclass(frozen=True)

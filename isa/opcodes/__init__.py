@@ -1,0 +1,70 @@
+"""The opcode table of gfx803: every instruction, one row each, in one file per encoding.
+
+`table` says how rows are written, `formats` where the fields of an encoding lie. The VOP3 forms of VOP1, VOP2 and
+VOPC instructions are derived from their rows (GCN3 ISA manual, chapter 13: VOPC at 0, VOP2 at 0x100, VOP1 at 0x140).
+"""
+
+from collections.abc import Iterator
+
+from isa.instruction import Opcode
+from isa.opcodes.ds import DS
+from isa.opcodes.flat import FLAT
+from isa.opcodes.mtbuf import MTBUF
+from isa.opcodes.mubuf import MUBUF
+from isa.opcodes.refused import EXP, MIMG, VINTRP, VOP3_VINTRP
+from isa.opcodes.smem import SMEM
+from isa.opcodes.sop1 import SOP1
+from isa.opcodes.sop2 import SOP2
+from isa.opcodes.sopc import SOPC
+from isa.opcodes.sopk import SOPK
+from isa.opcodes.sopp import SOPP
+from isa.opcodes.vop1 import VOP1
+from isa.opcodes.vop2 import VOP2
+from isa.opcodes.vop3 import VOP3
+from isa.opcodes.vopc import VOPC
+
+_VOP3_OFFSETS = {"vopc": 0x000, "vop2": 0x100, "vop1": 0x140}
+
+
+def _promoted(opcode: Opcode) -> Opcode:
+    """The VOP3 form of a VOP1, VOP2 or VOPC instruction: any source in any place, VCC replaced by an SGPR pair."""
+    operands = []
+    for place, operand in enumerate(opcode.operands.split()):
+        if operand == "vcc":
+            last_source = place > 1
+            operands.append("src2:b64" if last_source else "sdst:b64")
+        else:
+            operands.append(operand.replace("vsrc1", "src1"))
+    return Opcode(
+        opcode.mnemonic,
+        "vop3",
+        _VOP3_OFFSETS[opcode.encoding] + opcode.number,
+        " ".join(operands),
+        opcode.unit,
+        opcode.rate,
+        opcode.flags | {"promoted"},
+    )
+
+
+def _tables() -> dict[str, dict[int, Opcode]]:
+    promoted = tuple(_promoted(o) for o in VOP1 + VOP2 + VOPC if "only_e32" not in o.flags)
+    tables: dict[str, dict[int, Opcode]] = {}
+    everything = (SOP1, SOP2, SOPK, SOPC, SOPP, SMEM, VOP1, VOP2, VOPC, VOP3, promoted, VOP3_VINTRP)
+    everything += (VINTRP, DS, FLAT, MUBUF, MTBUF, MIMG, EXP)
+    for opcodes in everything:
+        for opcode in opcodes:
+            table = tables.setdefault(opcode.encoding, {})
+            if opcode.number in table:
+                raise ValueError(f"opcode table: {opcode.encoding} 0x{opcode.number:x} twice: {opcode.mnemonic}")
+            table[opcode.number] = opcode
+    return tables
+
+
+TABLES: dict[str, dict[int, Opcode]] = _tables()
+
+
+def all_opcodes() -> Iterator[Opcode]:
+    """Every row of the table, ordered by encoding and number; those flagged 'refused' are known by name only."""
+    for table in TABLES.values():
+        for number in sorted(table):
+            yield table[number]

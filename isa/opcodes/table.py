@@ -1,0 +1,54 @@
+"""How the opcode tables are written: one row an instruction, grouped by operand signature.
+
+A table is text. A line `operands: ...` opens a group, the indented lines under it are its instructions, each a
+number and a mnemonic. Words that begin with `+` apply to one row, or to the whole group on its first line.
+
+Operands stand in the order of the assembly text, each as `field:type`. `field` is the name under which the decoder
+puts the operand into `Instruction.fields`; `type` is a letter and a number of bits: b (bits), u (unsigned), i (signed),
+f (floating point). 32 bits and less take one register, more take consecutive ones. Operands without a field are
+implied (`vcc`) or written by a modifier (`vaddr`, whose width depends on offen and idxen). `simm16:...` says how the
+constant is written: imm, hex, branch, waitcnt, message, hwreg, gpr_idx, optional.
+
+Rate classes follow CLRX GcnTimings with its factor for GPUs whose double precision runs at 1/16, which Fiji and
+Polaris are: transcendental functions, 32-bit multiplies, fused multiply-add, division helpers quarter; 64-bit adds,
+conversions, comparisons, shifts eighth; 64-bit multiplies, fused multiply-adds, reciprocals and roots sixteenth.
+"""
+
+from isa.instruction import (
+    BRANCH,
+    EIGHTH_RATE,
+    FULL_RATE,
+    INTERNAL,
+    QUARTER_RATE,
+    SIXTEENTH_RATE,
+    VMEM,
+    Opcode,
+)
+
+_RATES = {"quarter": QUARTER_RATE, "eighth": EIGHTH_RATE, "sixteenth": SIXTEENTH_RATE}
+_UNITS = {"internal": INTERNAL, "branch": BRANCH, "vmem": VMEM}
+
+
+def rows(encoding: str, unit: int, text: str) -> tuple[Opcode, ...]:
+    """The table `text` (module documentation) as opcodes; `unit` where no row says another."""
+    opcodes: list[Opcode] = []
+    operands, common = "", frozenset[str]()
+    for line in text.strip().splitlines():
+        words = line.split()
+        marks = frozenset(word[1:] for word in words if word[0] == "+")
+        if words[0] == "operands:":
+            common = marks
+            operands = " ".join(word for word in words[1:] if word[0] != "+" and word != "none")
+            continue
+        opcodes.append(row(encoding, unit, int(words[0], 16), words[1], operands, common | marks))
+    return tuple(opcodes)
+
+
+def row(encoding: str, unit: int, number: int, mnemonic: str, operands: str, marks: frozenset[str]) -> Opcode:
+    """One opcode; marks that name a unit or a rate class set it, the others are the opcode's flags."""
+    rate = FULL_RATE
+    for mark in marks:
+        rate = _RATES.get(mark, rate)
+        unit = _UNITS.get(mark, unit)
+    flags = frozenset(mark for mark in marks if mark not in _RATES and mark not in _UNITS)
+    return Opcode(mnemonic, encoding, number, operands, unit, rate, flags)

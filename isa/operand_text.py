@@ -1,0 +1,81 @@
+"""Operands as text: registers, inline constants and literals, as LLVM's AMDGPU assembler names them."""
+
+# Special scalar registers by operand number; pairs carry the name of their first half without '_lo'.
+_PAIRS = {102: "flat_scratch", 104: "xnack_mask", 106: "vcc", 108: "tba", 110: "tma", 126: "exec"}
+_SINGLES = {
+    124: "m0",
+    125: "null",
+    235: "src_shared_base",
+    236: "src_shared_limit",
+    237: "src_private_base",
+    238: "src_private_limit",
+    239: "src_pops_exiting_wave_id",
+    251: "src_vccz",
+    252: "src_execz",
+    253: "src_scc",
+    254: "src_lds_direct",
+}
+_TTMP_0, _TTMP_END = 112, 124
+_FLOATS = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0")
+_FLOAT_0, _FLOAT_INVERSE_2PI = 240, 248
+_FLOAT_BITS = {
+    32: (0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000, 0x40800000, 0xC0800000, 0x3E22F983),
+    16: (0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118),
+}
+
+
+def bits_of(kind: str) -> int:
+    """Width of an operand type such as 'f32'."""
+    return int(kind[1:])
+
+
+def vgpr_text(number: int, kind: str) -> str:
+    """VGPR `number` and its successors, as many as the type is wide."""
+    count = max(1, bits_of(kind) // 32)
+    return f"v{number}" if count == 1 else f"v[{number}:{number + count - 1}]"
+
+
+def register_text(number: int, kind: str) -> str:
+    """Scalar register (or special register) with operand number `number`; groups begin at an aligned number."""
+    count = max(1, bits_of(kind) // 32)
+    if number in _SINGLES:
+        return _SINGLES[number]
+    if count > 1:
+        number -= number % min(count, 4)
+        if count == 2 and number in _PAIRS:
+            return _PAIRS[number]
+    elif number & ~1 in _PAIRS:
+        return _PAIRS[number & ~1] + ("_hi" if number & 1 else "_lo")
+    name = "s"
+    if _TTMP_0 <= number < _TTMP_END:
+        name, number = "ttmp", number - _TTMP_0
+    return f"{name}{number}" if count == 1 else f"{name}[{number}:{number + count - 1}]"
+
+
+def source_text(number: int, kind: str, literal: int | None) -> str:
+    """A source operand: VGPR (256 and up), inline constant, literal or scalar register."""
+    if number >= 256:
+        return vgpr_text(number - 256, kind)
+    if number == 255 and literal is not None:
+        return literal_text(literal, kind)
+    if 128 <= number <= 192:
+        return str(number - 128)
+    if 193 <= number <= 208:
+        return str(192 - number)
+    if _FLOAT_0 <= number < _FLOAT_INVERSE_2PI:
+        return _FLOATS[number - _FLOAT_0]
+    if number == _FLOAT_INVERSE_2PI:
+        return "0.15915494309189532" if bits_of(kind) == 64 else "0.15915494"
+    return register_text(number, kind)
+
+
+def literal_text(value: int, kind: str) -> str:
+    """A 32-bit literal; values that an inline constant has are written as that constant."""
+    signed = value - (1 << 32) if value >> 31 else value
+    if -16 <= signed <= 64:
+        return str(signed)
+    floats = _FLOAT_BITS[32]
+    if value in floats:
+        place = floats.index(value)
+        return _FLOATS[place] if place < len(_FLOATS) else "0.15915494"
+    return f"0x{value:x}"

@@ -1,0 +1,156 @@
+"""Constants with a notation of their own: wait counters, hardware registers, messages, swizzles, DPP, formats."""
+
+_HARDWARE_REGISTERS = {
+    1: "HW_REG_MODE",
+    2: "HW_REG_STATUS",
+    3: "HW_REG_TRAPSTS",
+    4: "HW_REG_HW_ID",
+    5: "HW_REG_GPR_ALLOC",
+    6: "HW_REG_LDS_ALLOC",
+    7: "HW_REG_IB_STS",
+}
+
+
+def branch_text(simm16: int) -> str:
+    """Offset of a branch in words; llvm-objdump writes it as an unsigned number."""
+    return str(simm16)
+
+
+def waitcnt_text(simm16: int) -> str:
+    """s_waitcnt: the counters that are waited for; all of them where none is."""
+    vmcnt, expcnt, lgkmcnt = wait_counters(simm16)
+    parts = [
+        f"{name}({value})"
+        for name, value, most in (("vmcnt", vmcnt, 15), ("expcnt", expcnt, 7), ("lgkmcnt", lgkmcnt, 15))
+        if value != most or (vmcnt, expcnt, lgkmcnt) == (15, 7, 15)
+    ]
+    return " ".join(parts)
+
+
+def wait_counters(simm16: int) -> tuple[int, int, int]:
+    """(vmcnt, expcnt, lgkmcnt) of s_waitcnt; 15, 7 and 15 do not wait (GCN3 ISA manual, S_WAITCNT)."""
+    return simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 15
+
+
+def hwreg_text(simm16: int) -> str:
+    """s_getreg and s_setreg: register, first bit, number of bits."""
+    number, offset, size = simm16 & 63, simm16 >> 6 & 31, (simm16 >> 11 & 31) + 1
+    name = _HARDWARE_REGISTERS.get(number, str(number))
+    return f"hwreg({name})" if (offset, size) == (0, 32) else f"hwreg({name}, {offset}, {size})"
+
+
+def gpr_idx_text(value: int) -> str:
+    """s_set_gpr_idx_mode: the operands that are indexed."""
+    names = [name for bit, name in enumerate(("SRC0", "SRC1", "SRC2", "DST")) if value >> bit & 1]
+    return f"gpr_idx({','.join(names)})" if value < 16 else f"0x{value:x}"
+
+
+_MESSAGES = {1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 15: "MSG_SYSMSG"}
+_GEOMETRY = ("GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT")
+_SYSTEM = {
+    1: "SYSMSG_OP_ECC_ERR_INTERRUPT",
+    2: "SYSMSG_OP_REG_RD",
+    3: "SYSMSG_OP_HOST_TRAP_ACK",
+    4: "SYSMSG_OP_TTRACE_PC",
+}
+
+
+def message_text(simm16: int) -> str:
+    """s_sendmsg: message, operation, stream (GCN3 ISA manual, S_SENDMSG)."""
+    number, operation, stream = simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 3
+    if simm16 & ~0x37F:
+        known = simm16 & ~0x7FF == 0 and number in (2, 3) and operation < 4
+        if not known:
+            return str(simm16)
+    name = _MESSAGES.get(number)
+    if number in (2, 3) and operation < 4:
+        if operation:
+            return f"sendmsg({name}, {_GEOMETRY[operation]}, {stream})"
+        if number == 3 and stream == 0:
+            return f"sendmsg({name}, {_GEOMETRY[0]})"
+    if number == 15 and operation in _SYSTEM and stream == 0:
+        return f"sendmsg({name}, {_SYSTEM[operation]})"
+    if number in (1, 4) and operation == 0 and stream == 0:
+        return f"sendmsg({name})"
+    return f"sendmsg({number}, {operation}, {stream})"
+
+
+def swizzle_text(offset: int) -> str:
+    """The pattern of ds_swizzle_b32 (GCN3 ISA manual, DS_SWIZZLE_B32): quad permutation or masks on the lane."""
+    if offset & 0xFF00 == 0x8000:
+        return "swizzle(QUAD_PERM," + ",".join(str(offset >> 2 * i & 3) for i in range(4)) + ")"
+    if offset & 0x8000:
+        return str(offset)
+    keep, force, flip = offset & 31, offset >> 5 & 31, offset >> 10 & 31
+    if keep == 31 and force == 0 and flip and flip & (flip - 1) == 0:
+        return f"swizzle(SWAP,{flip})"
+    if keep == 31 and force == 0 and flip and flip & (flip + 1) == 0:
+        return f"swizzle(REVERSE,{flip + 1})"
+    group = 32 - keep
+    if group > 1 and group & (group - 1) == 0 and force < group and flip == 0:
+        return f"swizzle(BROADCAST,{group},{force})"
+    marks = ""
+    for bit in range(4, -1, -1):
+        low = force >> bit & 1 ^ flip >> bit & 1
+        high = (keep | force) >> bit & 1 ^ flip >> bit & 1
+        marks += str(low) if low == high else "i" if low else "p"
+    return f'swizzle(BITMASK_PERM,"{marks}")'
+
+
+def dpp_text(fields: dict[str, int]) -> str:
+    """The lane pattern and masks of a DPP word (GCN3 ISA manual, section on DPP)."""
+    text = f" {_dpp_control(fields['dpp_ctrl'])} row_mask:0x{fields['row_mask']:x} bank_mask:0x{fields['bank_mask']:x}"
+    return text + (" bound_ctrl:1" if fields["bound_ctrl"] else "")
+
+
+_DPP_NAMES = {
+    0x130: "wave_shl:1",
+    0x134: "wave_rol:1",
+    0x138: "wave_shr:1",
+    0x13C: "wave_ror:1",
+    0x140: "row_mirror",
+    0x141: "row_half_mirror",
+    0x142: "row_bcast:15",
+    0x143: "row_bcast:31",
+}
+
+
+def _dpp_control(control: int) -> str:
+    if control < 0x100:
+        return "quad_perm:[" + ",".join(str(control >> 2 * i & 3) for i in range(4)) + "]"
+    for first, name in ((0x100, "row_shl"), (0x110, "row_shr"), (0x120, "row_ror")):
+        if first < control < first + 16:
+            return f"{name}:{control - first}"
+    return _DPP_NAMES.get(control, "/* Invalid dpp_ctrl value */")
+
+
+_DATA_FORMATS = (
+    "INVALID",
+    "8",
+    "16",
+    "8_8",
+    "32",
+    "16_16",
+    "10_11_11",
+    "11_11_10",
+    "10_10_10_2",
+    "2_10_10_10",
+    "8_8_8_8",
+    "32_32",
+    "16_16_16_16",
+    "32_32_32",
+    "32_32_32_32",
+    "RESERVED_15",
+)
+_NUMBER_FORMATS = ("UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT")
+_DEFAULT_DATA_FORMAT, _DEFAULT_NUMBER_FORMAT = 1, 0
+
+
+def buffer_format_text(dfmt: int, nfmt: int) -> str:
+    """The formats of a typed buffer access; the default (8, UNORM) is not written."""
+    names = []
+    if dfmt != _DEFAULT_DATA_FORMAT:
+        names.append(f"BUF_DATA_FORMAT_{_DATA_FORMATS[dfmt]}")
+    if nfmt != _DEFAULT_NUMBER_FORMAT:
+        names.append(f"BUF_NUM_FORMAT_{_NUMBER_FORMATS[nfmt]}")
+    return f" format:[{','.join(names)}]" if names else ""
