@@ -93,6 +93,20 @@ def run(
 
 
 @app.command()
+def show(
+    config: ConfigArgument,
+    set_: SetOption = None,
+    values: Annotated[
+        bool, typer.Option("--values", help="Print every value as YAML, with its meaning and source.")
+    ] = False,
+) -> None:
+    """Print the machine that a run's or a GPU's configuration describes."""
+    from gpusim.cli.show import show_command
+
+    show_command(config, set_ or [], values)
+
+
+@app.command()
 def metrics(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/metrics.md.")] = False,
 ) -> None:

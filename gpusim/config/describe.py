@@ -1,0 +1,48 @@
+"""A checked configuration as YAML with each value's meaning and source beside it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from gpusim.spec import Spec
+
+COMMENT_COLUMN = 34
+
+
+def annotated(spec: Spec) -> str:
+    """YAML of `spec`, all values, that reads back to an equal one; comments say meaning [source]."""
+    return "\n".join(_lines(spec, "", None)) + "\n"
+
+
+def _lines(spec: Spec, indent: str, holder: Spec | None) -> Iterator[str]:
+    for name, field in type(spec).model_fields.items():
+        value = getattr(spec, name)
+        if isinstance(value, Spec):
+            yield f"{indent}{name}:" + (f" # {field.description}" if field.description else "")
+            yield from _lines(value, indent + "  ", spec)
+            continue
+        extra = field.json_schema_extra
+        source = extra.get("source", "") if isinstance(extra, dict) else ""
+        meaning, source = _part_value(holder, name, value, field.description or "", str(source))
+        text = f"{indent}{name}: {_scalar(value)}"
+        comment = meaning + (f" [{source}]" if source else "")
+        yield f"{text.ljust(COMMENT_COLUMN)} # {comment}" if comment else text
+
+
+def _part_value(holder: Spec | None, name: str, value: Any, meaning: str, source: str) -> tuple[str, str]:
+    """For a DRAM timing that is left to the part's table: the table's value and source."""
+    from memory.dram_spec import PARTS, DramSpec
+
+    if value is None and isinstance(holder, DramSpec) and name in PARTS[holder.part].timing:
+        sourced = PARTS[holder.part].timing[name]
+        return meaning.replace("null: the part's", f"the part's: {sourced.value:g}"), sourced.source
+    return meaning, source
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, Spec | dict | list | tuple):
+        return json.dumps(value)
+    text = yaml.safe_dump(value, default_flow_style=True, width=1 << 16, allow_unicode=True)
+    return text.removesuffix("\n").removesuffix("\n...")

@@ -1,0 +1,153 @@
+"""Does every kind of bad configuration get one line that says where, what, and what is allowed?"""
+
+from typing import Literal
+
+import pytest
+from pydantic import model_validator
+
+from gpusim.config import files
+from gpusim.config.check import checked, fields_at
+from gpusim.config.tree import Tree, parse_set
+from gpusim.errors import UserError
+from gpusim.spec import Spec, param
+
+
+class Cache(Spec):
+    size_kib: int = param(16, "capacity", "test", ge=1, le=64)
+    ways: int = param(4, "ways", "test", ge=1)
+    rate: float = param(1.0, "rate", "test", gt=0)
+    policy: Literal["oldest", "round_robin"] = param("oldest", "policy", "test")
+    bypass: bool = param(False, "bypass", "test")
+    grid: tuple[int, int] = param((1, 1), "grid", "test")
+
+    @model_validator(mode="after")
+    def _divides(self) -> "Cache":
+        if self.size_kib % self.ways:
+            raise ValueError(f"size_kib {self.size_kib} does not divide by {self.ways} ways")
+        return self
+
+
+class Machine(Spec):
+    name: str = param(..., "name", "test")
+    l1: Cache = Cache()
+    l2: Cache | None = None
+
+
+def machine(data: dict, **sets: str) -> Machine:
+    tree = Tree(origins={(): ("run.yaml", ())})
+    tree.merge(data, "run.yaml")
+    for path, text in sets.items():
+        where, value = parse_set(f"{path.replace('__', '.')}={text}")
+        tree.replace(where, value, f"--set {'.'.join(where)}={text}", ())
+    return checked(Machine, tree)
+
+
+@pytest.mark.parametrize(
+    ("data", "parts"),
+    [
+        (
+            {"name": "x", "l1": {"sise_kib": 3}},
+            ["run.yaml: l1.sise_kib: unknown key", "did you mean 'size_kib'", "ways"],
+        ),
+        ({"name": "x", "l3": {}}, ["run.yaml: l3: unknown key", "allowed: name, l1, l2"]),
+        ({"name": "x", "l2": {"sise_kib": 3}}, ["run.yaml: l2.sise_kib: unknown key", "did you mean 'size_kib'"]),
+        ({"l1": {}}, ["run.yaml: name: is required but missing"]),
+        ({"name": "x", "l1": {"size_kib": 0}}, ["l1.size_kib: 0 is not allowed: must be at least 1"]),
+        ({"name": "x", "l1": {"size_kib": 65}}, ["l1.size_kib: 65 is not allowed: must be at most 64"]),
+        ({"name": "x", "l1": {"size_kib": 1.5}}, ["l1.size_kib: 1.5 is not allowed: must be a whole number"]),
+        ({"name": "x", "l1": {"size_kib": True}}, ["l1.size_kib: true is not allowed: must be a whole number"]),
+        ({"name": "x", "l1": {"size_kib": "big"}}, ['l1.size_kib: "big" is not allowed: must be a whole number']),
+        ({"name": "x", "l1": {"rate": 0}}, ["l1.rate: 0 is not allowed: must be more than 0"]),
+        ({"name": "x", "l1": {"rate": float("nan")}}, ["l1.rate: NaN is not allowed"]),
+        ({"name": "x", "l1": {"bypass": 1}}, ["l1.bypass: 1 is not allowed: must be true or false"]),
+        ({"name": "x", "l1": {"grid": 3}}, ["l1.grid: 3 is not allowed: must be a list"]),
+        ({"name": "x", "l1": 3}, ["l1: 3 is not allowed"]),
+        ({"name": 3}, ["name: 3 is not allowed: must be text"]),
+        ({"name": "x", "l1": {"policy": "oldst"}}, ['"oldst" is not allowed', "did you mean 'oldest'", "round_robin"]),
+        ({"name": "x", "l1": {"size_kib": 18, "ways": 4}}, ["run.yaml: l1: size_kib 18 does not divide by 4 ways"]),
+    ],
+)
+def test_message_names_place_value_and_what_is_allowed(data: dict, parts: list[str]) -> None:
+    with pytest.raises(UserError) as caught:
+        machine(data)
+    text = str(caught.value)
+    assert "\n" not in text
+    for part in parts:
+        assert part in text
+
+
+def test_message_names_the_source_a_value_came_from() -> None:
+    with pytest.raises(UserError, match=r"^--set l1.ways=0: 0 is not allowed: must be at least 1$"):
+        machine({"name": "x", "l1": {"ways": 2}}, l1__ways="0")
+
+
+def test_list_in_yaml_is_a_tuple_and_whole_number_is_a_float() -> None:
+    made = machine({"name": "x", "l1": {"grid": [2, 3], "rate": 2}})
+    assert made.l1.grid == (2, 3)
+    assert made.l1.rate == 2.0
+
+
+def test_fields_at_walks_through_optional_models() -> None:
+    assert fields_at(Machine, ("l2",)) == list(Cache.model_fields)
+    assert fields_at(Machine, ("name",)) == []
+    assert fields_at(Machine, ("nothing", "here")) == []
+
+
+@pytest.mark.parametrize("text", ["x", "=3", "a..b=1", ".a=1", "a=[", "a={"])
+def test_bad_set_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="--set"):
+        parse_set(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("a.b=1", 1), ("a.b=1e9", 1e9), ("a.b=on", "on"), ("a.b=true", True), ("a.b=[1, 2]", [1, 2]), ("a.b=", None)],
+)
+def test_set_values_are_yaml(text: str, value: object) -> None:
+    assert parse_set(text) == (("a", "b"), value)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("a: [1\n", "not valid YAML"),
+        ("a: 1\na: 2\n", "key 'a' is given twice"),
+        ("x: {b: 1, b: 2}\n", "key 'b' is given twice"),
+        ("3: 1\n", "not text"),
+        ("- 1\n", "a configuration is a mapping"),
+        ("a: !!python/object:os.system 1\n", "not valid YAML"),
+    ],
+)
+def test_broken_file_is_one_line(tmp_path, text: str, part: str) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "broken.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError) as caught:
+        files.read(path)
+    assert str(path) in str(caught.value)
+    assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_binary_file_is_refused(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "binary.yaml"
+    path.write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(UserError, match="cannot be read"):
+        files.read(path)
+
+
+def test_unknown_file_names_the_nearest_shipped_one(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"layerD.yaml: no such .* did you mean 'layer[ABC].yaml'"):
+        files.find("layerD.yaml")
+
+
+@pytest.mark.parametrize("name", ["layerB.yaml", "layerB", "sim_configs/layerB.yaml"])
+def test_shipped_file_is_found_from_any_folder(tmp_path, monkeypatch, name: str) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    assert files.find(name) == files.SHIPPED / "layerB.yaml"
+
+
+def test_own_file_comes_before_a_shipped_one(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "layerB.yaml").write_text("gpu: mi6\n")
+    assert files.find("layerB.yaml").read_text() == "gpu: mi6\n"

@@ -1,0 +1,127 @@
+"""Does a person see every value with its unit, on a pipe and on a terminal, and do files survive a full disk?"""
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from gpusim import output, report
+from gpusim.errors import UserError
+from gpusim.progress import Rate, Reporter, clock, scaled
+from gpusim.results import Progress, RunFacts, RunRecord
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def record(cycles: int = 1234567, partial: bool = False) -> RunRecord:
+    return RunRecord("off", "sgemm", [RunFacts("sgemm", 1.0, cycles=cycles, roofline={"valu": 1.5})], partial=partial)
+
+
+def test_pipe_gets_one_line_a_metric() -> None:
+    out = io.StringIO()
+    report.show([record()], out)
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "sgemm, engine off"
+    row = next(line for line in lines if line.startswith("kernel.cycles"))
+    assert row.split() == ["kernel.cycles", "1,234,567", "cycles"]
+    assert any(line.startswith("roofline.valu") for line in lines)
+    assert not any(line.startswith("engine.") for line in lines)
+
+
+def test_terminal_gets_tables_with_units() -> None:
+    out = Terminal()
+    report.show([record()], out)
+    assert "1,234,567" in out.getvalue()
+    assert "cycles" in out.getvalue()
+
+
+def test_two_runs_are_compared() -> None:
+    out = io.StringIO()
+    report.show([record(1000), record(500, partial=True)], out)
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "sgemm, engine off; sgemm, engine off (partial); ratio to dense"
+    row = next(line for line in lines if line.startswith("kernel.cycles"))
+    assert row.split() == ["kernel.cycles", "1,000", "500", "0.500", "cycles"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "text"),
+    [
+        ("l1.hit_rate", 0.5, "50.0 %"),
+        ("x", None, "–"),
+        ("x", True, "yes"),
+        ("x", 0.125, "0.125"),
+        ("x", 12345.67, "12,345.7"),
+        ("x", float("inf"), "inf"),
+        ("simulator.instructions_per_s", 6.5e6, "6.5M"),
+        ("x", "name", "name"),
+    ],
+)
+def test_shown(path: str, value: object, text: str) -> None:
+    assert report.shown(path, value) == text
+
+
+def test_progress_line_and_quiet() -> None:
+    line = Rate().line(Progress(2_000_000, 0, 10, 0))
+    assert line.startswith("2M cycles, 0/10 workgroups, ")
+    assert line.endswith("? left")
+    out = io.StringIO()
+    Reporter(quiet=True, stream=out).say("nothing")
+    with Reporter(quiet=True, stream=out).following("k") as update:
+        update(Progress(1, 1, 2, 3))
+    assert out.getvalue() == ""
+    assert (scaled(12_345_678), scaled(12), clock(75)) == ("12.3M", "12", "1:15")
+
+
+def test_pipe_gets_a_line_every_few_seconds(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    now = [0.0]
+    monkeypatch.setattr("gpusim.progress.time.monotonic", lambda: now[0])
+    out = io.StringIO()
+    with Reporter(stream=out).following("k") as update:
+        for step in range(100):
+            now[0] = step * 0.2
+            update(Progress(step, step, 100, step * 1000))
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 3
+    assert lines[0] == "k: 25 cycles, 25/100 workgroups, 5k instructions/s, 0:15 left"
+
+
+def test_bar_on_a_terminal_shows_progress() -> None:
+    out = Terminal()
+    with Reporter(stream=out).following("k") as update:
+        update(Progress(10, 1, 2, 3))
+    assert "1/2 workgroups" in out.getvalue()
+
+
+def test_file_is_replaced_whole(tmp_path: Path) -> None:
+    target = tmp_path / "result.json"
+    target.write_text("old")
+    output.write_whole(target, "new")
+    assert target.read_text() == "new"
+    assert [p.name for p in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_failed_write_keeps_what_was_there(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    target = tmp_path / "result.json"
+    target.write_text("old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UserError, match=r"result.json: cannot be written: No space left on device"):
+        output.write_whole(target, "new")
+    assert target.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_unwritable_folder_is_a_user_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be made a folder"):
+        output.folder(tmp_path / "file" / "out")
+    with pytest.raises(UserError, match="cannot be written"):
+        output.write_whole(tmp_path / "missing" / "x.json", "text")
