@@ -6,6 +6,7 @@ from typing import Any
 
 from gpusim import __version__
 from gpusim.results import INSTRUCTION_KINDS, STALL_REASONS, CacheFacts, RunFacts, RunRecord
+from spartan.counters import ENGINE_COUNTERS
 
 SCHEMA_VERSION = 1
 
@@ -125,21 +126,6 @@ _STALL_TEXT = {
     "idle": "none of the others, ended but not yet released included",
 }
 
-# counter of the engine → unit, definition
-_ENGINE_TEXT = {
-    "requests": ("requests", "sparse L2 misses that the engine took"),
-    "accurate": ("requests", "those searched in accurate mode (compacted line's mapping held)"),
-    "prudent": ("requests", "those searched in prudent mode (by the sparsity bitmask)"),
-    "hasty": ("requests", "those searched in hasty mode (line after line, warm-up)"),
-    "prefetch_buffer_hits": ("requests", "those answered by a compacted line already in the prefetch buffer"),
-    "lines_fetched": ("lines", "sparse lines read from DRAM by the engine"),
-    "lines_needed": ("lines", "those with at least one non-zero that went into a delivered compacted line"),
-    "lines_wasted": ("lines", "those that were not needed; lines_needed + lines_wasted = lines_fetched"),
-    "sib_evictions": ("entries", "columns whose sparsity-information entry was replaced"),
-    "cmi_evictions": ("entries", "mapping entries that slid out of a column's window"),
-    "compu_busy_cycles": ("cycles", "cycles a compaction unit worked on a line, summed over the units"),
-}
-
 METRICS: tuple[Metric, ...] = (
     Metric(
         "kernel.name", "", "kernel, or kernels joined by ' + ' when a run is several launches", lambda r, t: t.kernel
@@ -226,7 +212,7 @@ METRICS: tuple[Metric, ...] = (
         "data-bus busy time / kernel time, mean over channels",
         lambda r, t: ratio(t.dram.bus_busy_cycles, t.dram.bus_available_cycles),
     ),
-    *(Metric(f"engine.{name}", unit, text, _engine(name)) for name, (unit, text) in _ENGINE_TEXT.items()),
+    *(Metric(f"engine.{name}", unit, text, _engine(name)) for name, (unit, text) in ENGINE_COUNTERS.items()),
     *(
         Metric(
             f"stalls.{reason}",

@@ -24,7 +24,11 @@ app = typer.Typer(
 _SPEAKING_ERRORS = (
     ("isa.code_object", "CodeObjectError"),
     ("memory.device_memory", "DeviceMemoryError"),
+    ("isa.decoder", "DecodeError"),
+    ("isa.faults", "ExecutionFault"),
     ("workloads.activations_file", "ActivationFileError"),
+    ("workloads.capture", "CaptureError"),
+    ("workloads.image_set", "ImageSetError"),
 )
 
 
@@ -114,6 +118,23 @@ def metrics(
     from gpusim.cli.tables import print_metrics
 
     print_metrics(markdown)
+
+
+@app.command()
+def capture(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="vggnet11 or resnet10.")],
+    images: Annotated[Path, typer.Argument(metavar="IMAGES", help="CIFAR-10 images as .npz (x_train, y_train, ...).")],
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the activation files.")],
+    epochs: Annotated[int, typer.Option(help="Epochs of training.")] = 200,
+    batch: Annotated[int, typer.Option(help="Images in a training batch.")] = 128,
+    seed: Annotated[int, typer.Option(help="Seed of initial weights, order and augmentation.")] = 0,
+    captured_images: Annotated[int, typer.Option("--images", help="Images whose maps are stored.")] = 256,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, ... as PyTorch names it.")] = "auto",
+) -> None:
+    """Train a network and store the activation maps of its layers (needs the extra 'capture')."""
+    from gpusim.cli.capture import capture_command
+
+    capture_command(model, images, out, epochs, batch, seed, captured_images, device)
 
 
 def _is_speaking(error: BaseException) -> bool:

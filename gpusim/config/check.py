@@ -87,7 +87,9 @@ def _one_line(model: type[BaseModel], tree: Tree, error: ValidationError) -> str
         what = f"{_shown(value)} is not allowed" + (f"; did you mean '{guess}'?" if guess else "")
         what += f" (allowed: {', '.join(names)})"
     elif kind == "value_error":
-        what = str(context["error"])
+        # a rule over several values: also name what changed one of them
+        changes = sorted({o[0] for p, o in tree.origins.items() if p[: len(path)] == path} - {source})
+        what = str(context["error"]) + (f" (after {', '.join(changes)})" if changes else "")
     else:
         allowed = _ALLOWED.get(kind, "").format(**context) or first["msg"][:1].lower() + first["msg"][1:]
         what = f"{_shown(value)} is not allowed: {allowed}"
