@@ -340,7 +340,7 @@ def markdown() -> str:
     lines = [
         "# Metrics",
         "",
-        "Generated from the table in `gpusim/metrics.py` by `gpusim metrics --markdown`; do not edit.",
+        "Generated from the table in `gpusim/metrics.py` by `.ci/generate`; do not edit.",
         "",
         "Paths are those of the JSON written by `gpusim run --json`. Counts are of the simulated kernel; cycles",
         "are core clock cycles. A group that does not apply (`engine` without engine, `verification` when skipped) is",

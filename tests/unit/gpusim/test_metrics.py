@@ -129,5 +129,5 @@ def test_document_is_plain_json() -> None:
 
 def test_documentation_is_current() -> None:
     assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == metrics.markdown(), (
-        "docs/metrics.md is not what the table says: run `gpusim metrics --markdown > docs/metrics.md`"
+        "docs/metrics.md is not what the table says: renew it with .ci/generate"
     )
