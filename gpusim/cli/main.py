@@ -24,9 +24,11 @@ app = typer.Typer(
 _SPEAKING_ERRORS = (
     ("isa.code_object", "CodeObjectError"),
     ("memory.device_memory", "DeviceMemoryError"),
+    ("gpusim.core.occupancy", "OccupancyError"),
     ("isa.decoder", "DecodeError"),
     ("isa.faults", "ExecutionFault"),
     ("workloads.activations_file", "ActivationFileError"),
+    ("workloads.build", "KernelBuildError"),
     ("workloads.capture", "CaptureError"),
     ("workloads.image_set", "ImageSetError"),
 )
@@ -135,6 +137,26 @@ def capture(
     from gpusim.cli.capture import capture_command
 
     capture_command(model, images, out, epochs, batch, seed, captured_images, device)
+
+
+kernels = typer.Typer(help="The shipped kernels: build and check their code objects (needs clang 19).", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(kernels, name="kernels")
+
+
+@kernels.command("build")
+def kernels_build() -> None:
+    """Compile every kernel from its OpenCL C source."""
+    from gpusim.cli.kernels import build_command
+
+    build_command()
+
+
+@kernels.command("check")
+def kernels_check() -> None:
+    """Compare the shipped code objects with what the sources give."""
+    from gpusim.cli.kernels import check_command
+
+    raise typer.Exit(check_command())
 
 
 def _is_speaking(error: BaseException) -> bool:
