@@ -12,7 +12,8 @@
    leaves the low 13 bits free, and they carry the row within the tile.
 
    Row blocks are the fast grid axis: both read the same columns of B at about the same time. lda and ldc are multiples
-   of 4, ldb of 64 (a batch is four compacted lines); rows of A and C up to the next multiple of 4 exist; k < 65 536. */
+   of 4, ldb of 64 (a batch is four compacted lines); rows of A and C up to the next multiple of 4 exist; k < 65 536; A is smaller
+   than 4 GiB. */
 #include "dib.h"
 
 #ifndef DIB_TILE_H
@@ -113,12 +114,12 @@ kernel __attribute__((amdgpu_flat_work_group_size(64, 1024))) void KERNEL(
 #if COUNTED
     global const uint *restrict counts,
 #endif
-    uint m, uint n, uint k, uint lda, uint ldb, uint ldc, uint wavefronts, local char *restrict a_tile) {
+    uint m, uint n, uint k, uint lda, uint ldb, uint ldc, uint wavefronts, local float4_t *restrict a_tile) {
   const uint lane = lane_id(), wavefront = wavefront_id();
   const uint depth = LOADS_PER_WAVEFRONT * wavefronts;
   const uint row = group_id_x() * ROWS + 4u * lane;
   const uint first_column = (group_id_y() * wavefronts + wavefront) * COLUMNS;
-  local char *a_lane = a_tile + 16u * lane;
+  local char *a_lane = (local char *)(a_tile + lane);
   global const float *a_from = a_matrix + minimum(row, lda - 4u);
 
   float4_t acc[COLUMNS];
@@ -145,8 +146,10 @@ kernel __attribute__((amdgpu_flat_work_group_size(64, 1024))) void KERNEL(
   for (uint base = 0; base < k; base += depth) {
     float4_t staged[LOADS_PER_WAVEFRONT];
 #pragma unroll
-    for (uint i = 0; i < LOADS_PER_WAVEFRONT; ++i)
-      staged[i] = *(global const float4_t *)(a_from + (ulong)minimum(base + i * wavefronts + wavefront, k - 1u) * lda);
+    for (uint i = 0; i < LOADS_PER_WAVEFRONT; ++i) {
+      const uint offset = minimum(base + i * wavefronts + wavefront, k - 1u) * lda * (uint)sizeof(float);
+      staged[i] = *(global const float4_t *)((global const char *)a_from + (ulong)offset);
+    }
     workgroup_barrier();
 #pragma unroll
     for (uint i = 0; i < LOADS_PER_WAVEFRONT; ++i)

@@ -51,6 +51,9 @@ static inline uint after(uint a, uint b) {
 /* the scheduler moves nothing across */
 static inline void keep_order(void) { __builtin_amdgcn_sched_barrier(0); }
 
+/* the compiler moves no memory access across; one wavefront's LDS accesses then happen in program order */
+static inline void compiler_fence(void) { __asm__ volatile("" ::: "memory"); }
+
 /* LDS is shared by the workgroup: LDS accesses before the barrier are seen by all after it. The barrier is written in
    assembly because the compiler would wait for all outstanding loads at its own one, and prefetches cross it. */
 static inline void workgroup_barrier(void) {
