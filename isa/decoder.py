@@ -1,11 +1,15 @@
 """The decoder: machine code to instructions (GCN3 ISA manual, chapter 13)."""
 
-from functools import lru_cache
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from isa.code_object import Kernel
 from isa.instruction import Instruction, Opcode
 from isa.opcodes import TABLES
 from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, LITERAL, SDWA, SDWA_WORD, Format, encoding_of
+
+if TYPE_CHECKING:
+    from isa.code_object import Kernel
 
 _VGPR_0 = 256
 _SOURCES = ("ssrc0", "ssrc1", "src0")
@@ -30,7 +34,7 @@ def decode(code: bytes, address: int = 0, start: int = 0, end: int | None = None
     return instructions
 
 
-def decode_kernel(kernel: Kernel) -> list[Instruction]:
+def decode_kernel(kernel: "Kernel") -> list[Instruction]:
     """The kernel's instructions in address order: all that control flow can reach from its entry.
 
     Where the kernel jumps through a register (calls), the other functions of its code object belong to it too.
@@ -65,10 +69,10 @@ def decode_kernel(kernel: Kernel) -> list[Instruction]:
     return _in_order(kernel, found)
 
 
-def _in_order(kernel: Kernel, found: dict[int, Instruction]) -> list[Instruction]:
+def _in_order(kernel: "Kernel", found: dict[int, Instruction]) -> list[Instruction]:
     """Sorted by address, after a check that no two instructions overlap."""
     instructions = [found[offset] for offset in sorted(found)]
-    for first, second in zip(instructions, instructions[1:], strict=False):
+    for first, second in pairwise(instructions):
         if first.address + first.size > second.address:
             raise DecodeError(
                 f"kernel '{kernel.name}': control flow enters the middle of {_name(first)} at 0x{first.address:x}"
@@ -103,7 +107,7 @@ def decode_one(code: bytes, address: int, offset: int, end: int) -> Instruction:
     bits, size = word, 4 * layout.words
     if layout.words == 2:
         bits |= _word(code, offset + 4, end, here, encoding.upper()) << 32
-    name, low, width = layout.fields[0]
+    _, low, width = layout.fields[0]
     number = bits >> low & (1 << width) - 1
     opcode = TABLES[encoding].get(number)
     if opcode is None:
@@ -139,7 +143,7 @@ class _Plan:
         self.literal_sources = tuple(n for n in _SOURCES if n in names and opcode.encoding != "vop3")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _plan(opcode: Opcode) -> _Plan:
     return _Plan(opcode)
 
@@ -160,7 +164,7 @@ def _extend(opcode: Opcode, fields: dict[str, int], word: int, here: int) -> Non
     fields["src0"] = _VGPR_0 + extra["src0"]
 
 
-@lru_cache(maxsize=None)
+@cache
 def allows(opcode: Opcode, kind: str) -> bool:
     """Whether a VOP1, VOP2 or VOPC opcode may carry an 'sdwa' or 'dpp' word: 64-bit operands never do."""
     if opcode.flags & {f"no_{kind}", "only_e32"}:

@@ -2,8 +2,16 @@
 
 from isa.instruction import Instruction
 from isa.operand_text import literal_text, register_text, source_text, vgpr_text
-from isa.special_text import branch_text, gpr_idx_text, hwreg_text, message_text, swizzle_text, waitcnt_text
-from isa.special_text import buffer_format_text, dpp_text
+from isa.special_text import (
+    branch_text,
+    buffer_format_text,
+    dpp_text,
+    gpr_idx_text,
+    hwreg_text,
+    message_text,
+    swizzle_text,
+    waitcnt_text,
+)
 
 _SDWA_SELECT = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "7")
 _SDWA_UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "3")
