@@ -15,9 +15,10 @@ from memory.address_map import MAX_DRAM_CHANNELS as CHANNELS
 from memory.address_map import dram_channel, dram_local_line
 from memory.dram_spec import LINE_BYTES, MAX_BANKS, MAX_QUEUE, DramSpec, resolve
 from memory.ports import ENGINE_FROM_DRAM, deliver, dram_space_freed
-from memory.wheel import DRAM, wake
+from memory.wheel import DRAM as DRAM_CLASS
+from memory.wheel import wake
 
-READ, WRITE = 0, 1
+READ, WRITE, ENDING = 0, 1, 2
 HIT, CLOSED, CONFLICT = 0, 1, 2  # what a request found in its bank
 ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, WRITE_BURST, REFRESH = range(6)
 RECORD_WORDS = 6  # channel, clock, command, bank, row, burst column
@@ -133,6 +134,7 @@ _BANK = {
     "chosen": Field((CHANNELS, 2, MAX_BANKS), "read, write that the bank serves next"),
     "hits": Field((CHANNELS, 2), "banks whose chosen request finds its row open"),
     "misses": Field((CHANNELS, 2), "banks whose chosen request needs a row command"),
+    "begun": Field((CHANNELS, 2), "banks whose chosen request has had some of its bursts"),
 }
 
 _SLOT = {
@@ -154,7 +156,7 @@ _SLOT = {
     "bucket_next": Field((CHANNELS, SLOTS), "next write of the hash bucket"),
 }
 
-DRAM_STATE = State(
+DRAM = State(
     "dram",
     _TIMING
     | _SETTINGS
@@ -171,7 +173,7 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
     channels = spec.channels
     if m.map.dram_channels != channels:
         raise ValueError(f"the address map has {m.map.dram_channels} DRAM channels, the specification {channels}")
-    for name in DRAM_STATE.fields:
+    for name in DRAM.fields:
         value = getattr(d, name)
         if getattr(value, "shape", ()):
             value[...] = 0
@@ -258,15 +260,17 @@ def _record(m, channel, clock, command, bank, row, column):
 
 @jit
 def _choose(m, channel, kind, bank, clock):
-    """Pick the request that a bank serves next: its oldest row hit, or its oldest request if that is overdue."""
+    """Pick what a bank serves next: a line already begun, its oldest request if overdue, else its oldest row hit."""
     d = m.dram
     bit = 1 << bank
     d.hits[channel, kind] &= ~bit
     d.misses[channel, kind] &= ~bit
-    s = d.head[channel, kind, bank]
+    begun = (d.begun[channel, kind] >> bank) & 1
+    s = d.chosen[channel, kind, bank] if begun else d.head[channel, kind, bank]
     if s >= 0:
         row = d.open_row[channel, bank]
-        if row >= 0 and d.row[channel, s] != row and not d.fcfs and clock - d.arrived[channel, s] < d.age_cap:
+        overdue = d.fcfs or begun or clock - d.arrived[channel, s] >= d.age_cap
+        if row >= 0 and d.row[channel, s] != row and not overdue:
             q = d.next[channel, s]
             while q >= 0 and d.row[channel, q] != row:
                 q = d.next[channel, q]
@@ -376,7 +380,10 @@ def _issue_column(m, now, channel, kind, bank, clock):
     d.data_bus_busy[channel] += d.burst_clocks
     column = (d.local[channel, s] >> d.group_bits) & ((1 << d.column_bits) - 1)
     _record(m, channel, clock, READ_BURST + kind, bank, d.row[channel, s], column * d.bursts + burst)
-    if left == 0:
+    if left:
+        d.begun[channel, kind] |= 1 << bank
+    else:
+        d.begun[channel, kind] &= ~(1 << bank)
         _finish(m, now, channel, s, clock)
 
 
@@ -497,7 +504,10 @@ def _refresh(m, channel, clock):
 
 @jit
 def _turn(m, channel, clock):
-    """READ or WRITE: whose turn it is. A turn lasts a batch while the other side presses, so neither starves."""
+    """READ or WRITE: whose turn it is; plus ENDING if the turn ends with the lines that are begun.
+
+    A turn lasts a batch of requests while the other side presses, so neither starves.
+    """
     d = m.dram
     turn = d.turn[channel]
     reads = d.listed[channel, READ]
@@ -512,6 +522,8 @@ def _turn(m, channel, clock):
     else:
         change = writes == 0 or (reads > 0 and (writes <= d.write_low or had_batch))
     if change:
+        if d.begun[channel, turn]:
+            return turn + ENDING
         turn = READ + WRITE - turn
         d.turn[channel] = turn
         d.turn_served[channel] = 0
@@ -547,12 +559,17 @@ def _advance(m, now, channel, limit):
             clock = _refresh(m, channel, clock)
             continue
         kind = _turn(m, channel, clock)
+        allowed = -1
+        if kind >= ENDING:
+            kind -= ENDING
+            allowed = d.begun[channel, kind]
         if d.listed[channel, kind] == 0:
             if d.listed[channel, WRITE]:
                 soonest = min(soonest, d.read_idle_since[channel] + d.write_idle)
             clock = soonest
             continue
-        allowed = _oldest_bank(m, channel, kind) if d.fcfs else -1
+        if d.fcfs:
+            allowed = _oldest_bank(m, channel, kind)
         issued = 0
         banks = d.hits[channel, kind] & allowed
         if banks:
@@ -598,7 +615,7 @@ def dram_tick(m, now, channel):
     if d.listed[channel, READ] + d.listed[channel, WRITE]:
         _advance(m, now, channel, ((now + 1) * d.clocks + d.cycles - 1) // d.cycles)
         if d.listed[channel, READ] + d.listed[channel, WRITE]:
-            wake(m, DRAM, d.clock[channel] * d.cycles // d.clocks, channel)
+            wake(m, DRAM_CLASS, d.clock[channel] * d.cycles // d.clocks, channel)
 
 
 @jit
@@ -609,7 +626,7 @@ def _ideal(m, now, channel, kind):
     start = max(now * MICRO, d.ideal_free[channel])
     room = now * MICRO + d.depth[kind] * line
     if line and start >= room:
-        wake(m, DRAM, now + (start - room) // MICRO + 1, channel)
+        wake(m, DRAM_CLASS, now + (start - room) // MICRO + 1, channel)
         return 0
     d.ideal_free[channel] = start + line
     d.data_bus_busy[channel] += d.bursts * d.burst_clocks
@@ -644,7 +661,7 @@ def _accept(m, now, channel, line, kind):
     d.held[channel, kind] += 1
     d.inbound[channel, (d.inbound_head[channel] + d.inbound_count[channel]) & (SLOTS - 1)] = s
     d.inbound_count[channel] += 1
-    wake(m, DRAM, t, channel)
+    wake(m, DRAM_CLASS, t, channel)
     return s
 
 

@@ -1,0 +1,136 @@
+"""A machine of nothing but DRAM and a requester that issues a script, for the DRAM's tests."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpusim.jit import JIT_DISABLED, address_of, ctz, ld_i64, new_record, record_dtype, registered, st_i64
+from memory.address_map import ADDRESS_MAP, dram_channel
+from memory.dram import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
+from memory.dram_checker import NAMES, Command, record_commands, recorded_commands
+from memory.dram_spec import DramSpec, TimingOverrides, resolve
+from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
+from memory.wheel import DRAM as DRAM_CLASS
+from memory.wheel import SIZE, WHEEL
+
+RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP, DRAM))
+READ, WRITE = 0, 1
+WHOLE = (1 << 64) - 1
+LIMIT_CYCLES = 1_000_000
+MAX_COMMANDS = 100_000
+GDDR5_CLOCK_HZ = 1.75e9
+
+
+def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped-def]
+    """Issue `script` in order, none before its cycle; `poll` runs every channel in every cycle."""
+    sent = 0
+    open_reads = 0
+    t = 0
+    while t < limit:
+        t += 1
+        m.wheel.now = t
+        for channel in range(m.map.dram_channels):
+            port = ENGINE_FROM_DRAM + channel
+            while port_ready(m, t, port):
+                tag = port_take(m, port)
+                st_i64(done, tag, t)
+                st_i64(answers, tag, ld_i64(answers, tag) + 1)
+                open_reads -= 1
+        while sent < n and ld_i64(script, 4 * sent) <= t:
+            line = ld_i64(script, 4 * sent + 2)
+            if ld_i64(script, 4 * sent + 1) == READ:
+                if not dram_read(m, t, line, ENGINE_FROM_DRAM + dram_channel(m, line), sent):
+                    break
+                open_reads += 1
+            else:
+                if not dram_write(m, t, line, ld_i64(script, 4 * sent + 3)):
+                    break
+                st_i64(done, sent, t)
+            sent += 1
+        slot = t & (SIZE - 1)
+        due = m.wheel.mask[slot, DRAM_CLASS, 0]
+        if poll:
+            due = (1 << m.map.dram_channels) - 1
+        m.wheel.mask[slot, DRAM_CLASS, 0] = 0
+        while due:
+            dram_tick(m, t, ctz(due))
+            due &= due - 1
+        if sent == n and open_reads == 0 and dram_pending(m) == 0:
+            return t
+    return -1
+
+
+drive = _drive if JIT_DISABLED else numba.njit(nogil=True, error_model="numpy")(_drive)
+
+
+@dataclass
+class Outcome:
+    """What a script led to: `done` and `answers` by position in the script (writes: cycle of acceptance, 0)."""
+
+    m: Any
+    cycles: int
+    done: list[int]
+    answers: list[int]
+    commands: list[Command]
+
+    def issued(self, channel: int = 0) -> list[tuple[int, str]]:
+        """(clock, name) of a channel's commands."""
+        return [(c.clock, NAMES[c.command]) for c in self.commands if c.channel == channel]
+
+    def clocks(self, name: str) -> list[int]:
+        """Clocks of the commands of a name, all channels."""
+        return [c.clock for c in self.commands if NAMES[c.command] == name]
+
+
+def plain_spec(**values: Any) -> DramSpec:
+    """One GDDR5 channel whose bank numbers are plain address bits and whose controller takes no time."""
+    timing = values.pop("timing", {})
+    defaults: dict[str, Any] = {
+        "channels": 1,
+        "bank_hash": False,
+        "request_latency_ns": 0,
+        "response_latency_ns": 0,
+        "write_idle_clocks": 0,
+    }
+    return DramSpec(**{**defaults, **values}, timing=TimingOverrides(**timing))
+
+
+def machine(spec: DramSpec, core_clock_hz: float = GDDR5_CLOCK_HZ, interleave_lines_bits: int = 2) -> Any:
+    """A record with address map and DRAM configured."""
+    m = new_record(RECORD)
+    m.map.dram_channels = spec.channels
+    m.map.dram_channel_bits = spec.channels.bit_length() - 1
+    m.map.l2_channels = 1
+    m.map.interleave_lines_bits = interleave_lines_bits
+    configure_dram(m, spec, core_clock_hz)
+    return m
+
+
+def line_at(spec: DramSpec, row: int = 0, bank: int = 0, group: int = 0, column: int = 0) -> int:
+    """Line of a place in the only channel of a `plain_spec` (bank: within its group)."""
+    t = resolve(spec)
+    return ((row * t.banks_per_group + bank) * t.lines_per_row + column) * t.bank_groups + group
+
+
+def run(
+    spec: DramSpec,
+    script: Sequence[tuple[int, int, int] | tuple[int, int, int, int]],
+    core_clock_hz: float = GDDR5_CLOCK_HZ,
+    poll: bool = False,
+) -> Outcome:
+    """Run (cycle, READ or WRITE, line[, mask]) requests until all are served."""
+    m = machine(spec, core_clock_hz)
+    n = len(script)
+    requests = np.array([(*r, WHOLE)[:4] for r in script], object).astype(np.uint64, casting="unsafe").view(np.int64)
+    done, answers = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    buffer = record_commands(m, MAX_COMMANDS)
+    if not JIT_DISABLED:
+        for dispatcher in registered("timing"):
+            dispatcher.disable_compile(False)
+    cycles = drive(m, address_of(requests), n, address_of(done), address_of(answers), int(poll), LIMIT_CYCLES)
+    assert cycles > 0, "requests were never served"
+    assert m.ports.overflows == 0
+    return Outcome(m, int(cycles), done.tolist(), answers.tolist(), recorded_commands(m, buffer))
