@@ -33,7 +33,9 @@ class HostMode:
                 f"  {slot} = alloca i32\n  call void @llvm.x86.sse.stmxcsr(ptr {slot})\n"
                 f"  {name} = load i32, ptr {slot}\n"
             )
-        return f'  {name}_long = call i64 asm sideeffect "mrs $0, fpcr", "=r"()\n  {name} = trunc i64 {name}_long to i32\n'
+        return (
+            f'  {name}_long = call i64 asm sideeffect "mrs $0, fpcr", "=r"()\n  {name} = trunc i64 {name}_long to i32\n'
+        )
 
     def write(self, value: str, label: str, module: "ModuleText") -> str:
         """Instructions that set the mode register to `value` (i32); `label` makes local names unique."""

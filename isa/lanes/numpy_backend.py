@@ -260,9 +260,7 @@ def scalar_callable(operation: Operation) -> Callable[..., int]:
         with np.errstate(all="ignore"):
             results = operation.function(x, *operands)
         result = 0
-        for token, value in zip(
-            signature.results, results if isinstance(results, tuple) else (results,), strict=True
-        ):
+        for token, value in zip(signature.results, results if isinstance(results, tuple) else (results,), strict=True):
             word = int((value if value.kind == "b" else value.bits()).raw[0])
             if token == "scc":
                 scc = word

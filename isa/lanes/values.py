@@ -25,7 +25,7 @@ def unsigned(kind: str) -> str:
 class Value:
     """Lanes of one kind; `raw` belongs to the back end `x`."""
 
-    __slots__ = ("x", "kind", "raw")
+    __slots__ = ("kind", "raw", "x")
 
     def __init__(self, x: "Maker", kind: str, raw: Any) -> None:
         self.x, self.kind, self.raw = x, kind, raw

@@ -55,7 +55,11 @@ def _define(condition, kind, function):
     def never(x, a, b):
         return x.b(False)
 
-    @vop(_both("tru" if kind[0] == "f" else "t", kind), f"{kind} {kind} -> mask") if condition == "lt" else (lambda f: f)
+    @(
+        vop(_both("tru" if kind[0] == "f" else "t", kind), f"{kind} {kind} -> mask")
+        if condition == "lt"
+        else (lambda f: f)
+    )
     def always(x, a, b):
         return x.b(True)
 

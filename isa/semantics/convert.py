@@ -2,6 +2,7 @@
 # mypy: disable-error-code="no-untyped-def"
 
 from isa.lanes.table import HOST_MODE, vop
+from isa.semantics.float32 import quiet
 
 
 @vop("v_cvt_f32_i32", "i32 -> f32")
@@ -94,7 +95,7 @@ def half_towards_zero(x, a):
     """FP32 to FP16 rounded towards zero, whatever the host rounds to; finite values never become infinite."""
     half = a.to("f16")
     too_far = abs(half).to("f32") > abs(a)
-    return x.select(too_far, half.bits() - 1, half.bits()).as_("f16")
+    return quiet(x, x.select(too_far, half.bits() - 1, half.bits()).as_("f16"))
 
 
 @vop("v_cvt_pkrtz_f16_f32", "f32 f32 -> u32")

@@ -1,0 +1,165 @@
+"""FP16 arithmetic: values in the low half of a register; results clear the upper half.
+
+Computed in FP32 and rounded once to FP16, which is exact for one operation (24 >= 2 * 11 + 2 bits). FP16 denormals
+are normal numbers in FP32 and are kept. The multiply-adds v_mad and v_mac round the product to FP16 first.
+"""
+# mypy: disable-error-code="no-untyped-def"
+
+from isa.lanes.table import vop
+from isa.semantics.float32 import float_max, float_min, quiet
+
+
+def _round(a):
+    return a.to("f16")
+
+
+@vop("v_add_f16", "f16 f16 -> f16")
+def v_add_f16(x, a, b):
+    return _round(a.to("f32") + b.to("f32"))
+
+
+@vop("v_sub_f16", "f16 f16 -> f16")
+def v_sub_f16(x, a, b):
+    return _round(a.to("f32") - b.to("f32"))
+
+
+@vop("v_subrev_f16", "f16 f16 -> f16")
+def v_subrev_f16(x, a, b):
+    return _round(b.to("f32") - a.to("f32"))
+
+
+@vop("v_mul_f16", "f16 f16 -> f16")
+def v_mul_f16(x, a, b):
+    return _round(a.to("f32") * b.to("f32"))
+
+
+def _unfused(x, a, b, c):
+    return v_add_f16(x, v_mul_f16(x, a, b), c)
+
+
+@vop("v_mac_f16", "f16 f16 old:f16 -> f16")
+def v_mac_f16(x, a, b, d):
+    return _unfused(x, a, b, d)
+
+
+@vop("v_mad_f16 v_madak_f16", "f16 f16 f16 -> f16")
+def v_mad_f16(x, a, b, c):
+    """a * b + c; in v_madak the literal is the third source."""
+    return _unfused(x, a, b, c)
+
+
+@vop("v_madmk_f16", "f16 f16 f16 -> f16")
+def v_madmk_f16(x, a, k, b):
+    """a * K + b: sources in the order of the assembler, the literal K second."""
+    return _unfused(x, a, k, b)
+
+
+def _to_odd(x, rounded, error):
+    """An inexact value moved to the neighbour with an odd last bit, which makes a second rounding harmless."""
+    bits = rounded.as_(f"i{rounded.kind[1:]}")
+    inexact = (error != 0.0) & (abs(rounded).bits() < x.infinity_bits(rounded.kind)) & ((bits & 1) == 0)
+    away = ~((error > 0.0) ^ (rounded > 0.0))
+    step = x.select(away, bits + 1, bits - 1)
+    return x.select(inexact, step, bits).as_(rounded.kind)
+
+
+def fma_f16(x, a, b, c):
+    """a * b + c rounded once: exact product, sum and narrowing rounded to odd on the way."""
+    product = (a.to("f32") * b.to("f32")).to("f64")
+    addend = c.to("f32").to("f64")
+    total = product + addend
+    back = total - product
+    error = (product - (total - back)) + (addend - back)
+    total = _to_odd(x, total, error)
+    single = total.to("f32")
+    remainder = (total - single.to("f64")).to("f32")
+    return _to_odd(x, single, remainder).to("f16")
+
+
+@vop("v_fma_f16", "f16 f16 f16 -> f16")
+def v_fma_f16(x, a, b, c):
+    return fma_f16(x, a, b, c)
+
+
+@vop("v_min_f16", "f16 f16 -> f16")
+def v_min_f16(x, a, b):
+    return float_min(x, a, b)
+
+
+@vop("v_max_f16", "f16 f16 -> f16")
+def v_max_f16(x, a, b):
+    return float_max(x, a, b)
+
+
+@vop("v_trunc_f16", "f16 -> f16")
+def v_trunc_f16(x, a):
+    return _round(x.trunc(a.to("f32")))
+
+
+@vop("v_ceil_f16", "f16 -> f16")
+def v_ceil_f16(x, a):
+    return _round(x.ceil(a.to("f32")))
+
+
+@vop("v_rndne_f16", "f16 -> f16")
+def v_rndne_f16(x, a):
+    return _round(x.rint(a.to("f32")))
+
+
+@vop("v_floor_f16", "f16 -> f16")
+def v_floor_f16(x, a):
+    return _round(x.floor(a.to("f32")))
+
+
+@vop("v_fract_f16", "f16 -> f16")
+def v_fract_f16(x, a):
+    below_one = x.constant("u16", 0x3BFF).as_("f16")
+    wide = a.to("f32")
+    part = wide - x.floor(wide)
+    half = _round(part)
+    return x.select(half.to("f32") >= 1.0, below_one, half)
+
+
+@vop("v_frexp_exp_i16_f16", "f16 -> i16")
+def v_frexp_exp_i16_f16(x, a):
+    size = abs(a).bits()
+    biased = (size >> 10).as_("i16")
+    denormal = x.i16(-8) - x.ctlz(size).as_("i16")
+    exponent = x.select(biased == 0, denormal, biased - 14)
+    return x.select((size == 0) | (biased == 31), 0, exponent)
+
+
+@vop("v_frexp_mant_f16", "f16 -> f16")
+def v_frexp_mant_f16(x, a):
+    size = abs(a).bits()
+    shifted = size << ((x.ctlz(size) - 5) & 15)
+    mantissa = x.select(size < 0x400, shifted, size) & 0x3FF
+    result = (a.bits() & 0x8000) | mantissa | 0x3800
+    return x.select((size == 0) | (size >= 0x7C00), quiet(x, a), result.as_("f16"))
+
+
+@vop("v_ldexp_f16", "f16 i16 -> f16")
+def v_ldexp_f16(x, a, n):
+    n = x.max(x.min(n.to("i32"), 60), -60)  # any further overflows or vanishes; exact in FP32
+    scale = ((n + 127) << 23).as_("f32")
+    return _round(a.to("f32") * scale)
+
+
+@vop("v_cvt_f16_u16", "u16 -> f16")
+def v_cvt_f16_u16(x, a):
+    return _round(a.to("f32"))
+
+
+@vop("v_cvt_f16_i16", "i16 -> f16")
+def v_cvt_f16_i16(x, a):
+    return _round(a.to("f32"))
+
+
+@vop("v_cvt_u16_f16", "f16 -> u16")
+def v_cvt_u16_f16(x, a):
+    return x.max(x.min(a.to("f32").to("i32"), 0xFFFF), 0).to("u16")
+
+
+@vop("v_cvt_i16_f16", "f16 -> i16")
+def v_cvt_i16_f16(x, a):
+    return x.max(x.min(a.to("f32").to("i32"), 0x7FFF), -0x8000).to("i16")

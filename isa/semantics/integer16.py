@@ -1,0 +1,70 @@
+"""16-bit integer arithmetic: values in the low half of a register; results clear the upper half."""
+# mypy: disable-error-code="no-untyped-def"
+
+from isa.lanes.table import vop
+
+
+@vop("v_add_u16", "u16 u16 -> u16")
+def v_add_u16(x, a, b):
+    return a + b
+
+
+@vop("v_sub_u16", "u16 u16 -> u16")
+def v_sub_u16(x, a, b):
+    return a - b
+
+
+@vop("v_subrev_u16", "u16 u16 -> u16")
+def v_subrev_u16(x, a, b):
+    return b - a
+
+
+@vop("v_add_u16.clamp", "u16 u16 -> u16")
+def v_add_u16_clamp(x, a, b):
+    return x.select(a + b < a, 0xFFFF, a + b)
+
+
+@vop("v_sub_u16.clamp", "u16 u16 -> u16")
+def v_sub_u16_clamp(x, a, b):
+    return x.select(a < b, 0, a - b)
+
+
+@vop("v_subrev_u16.clamp", "u16 u16 -> u16")
+def v_subrev_u16_clamp(x, a, b):
+    return v_sub_u16_clamp(x, b, a)
+
+
+@vop("v_mul_lo_u16", "u16 u16 -> u16")
+def v_mul_lo_u16(x, a, b):
+    return a * b
+
+
+@vop("v_mad_u16 v_mad_i16", "u16 u16 u16 -> u16")
+def v_mad_u16(x, a, b, c):
+    return a * b + c
+
+
+@vop("v_lshlrev_b16", "u16 u16 -> u16")
+def v_lshlrev_b16(x, a, b):
+    return b << (a & 15)
+
+
+@vop("v_lshrrev_b16", "u16 u16 -> u16")
+def v_lshrrev_b16(x, a, b):
+    return b >> (a & 15)
+
+
+@vop("v_ashrrev_i16", "i16 i16 -> i16")
+def v_ashrrev_i16(x, a, b):
+    return b >> (a & 15)
+
+
+for _kind in ("u16", "i16"):
+
+    @vop(f"v_min_{_kind}", f"{_kind} {_kind} -> {_kind}")
+    def v_min(x, a, b):
+        return x.min(a, b)
+
+    @vop(f"v_max_{_kind}", f"{_kind} {_kind} -> {_kind}")
+    def v_max(x, a, b):
+        return x.max(a, b)

@@ -1,0 +1,158 @@
+"""Reciprocal, square root, exponential, logarithm, sine and cosine, and their FP16 forms.
+
+The hardware approximates within about 1 ulp by tables we do not know. Here: polynomials in FP64 (relative error below
+1e-12), rounded once to FP32, so at most a hair above half an ulp; reciprocal and square root are correctly rounded.
+Plain multiplications and additions, no fused ones, so that both back ends give the same bits.
+FP32 denormals count as zeros in and out, whatever MODE says.
+"""
+# mypy: disable-error-code="no-untyped-def"
+
+import math
+
+from isa.lanes.table import FLUSH_DENORMALS, vop
+from isa.semantics.float32 import power_of_two
+
+_LN2 = math.log(2.0)
+_EXP2 = [_LN2**i / math.factorial(i) for i in range(12)]  # |r| <= 1/2: next term below 2e-14
+_LOG2_TERMS = 11  # odd powers of s = (m - 1) / (m + 1), |s| <= 0.172: next term below 1e-17
+_SINE_TERMS = 11  # odd powers of t, |t| <= pi / 2: next term below 2e-18
+_SQRT_HALF_BITS = 0x3F3504F3  # FP32 sqrt(1/2): where a mantissa is moved to the next octave
+_TRIGONOMETRIC_LIMIT = 256.0  # revolutions: valid inputs of v_sin and v_cos
+
+
+def exp2(x, a):
+    """2 ** a for FP64 a, exact at integers; saturates far outside FP32's range."""
+    a = x.select(a > 300.0, x.f64(300.0), x.select(a < -300.0, x.f64(-300.0), a))
+    n = x.rint(a)
+    r = a - n
+    polynomial = x.f64(_EXP2[-1])
+    for coefficient in reversed(_EXP2[:-1]):
+        polynomial = polynomial * r + coefficient
+    return polynomial * power_of_two(x, n.to("i32"))
+
+
+def log2_of_normal(x, a):
+    """log2 of a positive normal FP32 value, as FP64."""
+    bits = a.as_("i32")
+    exponent = (bits - _SQRT_HALF_BITS) >> 23
+    mantissa = (bits - (exponent << 23)).as_("f32").to("f64")
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    square = s * s
+    polynomial = x.f64(1.0 / (2 * _LOG2_TERMS + 1))
+    for i in reversed(range(_LOG2_TERMS)):
+        polynomial = polynomial * square + 1.0 / (2 * i + 1)
+    return exponent.to("f64") + s * polynomial * (2.0 / _LN2)
+
+
+def _sine_of_quarter(x, r):
+    """sin(2 pi r) for FP64 r in -1/4 ... 1/4."""
+    t = r * (2.0 * math.pi)
+    square = t * t
+    polynomial = x.f64((-1.0) ** _SINE_TERMS / math.factorial(2 * _SINE_TERMS + 1))
+    for i in reversed(range(_SINE_TERMS)):
+        polynomial = polynomial * square + (-1.0) ** i / math.factorial(2 * i + 1)
+    return t * polynomial
+
+
+def sine(x, revolutions):
+    """sin of an angle in revolutions, FP64."""
+    r = revolutions - x.rint(revolutions)
+    r = x.select(r > 0.25, 0.5 - r, x.select(r < -0.25, -0.5 - r, r))
+    return _sine_of_quarter(x, r)
+
+
+def cosine(x, revolutions):
+    """cos of an angle in revolutions, FP64."""
+    r = revolutions - x.rint(revolutions)
+    return _sine_of_quarter(x, 0.25 - abs(r))
+
+
+def _zero(x, a):
+    """Zero of a's sign."""
+    return (a.bits() & 0x80000000).as_("f32")
+
+
+def rcp32(x, a):
+    return 1.0 / a
+
+
+def rsq32(x, a):
+    """1 / sqrt: rounded once from FP64; -0 gives -inf."""
+    wide = a.to("f64")
+    infinity = x.constant("u32", 0x7F800000) | (a.bits() & 0x80000000)
+    return x.select(a == 0.0, infinity.as_("f32"), (1.0 / x.sqrt(wide)).to("f32"))
+
+
+def exp32(x, a):
+    result = exp2(x, a.to("f64")).to("f32")
+    return x.select(a.is_nan(), a + a, result)
+
+
+def log32(x, a):
+    """log2; zero gives -inf, negative numbers NaN."""
+    infinity = x.f32(float("inf"))
+    flushed = x.select(a == 0.0, _zero(x, a), a)
+    result = log2_of_normal(x, flushed).to("f32")
+    result = x.select(flushed == infinity, infinity, result)
+    result = x.select(flushed == 0.0, x.f32(float("-inf")), result)
+    return x.select((flushed < 0.0) | a.is_nan(), x.constant("u32", 0x7FC00000).as_("f32"), result)
+
+
+def _periodic(x, a, function, outside):
+    wide = a.to("f64")
+    size = abs(a)
+    result = function(x, wide).to("f32")
+    result = x.select(size > _TRIGONOMETRIC_LIMIT, x.f32(outside), result)
+    special = size.bits() >= 0x7F800000
+    return x.select(special, x.constant("u32", 0x7FC00000).as_("f32"), result)
+
+
+def sin32(x, a):
+    """Sine of revolutions: 0 outside -256 ... 256, NaN for infinities."""
+    return x.select(a == 0.0, _zero(x, a), _periodic(x, a, sine, 0.0))
+
+
+def cos32(x, a):
+    """Cosine of revolutions: 1 outside -256 ... 256, NaN for infinities."""
+    return _periodic(x, a, cosine, 1.0)
+
+
+def sqrt32(x, a):
+    return x.sqrt(a)
+
+
+_FUNCTIONS = {
+    "rcp": ("v_rcp_f32 v_rcp_iflag_f32", rcp32),
+    "rsq": ("v_rsq_f32", rsq32),
+    "sqrt": ("v_sqrt_f32", sqrt32),
+    "exp": ("v_exp_f32 v_exp_legacy_f32", exp32),
+    "log": ("v_log_f32 v_log_legacy_f32", log32),
+    "sin": ("v_sin_f32", sin32),
+    "cos": ("v_cos_f32", cos32),
+}
+
+for _name, (_names, _function) in _FUNCTIONS.items():
+
+    @vop(_names, "f32 -> f32", host_mode=FLUSH_DENORMALS)
+    def single(x, a, function=_function):
+        return function(x, a)
+
+    # FP16 values, denormals included, are normal in FP32: nothing is flushed on the way.
+    @vop(f"v_{_name}_f16", "f16 -> f16", host_mode=FLUSH_DENORMALS)
+    def half(x, a, function=_function):
+        return function(x, a.to("f32")).to("f16")
+
+
+@vop("v_rcp_f64", "f64 -> f64")
+def v_rcp_f64(x, a):
+    return 1.0 / a
+
+
+@vop("v_rsq_f64", "f64 -> f64")
+def v_rsq_f64(x, a):
+    return 1.0 / x.sqrt(a)
+
+
+@vop("v_sqrt_f64", "f64 -> f64")
+def v_sqrt_f64(x, a):
+    return x.sqrt(a)
