@@ -175,6 +175,12 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("kernel.occupancy_limiter", "", "what bounds workgroups_per_compute_unit", lambda r, t: t.occupancy.limiter),
     Metric(
+        "kernel.roofline_utilisation",
+        "fraction",
+        "largest bound of the roofline / kernel.cycles; never above 1",
+        lambda r, t: ratio(max(t.roofline.values(), default=0.0), t.cycles),
+    ),
+    Metric(
         "host.time_us",
         "us",
         "from the first packet written to the last completion signal: kernels and launch overheads",

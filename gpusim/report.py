@@ -73,7 +73,7 @@ def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -
     groups: dict[str, list[tuple[str, ...]]] = {}
     for path in paths:
         metric = metrics.describe(path)
-        cells = [shown(path, v.get(path)) for v in values]
+        cells = [shown(path, v.get(path)) + _share(path, v) for v in values]
         if metric is None or all(c == "–" for c in cells):
             continue
         if ratios is not None:
@@ -81,6 +81,18 @@ def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -
             cells.append("" if factor is None else f"{factor:.3f}")
         groups.setdefault(path.partition(".")[0], []).append((path, *cells, metric.unit))
     return groups
+
+
+def _share(path: str, values: dict[str, Any]) -> str:
+    """A stall reason's share of the resident wavefront-cycles, a bound's of the kernel's cycles."""
+    value = values.get(path)
+    if path.startswith("stalls."):
+        whole = sum(v for p, v in values.items() if p.startswith("stalls."))
+    elif path.startswith("roofline."):
+        whole = values["kernel.cycles"]
+    else:
+        return ""
+    return f" ({100 * value / whole:.1f} %)" if value is not None and whole else ""
 
 
 def _lines(titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, float | None] | None, out: TextIO) -> None:
