@@ -1,0 +1,196 @@
+"""Behaviour: is every request served once, in the right order, at the rates that the part allows?"""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.jit import JIT_DISABLED
+from memory.dram import DRAM_COUNTERS, dram_pending, dram_totals
+from memory.dram_checker import check_commands
+from memory.dram_spec import DramSpec, resolve
+from tests.unit.memory.dram_harness import READ, WHOLE, WRITE, line_at, plain_spec, run
+
+STREAM_LINES = 1500 if JIT_DISABLED else 20_000
+NO_REFRESH = {"trefi_ns": 100_000}
+
+
+def refresh_share(timing):
+    return timing.trfc / timing.trefi
+
+
+def clocks_used(out):
+    """Command clocks from the first command to the end of the last data, near enough."""
+    return out.commands[-1].clock - out.commands[0].clock
+
+
+@pytest.mark.parametrize(("part", "clock_hz"), [("gddr5", 1.237e9), ("hbm1", 1e9)])
+@pytest.mark.parametrize("kind", [READ, WRITE])
+def test_streaming_reaches_the_pin_bandwidth_less_refresh(part, clock_hz, kind):
+    spec = DramSpec(part=part, channels=1)
+    t = resolve(spec)
+    out = run(spec, [(1, kind, i) for i in range(STREAM_LINES)], clock_hz)
+    share = out.m.dram.data_bus_busy[0] / clocks_used(out)
+    assert 0.9 * (1 - refresh_share(t)) <= share <= 1
+    assert out.m.dram.row_hits[0] >= 0.9 * STREAM_LINES
+
+
+@pytest.mark.parametrize("part", ["gddr5", "hbm1"])
+def test_row_conflicts_in_one_bank_reach_the_trc_bound(part):
+    spec = plain_spec(part=part, timing=NO_REFRESH)
+    t = resolve(spec)
+    out = run(spec, [(1, READ, line_at(spec, row=1 + 37 * i % 1009)) for i in range(200)], t.clock_hz)
+    activates = out.clocks("ACT")
+    assert {b - a for a, b in pairwise(activates)} == {t.trc}
+
+
+def test_conflicts_over_all_banks_reach_the_activate_window_bound():
+    spec = plain_spec(read_queue=64, timing=NO_REFRESH)
+    t = resolve(spec)
+    n = 512
+    out = run(spec, [(1, READ, line_at(spec, row=i // 16, group=i % 4, bank=i // 4 % 4)) for i in range(n)])
+    bound = (n / 4 - 1) * t.tfaw
+    assert bound <= clocks_used(out) <= 1.1 * bound
+
+
+def test_fr_fcfs_serves_row_hits_first_and_fcfs_does_not():
+    def script(spec):
+        other = line_at(spec, row=1)
+        return [(1, READ, 0), (30, READ, other), (30, READ, line_at(spec, column=1))]
+
+    spec = plain_spec()
+    first = run(spec, script(spec)).done
+    assert first[2] < first[1]
+    spec = plain_spec(scheduler="fcfs")
+    strict = run(spec, script(spec)).done
+    assert strict == sorted(strict)
+    assert strict[2] > first[2]
+
+
+def test_age_cap_bounds_what_row_hits_can_overtake():
+    hits = [(1 + 5 * i, READ, i % 32 * 4) for i in range(400)]
+    script = sorted([*hits, (31, READ, 4 * 32 * 4)])
+    at = script.index((31, READ, 4 * 32 * 4))
+    bounded = plain_spec(age_cap_clocks=300, timing=NO_REFRESH)
+    patient = plain_spec(age_cap_clocks=100_000, timing=NO_REFRESH)
+    assert run(bounded, script).done[at] < 31 + 300 + 250
+    assert run(patient, script).done[at] > 31 + 1500
+
+
+def test_writes_are_drained_between_the_watermarks():
+    spec = plain_spec(write_queue=16, write_high=12, write_low=4, write_idle_clocks=1000, timing=NO_REFRESH)
+    reads = [(1 + 4 * i, READ, i) for i in range(300)]
+    writes = [(100 + 4 * i, WRITE, 2000 + i) for i in range(30)]
+    out = run(spec, sorted(reads + writes))
+    names = [name for _, name in out.issued() if name in ("RD", "WR")]
+    bursts = "".join(n[0] for n in names)
+    drains = [len(part) for part in bursts.split("R") if part]
+    # two bursts a line: each drain but the rest at the end writes at least the lines between the marks
+    assert len(drains) >= 2
+    assert all(d >= 2 * (12 - 4) for d in drains[:-1])
+    assert out.m.dram.turns[0] <= 2 * len(drains)
+
+
+def test_neither_side_starves_the_other():
+    spec = plain_spec(write_queue=8, write_high=6, write_low=2, read_queue=8, timing=NO_REFRESH)
+    script = [(1, WRITE if i % 2 else READ, i * 5) for i in range(400)]
+    out = run(spec, script)
+    t = resolve(spec)
+    assert check_commands(out.commands, t) == len(out.commands)
+    assert out.m.dram.read_latency_max[0] < 2000
+
+
+def naive_bank(requests, t):
+    """One bank, reads in order, no refresh: (arrival clock, row) -> end of data, clock by clock as the rules say."""
+    done = []
+    row, free = None, 0
+    activated = precharged = last_read = -(10**6)
+    for arrival, wanted in requests:
+        clock = max(arrival, free)
+        if row is not None and row != wanted:
+            precharged = max(clock, activated + t.tras, last_read + t.trtp)
+            clock, row = precharged + 1, None
+        if row is None:
+            activated = max(clock, precharged + t.trp, activated + t.trc)
+            clock, row = activated + t.trcd_read, wanted
+        for _ in range(t.bursts_per_line):
+            last_read = max(clock, last_read + t.tccd_long, activated + t.trcd_read)
+        free = last_read + 1
+        done.append(last_read + t.tcl + t.burst_clocks)
+    return done
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 120), st.integers(0, 3)), min_size=1, max_size=40),
+    st.sampled_from(["gddr5", "hbm1"]),
+)
+def test_one_bank_equals_its_naive_twin(steps, part):
+    spec = plain_spec(part=part, scheduler="fcfs", read_queue=64, timing=NO_REFRESH)
+    t = resolve(spec)
+    at, script = 1, []
+    for wait, row in steps:
+        at += wait
+        script.append((at, READ, line_at(spec, row=row)))
+    expected = naive_bank([(a + 1, line // line_at(spec, row=1)) for a, _, line in script], t)
+    assert run(spec, script, t.clock_hz).done == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 60), st.booleans(), st.integers(0, 300), st.sampled_from([WHOLE, 0xF, 0xF << 40])),
+        min_size=1,
+        max_size=60,
+    ),
+    st.sampled_from(["gddr5", "hbm1"]),
+    st.sampled_from([1, 4]),
+    st.sampled_from(["cycle", "ideal"]),
+)
+def test_every_request_is_served_once_and_counted(steps, part, channels, model):
+    spec = DramSpec(
+        part=part, channels=channels, model=model, ideal_bandwidth_gb_s=20, read_queue=6, write_queue=6,
+        write_high=5, write_low=2,
+    )  # fmt: skip
+    at, script = 1, []
+    for wait, write, line, mask in steps:
+        at += wait
+        script.append((at, WRITE if write else READ, line * 97, mask))
+    out = run(spec, script, 1.237e9)
+    reads = [i for i, s in enumerate(script) if s[1] == READ]
+    totals = dram_totals(out.m)
+    assert [out.answers[i] for i in range(len(script))] == [int(s[1] == READ) for s in script]
+    assert totals["reads"] == len(reads) == totals["engine_reads"]
+    assert totals["reads"] + totals["writes"] == len(script)
+    if totals["read_full"] + totals["write_full"] == 0:  # then every request was accepted in the cycle it asks for
+        assert totals["read_latency"] == sum(out.done[i] - script[i][0] for i in reads)
+    assert dram_pending(out.m) == 0
+    if model == "cycle":
+        served = totals["row_hits"] + totals["row_misses"] + totals["row_conflicts"]
+        assert served == len(script) - totals["read_forwards"] - totals["write_merges"]
+        assert totals["bytes_read"] == 64 * (totals["reads"] - totals["read_forwards"])
+        assert totals["bytes_written"] == 32 * len(out.clocks("WR"))
+        t = resolve(spec)
+        assert totals["data_bus_busy"] == t.burst_clocks * (len(out.clocks("RD")) + len(out.clocks("WR")))
+        assert totals["activates"] == len(out.clocks("ACT"))
+        assert totals["precharges"] == len(out.clocks("PRE")) + len(out.clocks("PREA"))
+        assert totals["refreshes"] == len(out.clocks("REF"))
+    # running every channel in every cycle changes nothing
+    polled = run(spec, script, 1.237e9, poll=True)
+    assert polled.done == out.done
+    assert polled.commands == out.commands
+    assert dram_totals(polled.m) == totals
+
+
+def test_totals_name_every_counter():
+    totals = dram_totals(run(plain_spec(), [(1, READ, 0)]).m)
+    assert set(DRAM_COUNTERS) | {"bus_busy_cycles"} == set(totals)
+    assert totals["bus_busy_cycles"] == 4
+    assert totals["read_latency"] == totals["read_latency_max"] == 48
+
+
+def test_the_sparse_mark_takes_no_part():
+    spec = plain_spec()
+    marked = run(spec, [(1, READ, 7 | 1 << 40)])
+    assert marked.commands == run(spec, [(1, READ, 7)]).commands
