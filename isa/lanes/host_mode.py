@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from isa.lanes.llvm_backend import ModuleText
 
+FP32_DENORMALS = 0x30  # MODE[5:4]: results, inputs
 _X86 = ("x86_64", "AMD64", "amd64")
 _ARM = ("aarch64", "arm64")
 

@@ -18,10 +18,10 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from gpusim.jit import JIT_DISABLED, cache_dir
-from isa.lanes.host_mode import HostMode
-from isa.lanes.llvm_backend import ModuleText
+from isa.lanes.host_mode import FP32_DENORMALS, HostMode
+from isa.lanes.llvm_backend import UNGUARDED, ModuleText
 from isa.lanes.numpy_backend import NumpyMode, scalar_callable, vector_callable
-from isa.lanes.table import ALIASES, SCALAR, VECTOR, Signature, parse_signature
+from isa.lanes.table import ALIASES, FLUSH_DENORMALS, KEEP_DENORMALS, SCALAR, VECTOR, Signature, parse_signature
 
 _HOST_FUNCTIONS = ("set_host_float_mode", "restore_host_float_mode")
 _HOST_SIGNATURE = parse_signature("imm ->")
@@ -36,8 +36,16 @@ class LaneLibrary:
     compile_seconds: what compiling took, 0 when loaded; load_seconds: all of making the library ready.
     """
 
-    def __init__(self, addresses: dict[str, int], compile_seconds: float, load_seconds: float, keep: object) -> None:
+    def __init__(
+        self,
+        addresses: dict[str, int],
+        unguarded: dict[str, int],
+        compile_seconds: float,
+        load_seconds: float,
+        keep: object,
+    ) -> None:
         self._addresses = addresses
+        self._unguarded = unguarded
         self._keep = keep
         self.compile_seconds = compile_seconds
         self.load_seconds = load_seconds
@@ -46,9 +54,18 @@ class LaneLibrary:
         """Whether the operation exists."""
         return ALIASES.get(mnemonic, mnemonic) in self._addresses
 
-    def address(self, mnemonic: str) -> int:
-        """Address for `call_lane_op` or `call_scalar_op`; KeyError when there is none."""
-        return self._addresses[ALIASES.get(mnemonic, mnemonic)]
+    def address(self, mnemonic: str, constant_mode: int | None = None) -> int:
+        """Address for `call_lane_op` or `call_scalar_op`; KeyError when there is none.
+
+        constant_mode: MODE[7:0] when it never changes while the caller runs (no s_setreg of MODE) and the host was
+        set by `set_host_float_mode` to it: operations that want just that host mode then need not check it.
+        """
+        name = ALIASES.get(mnemonic, mnemonic)
+        if constant_mode is not None and name in VECTOR:
+            wanted = {FLUSH_DENORMALS: 0, KEEP_DENORMALS: FP32_DENORMALS}.get(VECTOR[name].host_mode)
+            if wanted == constant_mode & FP32_DENORMALS:
+                return self._unguarded.get(name, self._addresses[name])
+        return self._addresses[name]
 
     def signature(self, mnemonic: str) -> Signature:
         """Operands and results; KeyError when there is no such operation."""
@@ -138,11 +155,13 @@ def _load_compiled(start: float) -> LaneLibrary:
     engine.add_object_file(llvm.ObjectFileRef.from_path(str(path)))
     engine.finalize_object()
     addresses = {name: engine.get_function_address(name) for name in (*VECTOR, *SCALAR, *_HOST_FUNCTIONS)}
+    unguarded = {name: engine.get_function_address(name + UNGUARDED) for name in VECTOR if VECTOR[name].guarded}
+    unguarded = {name: address for name, address in unguarded.items() if address}
     missing = [name for name, address in addresses.items() if not address]
     if missing:
         path.unlink()
         raise RuntimeError(f"{path} lacks {missing[0]}; it was removed, start again")
-    return LaneLibrary(addresses, compile_seconds, time.perf_counter() - start, engine)
+    return LaneLibrary(addresses, unguarded, compile_seconds, time.perf_counter() - start, engine)
 
 
 def _load_python(start: float) -> LaneLibrary:
@@ -154,7 +173,7 @@ def _load_python(start: float) -> LaneLibrary:
     for name, function in functions.items():
         addresses[name] = len(python_operations) + 1
         python_operations[addresses[name]] = function
-    return LaneLibrary(addresses, 0.0, time.perf_counter() - start, functions)
+    return LaneLibrary(addresses, {}, 0.0, time.perf_counter() - start, functions)
 
 
 @cache

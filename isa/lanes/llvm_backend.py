@@ -18,6 +18,10 @@ MAX_STRAIGHT_LINES = 48  # assumed: above this a 64-lane body spills more than a
 ROW_BYTES = 256
 ATTRIBUTES = 'attributes #0 = { nounwind noinline "min-legal-vector-width"="512" "prefer-vector-width"="512" }'
 
+UNGUARDED = "$body"  # suffix of an operation's symbol without the check of the host's mode
+
+_VECTOR_PARAMETERS = "i64 %d, i64 %a, i64 %b, i64 %c, i64 %exec, i64 %mask"
+_SCALAR_PARAMETERS = "i64 %a, i64 %b, i64 %old_d, i64 %scc, i64 %out"
 _ELEMENT = {"b": "i1", "f16": "half", "f32": "float", "f64": "double"}
 _SUFFIX = {"f16": "f16", "f32": "f32", "f64": "f64"}
 _INTEGER = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
@@ -114,9 +118,7 @@ class LlvmMaker(Maker):
         if is_float(kind) and is_float(to):
             name = "fpext" if BITS[to] > BITS[kind] else "fptrunc"
         elif is_float(kind):
-            name = "fptosi" if to[0] == "i" else "fptoui"
-            name = f"llvm.{name}.sat.{self._mangled(to)}.{self._mangled(kind)}"
-            return self.call(name, self.type(to), (self.type(kind), a))
+            return self._saturated(kind, to, a)
         elif is_float(to):
             name = "sitofp" if kind[0] == "i" else "uitofp"
         elif BITS[to] == BITS[kind]:
@@ -126,6 +128,16 @@ class LlvmMaker(Maker):
         else:
             name = "sext" if kind[0] == "i" else "zext"
         return self.emit(f"{name} {self.type(kind)} {a} to {self.type(to)}")
+
+    def _saturated(self, kind: str, to: str, a: str) -> str:
+        """Float to integer within range, then the ends and NaN; shorter than what LLVM makes of its own operation."""
+        value, signed = Value(self, kind, a), to[0] == "i"
+        low, high = (-(2.0 ** (BITS[to] - 1)), 2.0 ** (BITS[to] - 1)) if signed else (0.0, 2.0 ** BITS[to])
+        inside = self.select(value > low, self.select(value < high, value, low), low)  # NaN becomes low
+        name = "fptosi" if signed else "fptoui"
+        number = Value(self, to, self.emit(f"{name} {self.type(kind)} {inside.raw} to {self.type(to)}"))
+        number = self.select(value >= high, (1 << (BITS[to] - signed)) - 1, number)
+        return self.select(value.is_nan(), 0, number).raw
 
     def choose(self, kind: str, condition: str, a: str, b: str) -> str:
         return self.emit(f"select {self.type('b')} {condition}, {self.type(kind)} {a}, {self.type(kind)} {b}")
@@ -215,40 +227,35 @@ class ModuleText:
         if wide or body.count("\n") > MAX_STRAIGHT_LINES:
             width = CHUNK_LANES
             body = self._vector_body(operation, CHUNK_LANES)
-        name = f"@{operation.name}"
-        parameters = ", ".join(f"i64 %{p}" for p in ("d", "a", "b", "c", "exec", "mask"))
-        guard = self._host_guard(name, operation.host_mode)
-        entry = "body" if guard else "entry"
-        head = f"define i64 {name}({parameters}) #0 {{\nentry:\n{guard}"
+        guarded = operation.host_mode != HOST_MODE and self.host.supported
+        name = f'@"{operation.name}{UNGUARDED if guarded else ""}"'
+        head = f"define i64 {name}({_VECTOR_PARAMETERS}) #0 {{\nentry:\n"
         if width != LANES:
-            head += f"  br label %loop\nloop:\n  %k = phi i64 [ 0, %{entry} ], [ %next, %stored ]\n"
-            head += f"  %returned = phi i64 [ 0, %{entry} ], [ %collected, %stored ]\n"
+            head += "  br label %loop\nloop:\n  %k = phi i64 [ 0, %entry ], [ %next, %stored ]\n"
+            head += "  %returned = phi i64 [ 0, %entry ], [ %collected, %stored ]\n"
             head += f"  %lane0 = mul i64 %k, {width}\n  %offset = mul i64 %k, {4 * width}\n"
         else:
             head += "  %offset = add i64 0, 0\n  %lane0 = add i64 0, 0\n"
         self.functions.append(head + body + "}\n")
+        if guarded:
+            self._add_guard(operation)
 
-    def _host_guard(self, name: str, mode: str) -> str:
-        """Run the body in the mode it needs: in another mode, change it, call again, restore.
+    def _add_guard(self, operation: Operation) -> None:
+        """Run the operation in the host mode it needs: in another mode, change it, call, restore.
 
-        The body is reached through a branch and a call, never inlined next to the change, because LLVM moves
-        floating-point instructions freely across changes of the host's mode.
+        The operation is called, never inlined next to the change, because LLVM moves floating-point instructions
+        freely across changes of the host's mode.
         """
-        if mode == HOST_MODE or not self.host.supported:
-            return ""
         flag = self.host.flush_bits
-        wanted = {FLUSH_DENORMALS: flag, KEEP_DENORMALS: 0}[mode]
-        if mode == FLUSH_DENORMALS:
-            change = f"  %changed = or i32 %mode, {flag}\n"
-        else:
-            change = f"  %changed = and i32 %mode, {~flag}\n"
-        return (
-            f"{self.host.read('%mode', self)}"
+        wanted = {FLUSH_DENORMALS: flag, KEEP_DENORMALS: 0}[operation.host_mode]
+        change = f"or i32 %mode, {flag}" if wanted else f"and i32 %mode, {~flag}"
+        call = f'call i64 @"{operation.name}{UNGUARDED}"({_VECTOR_PARAMETERS})'
+        self.functions.append(
+            f'define i64 @"{operation.name}"({_VECTOR_PARAMETERS}) #0 {{\n{self.host.read("%mode", self)}'
             f"  %flags = and i32 %mode, {flag}\n  %right = icmp eq i32 %flags, {wanted}\n"
-            "  br i1 %right, label %body, label %other\nother:\n"
-            f"{change}{self.host.write('%changed', 'changing', self)}"
-            f"  %result = call i64 {name}(i64 %d, i64 %a, i64 %b, i64 %c, i64 %exec, i64 %mask)\n"
-            f"{self.host.write('%mode', 'restoring', self)}  ret i64 %result\nbody:\n"
+            f"  br i1 %right, label %body, label %other\nbody:\n  %same = tail {call}\n  ret i64 %same\nother:\n"
+            f"  %changed = {change}\n{self.host.write('%changed', 'changing', self)}  %result = {call}\n"
+            f"{self.host.write('%mode', 'restoring', self)}  ret i64 %result\n}}\n"
         )
 
     def _lane_bits(self, x: LlvmMaker, argument: str) -> str:
@@ -356,6 +363,5 @@ class ModuleText:
                 result = (value if value.kind == "b" else value.bits()).to("u64").raw
         x.lines.append("  %out_pointer = inttoptr i64 %out to ptr")
         x.lines.append(f"  store i64 {scc}, ptr %out_pointer, align 8\n  ret i64 {result}")
-        parameters = ", ".join(f"i64 %{p}" for p in ("a", "b", "old_d", "scc", "out"))
         lines = "\n".join(x.lines)
-        self.functions.append(f"define i64 @{operation.name}({parameters}) #0 {{\n{lines}\n}}\n")
+        self.functions.append(f'define i64 @"{operation.name}"({_SCALAR_PARAMETERS}) #0 {{\n{lines}\n}}\n')

@@ -88,6 +88,11 @@ class Operation:
     scalar: bool
     host_mode: str
 
+    @property
+    def guarded(self) -> bool:
+        """Whether the host's mode is checked on entry."""
+        return self.host_mode != HOST_MODE
+
 
 VECTOR: dict[str, Operation] = {}
 SCALAR: dict[str, Operation] = {}

@@ -72,6 +72,11 @@ def _zero(x, a):
     return (a.bits() & 0x80000000).as_("f32")
 
 
+def _counts_as_zero(a):
+    """Zeros and denormals, decided on the bits: the compiler takes `a == 0` for the value zero alone."""
+    return (a.bits() & 0x7F800000) == 0
+
+
 def rcp32(x, a):
     return 1.0 / a
 
@@ -80,7 +85,7 @@ def rsq32(x, a):
     """1 / sqrt: rounded once from FP64; -0 gives -inf."""
     wide = a.to("f64")
     infinity = x.constant("u32", 0x7F800000) | (a.bits() & 0x80000000)
-    return x.select(a == 0.0, infinity.as_("f32"), (1.0 / x.sqrt(wide)).to("f32"))
+    return x.select(_counts_as_zero(a), infinity.as_("f32"), (1.0 / x.sqrt(wide)).to("f32"))
 
 
 def exp32(x, a):
@@ -91,7 +96,7 @@ def exp32(x, a):
 def log32(x, a):
     """log2; zero gives -inf, negative numbers NaN."""
     infinity = x.f32(float("inf"))
-    flushed = x.select(a == 0.0, _zero(x, a), a)
+    flushed = x.select(_counts_as_zero(a), _zero(x, a), a)
     result = log2_of_normal(x, flushed).to("f32")
     result = x.select(flushed == infinity, infinity, result)
     result = x.select(flushed == 0.0, x.f32(float("-inf")), result)
@@ -109,7 +114,7 @@ def _periodic(x, a, function, outside):
 
 def sin32(x, a):
     """Sine of revolutions: 0 outside -256 ... 256, NaN for infinities."""
-    return x.select(a == 0.0, _zero(x, a), _periodic(x, a, sine, 0.0))
+    return x.select(_counts_as_zero(a), _zero(x, a), _periodic(x, a, sine, 0.0))
 
 
 def cos32(x, a):
