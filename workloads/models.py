@@ -1,0 +1,98 @@
+"""The CIFAR-10 variants of VGGNet-11 and ResNet-10 (needs PyTorch: import this module only where it is used).
+
+Convolutions are numbered from one in module names, as in the networks' own papers.
+"""
+
+from collections import OrderedDict
+
+import torch
+from torch import nn
+
+CLASSES = 10
+# Output channels of VGGNet-11's eight convolutions; "pool" is a 2x2 max-pool (Simonyan and Zisserman 2015, table 1, A).
+_VGGNET_11 = (64, "pool", 128, "pool", 256, 256, "pool", 512, 512, "pool", 512, 512, "pool")
+# Output channels and first stride of ResNet-10's four residual blocks, each of two 3x3 convolutions.
+_RESNET_10 = ((64, 1), (128, 2), (256, 2), (512, 2))
+_CLASSIFIER_WIDTH = 512
+_DROPOUT = 0.5
+
+
+def build(model: str) -> nn.Module:
+    """The network by name ('vggnet11' or 'resnet10'), initialised from PyTorch's current seed.
+
+    Input float32 [images, 3, 32, 32], output [images, 10] (no softmax: the loss applies it).
+    """
+    network = {"vggnet11": vggnet_11, "resnet10": resnet_10}[model]()
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+    return network
+
+
+def vggnet_11() -> nn.Module:
+    """Eight 3x3 convolutions, five max-pools, three fully connected layers (Dong 2020, table 2.2, column A).
+
+    No batch normalisation: the network of the source has none. The classifier is 512 wide instead of 4096, because
+    the last pool leaves one pixel of 512 channels here instead of 7x7.
+    """
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    channels, convolution, pool = 3, 0, 0
+    for step in _VGGNET_11:
+        if isinstance(step, int):
+            convolution += 1
+            layers[f"conv{convolution}"] = nn.Conv2d(channels, step, 3, padding=1)
+            layers[f"relu{convolution}"] = nn.ReLU()
+            channels = step
+        else:
+            pool += 1
+            layers[f"pool{pool}"] = nn.MaxPool2d(2)
+    layers["flatten"] = nn.Flatten()
+    for number in (1, 2):
+        layers[f"fc{number}"] = nn.Linear(channels, _CLASSIFIER_WIDTH)
+        layers[f"fc{number}_relu"] = nn.ReLU()
+        layers[f"fc{number}_dropout"] = nn.Dropout(_DROPOUT)
+        channels = _CLASSIFIER_WIDTH
+    layers["fc3"] = nn.Linear(channels, CLASSES)
+    return nn.Sequential(layers)
+
+
+class ResidualBlock(nn.Module):
+    """Two 3x3 convolutions with batch normalisation and a shortcut (He et al. 2016, figure 2)."""
+
+    def __init__(self, channels_in: int, channels_out: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels_in, channels_out, 3, stride=stride, padding=1, bias=False)
+        self.norm1 = nn.BatchNorm2d(channels_out)
+        self.conv2 = nn.Conv2d(channels_out, channels_out, 3, padding=1, bias=False)
+        self.norm2 = nn.BatchNorm2d(channels_out)
+        self.shortcut: nn.Module = nn.Identity()
+        if stride != 1 or channels_in != channels_out:
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(channels_in, channels_out, 1, stride=stride, bias=False), nn.BatchNorm2d(channels_out)
+            )
+
+    def forward(self, maps: torch.Tensor) -> torch.Tensor:
+        """Maps [images, channels_in, h, w] to [images, channels_out, h / stride, w / stride]."""
+        inner = torch.relu(self.norm1(self.conv1(maps)))
+        return torch.relu(self.norm2(self.conv2(inner)) + self.shortcut(maps))
+
+
+def resnet_10() -> nn.Module:
+    """Stem, four residual blocks of two convolutions each, one fully connected layer: ten layers with weights.
+
+    The CIFAR stem is a 3x3 convolution without a pool, so that block 4 works on 4x4 maps.
+    """
+    channels = _RESNET_10[0][0]
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    layers["conv1"] = nn.Conv2d(3, channels, 3, padding=1, bias=False)
+    layers["norm1"] = nn.BatchNorm2d(channels)
+    layers["relu1"] = nn.ReLU()
+    for number, (channels_out, stride) in enumerate(_RESNET_10, start=1):
+        layers[f"block{number}"] = ResidualBlock(channels, channels_out, stride)
+        channels = channels_out
+    layers["pool"] = nn.AdaptiveAvgPool2d(1)
+    layers["flatten"] = nn.Flatten()
+    layers["fc"] = nn.Linear(channels, CLASSES)
+    return nn.Sequential(layers)
