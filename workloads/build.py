@@ -7,7 +7,17 @@ from pathlib import Path
 
 KERNELS_DIR = Path(__file__).parent / "kernels"
 TARGET_FLAGS = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803", "-mcode-object-version=5")
-LANGUAGE_FLAGS = ("-x", "cl", "-cl-std=CL2.0", "-nogpulib", "-O3", "-fno-ident", "-cl-kernel-arg-info", "-Wall", "-Werror")
+LANGUAGE_FLAGS = (
+    "-x",
+    "cl",
+    "-cl-std=CL2.0",
+    "-nogpulib",
+    "-O3",
+    "-fno-ident",
+    "-cl-kernel-arg-info",
+    "-Wall",
+    "-Werror",
+)
 COMPILERS = ("clang-19", "clang")
 LINKERS = ("ld.lld-19", "ld.lld")
 COMPILER_VERSION = "19."  # the committed objects are this release's output

@@ -1,0 +1,148 @@
+"""Convolutional layers as GEMMs, and the tables of layers that the experiments use."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Layer(Protocol):
+    """The shape of a convolutional layer; `name` is for reports."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def input_channels(self) -> int: ...
+    @property
+    def output_channels(self) -> int: ...
+    @property
+    def input_height(self) -> int: ...
+    @property
+    def input_width(self) -> int: ...
+    @property
+    def filter_size(self) -> int: ...
+    @property
+    def stride(self) -> int: ...
+    @property
+    def padding(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class ConvLayer:
+    """A convolutional layer's forward pass: square filters of `filter_size`, maps of rows by columns."""
+
+    name: str
+    input_channels: int
+    output_channels: int
+    input_height: int
+    input_width: int
+    filter_size: int = 3
+    stride: int = 1
+    padding: int = 1
+
+
+@dataclass(frozen=True)
+class GemmShape:
+    """C = A·B: A of M x K weights, B of K x N activations (im2col), C of M x N outputs; all column-major.
+
+    Leading dimensions are padded to what every kernel can work with: rows of A and C to 4 (a load of 16 bytes),
+    rows of B to 64 (a wavefront's sparse load covers four compacted lines of one column).
+    """
+
+    m: int
+    n: int
+    k: int
+
+    def __post_init__(self) -> None:
+        if min(self.m, self.n, self.k) < 1:
+            raise ValueError(f"GEMM of M={self.m}, N={self.n}, K={self.k}: each must be at least 1")
+
+    @property
+    def lda(self) -> int:
+        """Elements between columns of A."""
+        return round_up(self.m, 4)
+
+    @property
+    def ldb(self) -> int:
+        """Elements between columns of B."""
+        return round_up(self.k, 64)
+
+    @property
+    def ldc(self) -> int:
+        """Elements between columns of C."""
+        return round_up(self.m, 4)
+
+    @property
+    def padded_k(self) -> int:
+        """Columns of A that are stored; those from K on are zero."""
+        return round_up(self.k, 16)
+
+    @property
+    def flops(self) -> int:
+        """Floating point operations of the dense product."""
+        return 2 * self.m * self.n * self.k
+
+
+def round_up(value: int, multiple: int) -> int:
+    """The smallest multiple that is at least `value`."""
+    return -(-value // multiple) * multiple
+
+
+def output_size(layer: Layer) -> tuple[int, int]:
+    """Rows and columns of an output feature map."""
+    height, width = (
+        (size + 2 * layer.padding - layer.filter_size) // layer.stride + 1
+        for size in (layer.input_height, layer.input_width)
+    )
+    return height, width
+
+
+def gemm_shape(layer: Layer, batch: int) -> GemmShape:
+    """The layer's forward pass over `batch` images: a column of B for every output pixel of every image."""
+    height, width = output_size(layer)
+    return GemmShape(layer.output_channels, batch * height * width, layer.input_channels * layer.filter_size**2)
+
+
+# Dong 2020, table 6.5 and its text; convolutions of VGGNet-11 counted from 0, as the filter sizes require.
+SPARTAN_LAYERS: Mapping[str, ConvLayer] = {
+    "A": ConvLayer("ResNet-10 block 4 conv 2", 512, 512, 4, 4),
+    "B": ConvLayer("VGGNet-11 conv 5", 512, 512, 4, 4),
+    "C": ConvLayer("VGGNet-11 conv 7", 512, 512, 2, 2),
+}
+SPARTAN_SPARSITY: Mapping[str, float] = {"A": 0.65, "B": 0.70, "C": 0.85}
+SPARTAN_BATCHES = (128, 256)
+
+# Krizhevsky, "One weird trick for parallelizing convolutional neural networks" (2014): ImageNet, 224 x 224 images.
+ALEXNET: tuple[ConvLayer, ...] = (
+    ConvLayer("AlexNet conv1", 3, 64, 224, 224, filter_size=11, stride=4, padding=2),
+    ConvLayer("AlexNet conv2", 64, 192, 27, 27, filter_size=5, padding=2),
+    ConvLayer("AlexNet conv3", 192, 384, 13, 13),
+    ConvLayer("AlexNet conv4", 384, 256, 13, 13),
+    ConvLayer("AlexNet conv5", 256, 256, 13, 13),
+)
+
+
+def _vgg16() -> tuple[ConvLayer, ...]:
+    """Simonyan and Zisserman 2015, table 1, configuration D."""
+    layers, channels, number = [], 3, 0
+    for size, filters, repeats in ((224, 64, 2), (112, 128, 2), (56, 256, 3), (28, 512, 3), (14, 512, 3)):
+        for _ in range(repeats):
+            number += 1
+            layers.append(ConvLayer(f"VGGNet-16 conv{number}", channels, filters, size, size))
+            channels = filters
+    return tuple(layers)
+
+
+def _resnet18() -> tuple[ConvLayer, ...]:
+    """He et al. 2016, table 1, 18 layers; conv<block>_<layer>, the 1x1 projections left out."""
+    layers = [ConvLayer("ResNet-18 conv1", 3, 64, 224, 224, filter_size=7, stride=2, padding=3)]
+    channels, size = 64, 56
+    for block, filters in ((2, 64), (3, 128), (4, 256), (5, 512)):
+        for number in range(1, 5):
+            stride = 2 if number == 1 and block > 2 else 1
+            layers.append(ConvLayer(f"ResNet-18 conv{block}_{number}", channels, filters, size, size, stride=stride))
+            channels, size = filters, size // stride
+    return tuple(layers)
+
+
+VGGNET16 = _vgg16()
+RESNET18 = _resnet18()
