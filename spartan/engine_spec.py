@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import field_validator, model_validator
@@ -20,7 +21,7 @@ OFFSET_BITS = 4  # offset of the mapping entry that left the window last
 # fixed maxima of the engine's state
 MAX_SIB_KIB = 4096
 MAX_BUFFER_KIB = 4096
-MAX_UNITS = 64
+MAX_UNITS = 62  # one bit each in a mask
 MAX_SHIFTERS = 32
 MAX_READS = 1024  # also what a port from DRAM can hold
 MAX_LOOKUPS = 16
@@ -54,7 +55,7 @@ class EngineSpec(Spec):
     )
     lane_replacement: Literal["lru", "fifo"] = param(
         "lru",
-        "which prefetch-buffer lane without a waiting request is closed when space is needed",
+        "which lane without a waiting request is closed when space is needed",
         f"{_GUESS}: as SIB",
     )
     prefetch_length: int = param(
@@ -125,7 +126,7 @@ class EngineSpec(Spec):
     @field_validator("entry_sizes")
     @classmethod
     def _ascending(cls, sizes: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-        if not sizes or any(a[0] >= b[0] for a, b in zip(sizes, sizes[1:], strict=False)) or sizes[-1][0] < MAX_ROWS:
+        if not sizes or any(a[0] >= b[0] for a, b in pairwise(sizes)) or sizes[-1][0] < MAX_ROWS:
             raise ValueError(f"largest numbers of rows must ascend and end with {MAX_ROWS}")
         if any(size < MIN_ENTRY_BYTES for _, size in sizes):
             raise ValueError(f"an entry has at least {MIN_ENTRY_BYTES} bytes")

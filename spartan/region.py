@@ -23,7 +23,8 @@ class SparseRegion:
             raise ValueError(f"sparse region of {self.rows} rows: allowed are 1 to 65536 (16-bit row index)")
         if self.leading_dimension < self.rows or self.leading_dimension % 16:
             raise ValueError(
-                f"sparse region: leading dimension {self.leading_dimension} must be a multiple of 16 and at least {self.rows}"
+                f"sparse region: leading dimension {self.leading_dimension} must be a multiple of 16 "
+                f"and at least {self.rows}"
             )
 
     @property

@@ -1,0 +1,238 @@
+"""Sparsity information block: one entry a column of metadata, sparsity bitmask and mapping window (CMI).
+
+Metadata, 48 bits, from bit 0: tail (4) | offset of the mapping that left the window last (4) | sparse lines
+profiled (w) | compacted lines mapped (w) | column number, with w wide enough for a column's sparse lines. A device
+of 2^26 lines (4 GiB) always fits: log2 N <= 26 - log2 L leaves 26 - l + 2 (l + 1) + 8 <= 48 bits for l = log2 L <= 12.
+
+The *tail* counts the set bits behind the last mapped compacted line. Fewer than 16 non-zeros lie there, so it is at
+most 15; with it, positions are found backwards from the profiled end and no total of dropped mappings is kept.
+
+A mapping byte is NNC_needed mod 16 above, offset below. The offset is 15 when no non-zero follows the last element
+used, so the last mapping of a column always says 15. NNC_needed is 0 only in the last mapping of a complete column
+(made wholly of carried elements): it is stored as byte 0. NNC_needed 16 there is byte 15, and byte 0 elsewhere is
+(16, 0): 257 cases, one byte.
+"""
+
+import numpy as np
+
+from gpusim.jit import jit, ld_i32, st_i32
+from spartan.engine_spec import OFFSET_BITS, TAIL_BITS
+from spartan.state import NONE, PROFILE, REPLAY
+
+_TAIL_MASK = (1 << TAIL_BITS) - 1
+_OFFSET_MASK = (1 << OFFSET_BITS) - 1
+_COUNTS = TAIL_BITS + OFFSET_BITS  # where the line counts begin
+EXHAUSTED = 15  # offset: no further non-zero in the line
+
+
+@jit
+def pack_metadata(m, column, compacted, profiled, dropped_offset, tail):
+    """The 48 bits of an entry."""
+    w = m.engine.line_bits
+    return (
+        (column << (_COUNTS + 2 * w))
+        | (compacted << (_COUNTS + w))
+        | (profiled << _COUNTS)
+        | (dropped_offset << 4)
+        | tail
+    )
+
+
+@jit
+def entry_column(m, e):
+    """Number of the entry's column among the columns of all regions."""
+    return m.engine.meta[e] >> (_COUNTS + 2 * m.engine.line_bits)
+
+
+@jit
+def compacted(m, e):
+    """Compacted lines of the column that have been mapped."""
+    w = m.engine.line_bits
+    return (m.engine.meta[e] >> (_COUNTS + w)) & ((1 << w) - 1)
+
+
+@jit
+def profiled(m, e):
+    """Sparse lines of the column whose bit is known: the first ones."""
+    return (m.engine.meta[e] >> _COUNTS) & ((1 << m.engine.line_bits) - 1)
+
+
+@jit
+def tail(m, e):
+    """Set bits behind the last mapped compacted line's last sparse line."""
+    return m.engine.meta[e] & _TAIL_MASK
+
+
+@jit
+def column_complete(m, e):
+    """1 if every sparse line of the column has been profiled: its length is known."""
+    return 1 if profiled(m, e) == m.engine.region_lines[m.engine.entry_region[e]] else 0
+
+
+@jit
+def first_mapping(m, e):
+    """Number of the oldest compacted line whose mapping is held."""
+    return max(0, compacted(m, e) - m.engine.mappings)
+
+
+@jit
+def mapping_byte(needed, offset):
+    """Byte of a mapping: `needed` 0 (last line of carried elements only) to 16, `offset` 0 to 15."""
+    return 0 if needed == 0 else ((needed & 15) << 4) | offset
+
+
+@jit
+def byte_needed(byte, last):
+    """NNC_needed of a mapping byte; `last`: it is the last one of a complete column."""
+    if byte >> 4:
+        return byte >> 4
+    return 0 if last and byte == 0 else 16
+
+
+@jit
+def byte_offset(byte, last):
+    """Offset of a mapping byte."""
+    return EXHAUSTED if last else byte & 15
+
+
+@jit
+def _is_last(m, e, i):
+    return 1 if i == compacted(m, e) - 1 and column_complete(m, e) else 0
+
+
+@jit
+def mapping_needed(m, e, i):
+    """NNC_needed of compacted line `i`, whose mapping is held."""
+    byte = np.int64(m.engine.cmi[e * m.engine.mappings + i % m.engine.mappings])
+    return byte_needed(byte, _is_last(m, e, i))
+
+
+@jit
+def mapping_offset(m, e, i):
+    """Offset of compacted line `i`: its mapping is held, or was the last to leave the window."""
+    if i < first_mapping(m, e):
+        return (m.engine.meta[e] >> TAIL_BITS) & _OFFSET_MASK
+    byte = np.int64(m.engine.cmi[e * m.engine.mappings + i % m.engine.mappings])
+    return byte_offset(byte, _is_last(m, e, i))
+
+
+@jit
+def add_mapping(m, e, needed, offset):
+    """Map the next compacted line, which ends the tail; the oldest mapping leaves a full window."""
+    g = m.engine
+    i = compacted(m, e)
+    at = e * g.mappings + i % g.mappings
+    meta = g.meta[e]
+    if i >= g.mappings:
+        left = byte_offset(np.int64(g.cmi[at]), 0)
+        meta = (meta & ~(_OFFSET_MASK << TAIL_BITS)) | (left << TAIL_BITS)
+        g.cmi_evictions += 1
+    g.cmi[at] = mapping_byte(needed, offset)
+    g.meta[e] = (meta & ~_TAIL_MASK) + (1 << (_COUNTS + g.line_bits))
+
+
+@jit
+def profile_line(m, e, line, nonzero):
+    """Set the bit of sparse line `line`, the next one of the column to be profiled."""
+    g = m.engine
+    if nonzero:
+        g.bitmask[e * g.bitmask_words + (line >> 5)] |= 1 << (line & 31)
+    g.meta[e] += 1 << _COUNTS
+
+
+@jit
+def lengthen_tail(m, e):
+    """Count a set bit behind the last mapping."""
+    m.engine.meta[e] += 1
+
+
+@jit
+def line_settled(m, e, i):
+    """1 if it is known whether compacted line `i` is the last: mapped, and a non-zero or the column's end follows."""
+    t = compacted(m, e)
+    if i < t - 1 or (i < t and column_complete(m, e)):
+        return 1
+    return 1 if i == t - 1 and (tail(m, e) or mapping_offset(m, e, i) < EXHAUSTED) else 0
+
+
+@jit
+def find_entry(m, region, column):
+    """SIB entry of a column, or NONE."""
+    return ld_i32(m.engine.entry_of_column, m.engine.region_column[region] + column) - 1
+
+
+@jit
+def _unlink_entry(m, e):
+    g = m.engine
+    before, after = g.entry_prev[e], g.entry_next[e]
+    if before == NONE:
+        g.entry_first = after
+    else:
+        g.entry_next[before] = after
+    if after == NONE:
+        g.entry_last = before
+    else:
+        g.entry_prev[after] = before
+
+
+@jit
+def _append_entry(m, e):
+    g = m.engine
+    g.entry_prev[e] = g.entry_last
+    g.entry_next[e] = NONE
+    if g.entry_last == NONE:
+        g.entry_first = e
+    else:
+        g.entry_next[g.entry_last] = e
+    g.entry_last = e
+
+
+@jit
+def use_entry(m, e):
+    """A request used the entry: under LRU it is now the last to be replaced."""
+    if m.engine.sib_fifo == 0 and m.engine.entry_last != e:
+        _unlink_entry(m, e)
+        _append_entry(m, e)
+
+
+@jit
+def _lane_waited_for(m, lane):
+    return 1 if lane != NONE and m.engine.lane_waiter[lane] != NONE else 0
+
+
+@jit
+def entry_to_replace(m):
+    """A SIB entry for another column: an unused one, or the first in replacement order that no request waits for.
+
+    NONE if requests wait for all of them. The caller closes the entry's lanes before `assign_entry`.
+    """
+    g = m.engine
+    if g.entries_used < g.entries:
+        return g.entries_used
+    e = g.entry_first
+    while e != NONE:
+        if not (_lane_waited_for(m, g.entry_lane[e, PROFILE]) or _lane_waited_for(m, g.entry_lane[e, REPLAY])):
+            return e
+        e = g.entry_next[e]
+    return NONE
+
+
+@jit
+def assign_entry(m, e, region, column):
+    """Give the entry, whose lanes are closed, to a column of which nothing is known yet."""
+    g = m.engine
+    if e == g.entries_used:
+        g.entries_used += 1
+    else:
+        _unlink_entry(m, e)
+        st_i32(g.entry_of_column, entry_column(m, e), 0)
+        g.sib_evictions += 1
+    number = g.region_column[region] + column
+    st_i32(g.entry_of_column, number, e + 1)
+    g.entry_region[e] = region
+    g.meta[e] = pack_metadata(m, number, 0, 0, 0, 0)
+    for w in range(g.bitmask_words):
+        g.bitmask[e * g.bitmask_words + w] = 0
+    g.entry_lane[e, PROFILE] = NONE
+    g.entry_lane[e, REPLAY] = NONE
+    _append_entry(m, e)
