@@ -2,18 +2,18 @@
 
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from gpusim.config.model import RunConfig
+from gpusim.core.simulator import simulate
+from gpusim.errors import UserError
 from gpusim.host import Command, run_queue
 from gpusim.interrupt import Interrupt
+from gpusim.jit import cache_dir, is_compiled
+from gpusim.launch import Launch
 from gpusim.progress import Reporter
 from gpusim.results import Progress, RunFacts, RunRecord, VerificationFacts
-
-if TYPE_CHECKING:
-    from gpusim.launch import Launch
-
-SOFTWARE = "software"
+from spartan.engine_spec import sib_layout
+from workloads.gemm import SOFTWARE, build_gemm_launches
 
 
 def run(config: RunConfig, reporter: Reporter, interrupt: Interrupt) -> list[RunRecord]:
@@ -41,8 +41,6 @@ def run(config: RunConfig, reporter: Reporter, interrupt: Interrupt) -> list[Run
 
 
 def _run_one(config: RunConfig, record: RunRecord, reporter: Reporter, interrupt: Interrupt) -> None:
-    from workloads.gemm import build_gemm_launches
-
     start = time.perf_counter()
     reporter.say(f"{record.kernel}: preparing {config.workload.layer.name}, batch {config.workload.batch}")
     job = build_gemm_launches(config, record.kernel)
@@ -60,13 +58,20 @@ def _run_one(config: RunConfig, record: RunRecord, reporter: Reporter, interrupt
         record.verification = VerificationFacts(checked.passed, checked.max_error, checked.bound)
 
 
-def _kernel_run(launch: "Launch", config: RunConfig, record: RunRecord, reporter: Reporter, interrupt: Interrupt):  # type: ignore[no-untyped-def]
+def _kernel_run(launch: Launch, config: RunConfig, record: RunRecord, reporter: Reporter, interrupt: Interrupt):  # type: ignore[no-untyped-def]
     """A function that simulates the launch, keeps its facts in the record and returns its time in microseconds."""
-    from gpusim.core.simulator import simulate
+    engine = config.engine if record.engine == "on" else None
+    if engine is not None:
+        try:
+            sib_layout(engine, launch.regions)
+        except ValueError as error:
+            raise UserError(f"engine: {error}") from None
 
     def run_kernel() -> float:
         if interrupt.asked:
             return 0.0
+        if not (is_compiled("isa") and is_compiled("timing")):
+            reporter.say(f"compiling the core: once, less than a minute; kept in {cache_dir('timing').parent}")
         with reporter.following(launch.kernel.name) as update:
 
             def observer(progress: Progress) -> bool:
@@ -76,7 +81,6 @@ def _kernel_run(launch: "Launch", config: RunConfig, record: RunRecord, reporter
                 return not interrupt.asked
 
             try:
-                engine = config.engine if record.engine == "on" else None
                 facts = simulate(launch, config.gpu, engine, observer, config.run.checked)
             finally:
                 interrupt.deferred = False

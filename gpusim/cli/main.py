@@ -30,8 +30,13 @@ _SPEAKING_ERRORS = (
     ("workloads.activations_file", "ActivationFileError"),
     ("workloads.build", "KernelBuildError"),
     ("workloads.capture", "CaptureError"),
+    ("workloads.gemm", "GemmError"),
     ("workloads.image_set", "ImageSetError"),
+    ("workloads.patterns", "PatternError"),
 )
+
+# Errors of the simulation itself: told in full, but not the user's to mend.
+_FAILURES = (("gpusim.core.simulator", "DeadlockError"), ("gpusim.core.laws", "LawViolation"))
 
 
 class EngineChoice(StrEnum):
@@ -139,7 +144,11 @@ def capture(
     capture_command(model, images, out, epochs, batch, seed, captured_images, device)
 
 
-kernels = typer.Typer(help="The shipped kernels: build and check their code objects (needs clang 19).", no_args_is_help=True, rich_markup_mode=None)
+kernels = typer.Typer(
+    help="The shipped kernels: build and check their code objects (needs clang 19).",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 app.add_typer(kernels, name="kernels")
 
 
@@ -159,9 +168,9 @@ def kernels_check() -> None:
     raise typer.Exit(check_command())
 
 
-def _is_speaking(error: BaseException) -> bool:
-    kinds = [getattr(sys.modules.get(module), name, None) for module, name in _SPEAKING_ERRORS]
-    return isinstance(error, tuple(k for k in (*kinds, UserError) if k is not None))
+def _is_one_of(error: BaseException, names: tuple[tuple[str, str], ...]) -> bool:
+    kinds = [getattr(sys.modules.get(module), name, None) for module, name in names]
+    return isinstance(error, tuple(k for k in kinds if k is not None))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -187,8 +196,11 @@ def invoke(arguments: list[str] | None = None) -> int:
             return EXIT_USER_ERROR
         if hasattr(error, "format_message"):  # the command line parser's own errors
             text = error.format_message().replace("Value error, ", "")
-        elif _is_speaking(error):
+        elif isinstance(error, UserError) or _is_one_of(error, _SPEAKING_ERRORS):
             text = str(error)
+        elif _is_one_of(error, _FAILURES):
+            print(f"gpusim: {type(error).__name__}: {error}", file=sys.stderr)
+            return 1
         else:
             raise
         print(f"gpusim: error: {' '.join(text.split())}", file=sys.stderr)

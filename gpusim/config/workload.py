@@ -6,8 +6,8 @@ from pydantic import field_validator, model_validator
 
 from gpusim.errors import unknown_name
 from gpusim.spec import Spec, param
-
-MAX_SPARSE_ROWS = 65536  # a bundle holds a 16-bit row index
+from workloads.gemm import DENSE_KERNELS, MAX_ROWS, SPARSE_KERNELS
+from workloads.layers import gemm_shape, output_size
 
 
 class LayerSpec(Spec):
@@ -24,32 +24,18 @@ class LayerSpec(Spec):
 
     @model_validator(mode="after")
     def _fits(self) -> "LayerSpec":
-        if min(self.output_height, self.output_width) < 1:
+        if min(output_size(self)) < 1:
             raise ValueError(
                 f"a {self.filter_size}x{self.filter_size} filter does not fit maps of {self.input_height} rows and "
                 f"{self.input_width} columns with padding {self.padding}"
             )
-        if self.gemm_rows_k > MAX_SPARSE_ROWS:
+        rows = gemm_shape(self, batch=1).k
+        if rows > MAX_ROWS:
             raise ValueError(
-                f"K = input_channels x filter_size^2 = {self.gemm_rows_k} rows; allowed are at most {MAX_SPARSE_ROWS} "
+                f"K = input_channels x filter_size^2 = {rows} rows; allowed are at most {MAX_ROWS} "
                 "(a bundle holds a 16-bit row index)"
             )
         return self
-
-    @property
-    def output_height(self) -> int:
-        """Rows of an output feature map."""
-        return (self.input_height + 2 * self.padding - self.filter_size) // self.stride + 1
-
-    @property
-    def output_width(self) -> int:
-        """Columns of an output feature map."""
-        return (self.input_width + 2 * self.padding - self.filter_size) // self.stride + 1
-
-    @property
-    def gemm_rows_k(self) -> int:
-        """K of the GEMM: rows of the im2col matrix."""
-        return self.input_channels * self.filter_size**2
 
 
 class WorkloadSpec(Spec):
@@ -82,21 +68,16 @@ class KernelsSpec(Spec):
     @field_validator("dense")
     @classmethod
     def _known_dense(cls, name: str) -> str:
-        return _known("dense kernel", name)
+        if name not in DENSE_KERNELS:
+            raise ValueError(unknown_name("dense kernel", name, DENSE_KERNELS))
+        return name
 
     @field_validator("sparse")
     @classmethod
     def _known_sparse(cls, name: str) -> str:
-        return _known("sparse kernel", name)
-
-
-def _known(kind: str, name: str) -> str:
-    from workloads.gemm import DENSE_KERNELS, SPARSE_KERNELS
-
-    valid = DENSE_KERNELS if kind == "dense kernel" else SPARSE_KERNELS
-    if name not in valid:
-        raise ValueError(unknown_name(kind, name, valid))
-    return name
+        if name not in SPARSE_KERNELS:
+            raise ValueError(unknown_name("sparse kernel", name, SPARSE_KERNELS))
+        return name
 
 
 class RunSpec(Spec):

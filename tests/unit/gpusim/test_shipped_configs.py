@@ -10,6 +10,7 @@ from gpusim.config.describe import annotated
 from gpusim.config.model import RunConfig, load_gpu, load_run
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.errors import UserError
+from workloads.layers import GemmShape, gemm_shape
 
 LAYERS = ("layerA.yaml", "layerB.yaml", "layerC.yaml")
 
@@ -19,9 +20,9 @@ def test_layers_are_full_size(name: str) -> None:
     config = load_run(name)
     layer = config.workload.layer
     assert (layer.input_channels, layer.output_channels, layer.filter_size) == (512, 512, 3)
-    assert layer.gemm_rows_k == 4608
     assert config.workload.batch == 128
-    assert (layer.output_height, layer.output_width) == ((2, 2) if name == "layerC.yaml" else (4, 4))
+    pixels = 2 * 2 if name == "layerC.yaml" else 4 * 4
+    assert gemm_shape(layer, config.workload.batch) == GemmShape(512, 128 * pixels, 4608)
 
 
 def test_mi6_is_what_the_specifications_say() -> None:
