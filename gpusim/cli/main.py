@@ -144,6 +144,17 @@ def capture(
     capture_command(model, images, out, epochs, batch, seed, captured_images, device)
 
 
+@app.command()
+def disasm(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="AMDGPU code object (ELF, gfx803).")],
+    kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kernel.")] = None,
+) -> None:
+    """Print a code object's kernels as assembly, with resources and static instruction counts."""
+    from gpusim.cli.disasm import disasm_command
+
+    disasm_command(file, kernel)
+
+
 kernels = typer.Typer(
     help="The shipped kernels: build and check their code objects (needs clang 19).",
     no_args_is_help=True,

@@ -1,0 +1,50 @@
+"""`gpusim disasm`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpusim.errors import UserError, unknown_name
+from isa.code_object import Kernel, load_code_object
+from isa.decoder import decode_kernel
+from isa.disassembler import disassemble
+from isa.instruction import Instruction
+from isa.static_counts import static_counts
+
+COMMENT_COLUMN = 60  # as llvm-objdump aligns its address comments
+
+
+def disasm_command(file: Path, name: str | None) -> None:
+    """Print the kernels of a code object as assembly, each with its resources and static counts."""
+    kernels = load_code_object(file).kernels
+    if name is not None and name not in kernels:
+        raise UserError(f"{file}: {unknown_name('kernel', name, kernels)}")
+    for kernel in kernels.values() if name is None else [kernels[name]]:
+        for line in listing(kernel):
+            print(line)
+
+
+def listing(kernel: Kernel) -> Iterator[str]:
+    """Lines of one kernel; raises DecodeError for code that is none."""
+    counts = static_counts(kernel)
+    yield f"; kernel {kernel.name}, code object version {kernel.code_object_version}"
+    yield (
+        f"; {kernel.vgprs} VGPRs, {kernel.sgprs} SGPRs, {kernel.lds_bytes} bytes of LDS, "
+        f"{kernel.private_segment_bytes} bytes of private memory, {kernel.kernarg_bytes} bytes of arguments"
+    )
+    for argument in kernel.arguments:
+        kind = f"{argument.kind} {argument.type_name}".rstrip()
+        yield f";   {argument.offset:>4} {argument.name or '-'}: {kind}, {argument.size} bytes"
+    total = counts.pop("total")
+    used = ", ".join(f"{count} {unit}" for unit, count in counts.items() if count)
+    yield f"; {total} instructions: {used}"
+    yield f"{kernel.name}:"
+    for instruction in decode_kernel(kernel):
+        text = f"    {disassemble(instruction)}".ljust(COMMENT_COLUMN)
+        yield f"{text}// {instruction.address:012X}: {_words(kernel, instruction)}"
+    yield ""
+
+
+def _words(kernel: Kernel, instruction: Instruction) -> str:
+    start = instruction.address - kernel.code_address
+    code = kernel.code[start : start + instruction.size]
+    return " ".join(code[i : i + 4][::-1].hex().upper() for i in range(0, len(code), 4))
