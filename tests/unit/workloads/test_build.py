@@ -1,0 +1,81 @@
+"""Are the committed code objects what the sources give, and does clang emit what the kernels count on?"""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from isa.code_object import load_code_object
+from isa.decoder import decode_kernel
+from workloads import build
+
+needs_compiler = pytest.mark.skipif(
+    not build.compiler_available() or not build.compiler_version().startswith(build.COMPILER_VERSION),
+    reason=f"needs clang {build.COMPILER_VERSION}x and lld",
+)
+
+
+@needs_compiler
+def test_committed_objects_equal_their_sources() -> None:
+    assert build.check() == []
+
+
+@needs_compiler
+def test_a_changed_source_a_missing_and_a_foreign_object_are_found(tmp_path: Path) -> None:
+    for name in ("sgemm_tiled16.cl", "sgemm_tiled16.hsaco", "dib_convert.cl", "wavefront.h", "dib.h"):
+        shutil.copy(build.KERNELS_DIR / name, tmp_path)
+    shutil.copy(build.KERNELS_DIR / "sgemm_4x4.hsaco", tmp_path)
+    source = tmp_path / "sgemm_tiled16.cl"
+    source.write_text(source.read_text().replace("depth += TILE", "depth += TILE + TILE"))
+    assert build.check(tmp_path) == [
+        "dib_convert.hsaco: missing",
+        "sgemm_tiled16.hsaco: differs from what sgemm_tiled16.cl gives",
+        "sgemm_4x4.hsaco: has no source",
+    ]
+
+
+@needs_compiler
+def test_a_source_that_does_not_compile_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.cl").write_text("kernel void broken(global float *x) { x[0] = y; }")
+    with pytest.raises(build.KernelBuildError, match=r"broken\.cl: .*undeclared identifier 'y'"):
+        build.build_all(tmp_path)
+
+
+def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(build.KernelBuildError, match="needs clang-19 or clang"):
+        build.compiler_version()
+
+
+def test_a_compiler_of_another_release_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "compiler_version", lambda: "14.0.6")
+    with pytest.raises(build.KernelBuildError, match=r"clang 19\.x.*found clang 14\.0\.6"):
+        build.check()
+
+
+def _mnemonics(source: str, marked: bool) -> list[str]:
+    kernels = load_code_object(build.code_object_path(source)).kernels.values()
+    return [
+        instruction.opcode.mnemonic
+        for kernel in kernels
+        for instruction in decode_kernel(kernel)
+        if bool(instruction.fields.get("glc") and instruction.fields.get("slc")) == marked
+    ]
+
+
+@pytest.mark.parametrize("source", ["sgemm_dib_gather", "sgemm_dib_tiled"])
+def test_sparse_loads_are_two_dword_loads_with_both_cache_bits(source: str) -> None:
+    assert set(_mnemonics(source, marked=True)) == {"flat_load_dwordx2"}
+    assert "flat_load_dwordx2" not in _mnemonics(source, marked=False)
+
+
+@pytest.mark.parametrize("source", ["sgemm_4x4", "sgemm_tiled16", "sgemm_dib_tiled_nnz", "dib_convert"])
+def test_other_kernels_have_no_sparse_load(source: str) -> None:
+    assert _mnemonics(source, marked=True) == []
+
+
+def test_sgemm_4x4_is_mostly_multiply_accumulate() -> None:
+    mnemonics = _mnemonics("sgemm_4x4", marked=False)
+    assert mnemonics.count("v_mac_f32") == 256 and mnemonics.count("ds_read_b128") == 16
+    assert {name for name in mnemonics if name.startswith("flat_load")} == {"flat_load_dwordx4"}

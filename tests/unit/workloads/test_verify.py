@@ -1,0 +1,92 @@
+"""Does the check accept what the arithmetic can give, and nothing else?"""
+
+import numpy as np
+import pytest
+
+from workloads.layers import GemmShape
+from workloads.patterns import fill_synthetic, fill_weights
+from workloads.verify import Verification, verify_gemm
+
+SHAPE = GemmShape(33, 600, 150)  # more columns than a chunk
+
+
+def operands(sparsity: float = 0.6) -> tuple[np.ndarray, np.ndarray]:
+    a = np.zeros((SHAPE.padded_k, SHAPE.lda), np.float32)
+    b = np.zeros((SHAPE.n, SHAPE.ldb), np.float32)
+    fill_weights(a, SHAPE, 1)
+    fill_synthetic(b, SHAPE, sparsity, 1)
+    return a, b
+
+
+def sequential_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """C as a kernel adds it up: FP32, product and sum rounded, row by row."""
+    c = np.zeros((SHAPE.n, SHAPE.ldc), np.float32)
+    for k in range(SHAPE.k):
+        c[:, : SHAPE.m] += b[:, k, None] * a[k, None, : SHAPE.m]
+    return c
+
+
+def check(a: np.ndarray, b: np.ndarray, c: np.ndarray, half: bool = False) -> Verification:
+    return verify_gemm(a, b, c, SHAPE, half)
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_fp32_accumulation_passes(half: bool) -> None:
+    a, b = operands()
+    multiplied = b.astype(np.float16).astype(np.float32) if half else b
+    checked = check(a, b, sequential_product(a, multiplied), half)
+    assert checked.passed and 0 < checked.max_error <= checked.bound
+
+
+def test_a_dropped_non_zero_is_found() -> None:
+    a, b = operands()
+    c = sequential_product(a, b)
+    column = 555
+    row = int(np.flatnonzero(b[column])[-1])
+    broken = b.copy()
+    broken[column, row] = 0.0
+    c[column] = sequential_product(a, broken)[column]
+    checked = check(a, b, c)
+    assert not checked.passed and checked.column == column and checked.max_error > checked.bound
+
+
+def test_half_precision_where_single_is_expected_fails() -> None:
+    a, b = operands(0.9)
+    c = sequential_product(a, b.astype(np.float16).astype(np.float32))
+    assert check(a, b, c, True).passed
+    assert not check(a, b, c, False).passed
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_result_that_is_not_finite_fails(wrong: float) -> None:
+    a, b = operands()
+    c = sequential_product(a, b)
+    c[3, 4] = wrong
+    checked = check(a, b, c)
+    assert not checked.passed and (checked.row, checked.column) == (4, 3)
+
+
+def test_a_value_beyond_half_precision_is_infinite_on_both_sides() -> None:
+    a, b = operands()
+    b[7, 5] = 1e6
+    with np.errstate(over="ignore"):
+        c = sequential_product(a, b.astype(np.float16).astype(np.float32))
+    assert np.isinf(c[7, : SHAPE.m]).all()
+    assert check(a, b, c, True).passed
+    c[7, 0] = 1.0
+    assert not check(a, b, c, True).passed
+
+
+def test_an_all_zero_matrix_allows_zeros_alone() -> None:
+    a, b = operands(1.0)
+    c = np.zeros((SHAPE.n, SHAPE.ldc), np.float32)
+    assert check(a, b, c) == Verification(True, 0.0, 0.0, 0, 0)
+    c[0, 0] = 1e-30
+    assert not check(a, b, c).passed
+
+
+def test_padding_rows_of_the_result_are_ignored() -> None:
+    a, b = operands()
+    c = sequential_product(a, b)
+    c[:, SHAPE.m :] = np.nan
+    assert check(a, b, c).passed
