@@ -1,7 +1,6 @@
 """Are the committed code objects what the sources give, and does clang emit what the kernels count on?"""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """Do the layers become the GEMMs that the sources say?"""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,13 +32,13 @@ def test_alexnet_conv2_has_93312_columns_at_batch_128() -> None:
 
 @pytest.mark.parametrize("network", [ALEXNET[1:], VGGNET16])
 def test_each_layer_takes_the_channels_of_the_one_before(network: tuple[ConvLayer, ...]) -> None:
-    for before, after in zip(network, network[1:], strict=False):
+    for before, after in pairwise(network):
         assert before.output_channels == after.input_channels
 
 
 def test_resnet18_maps_shrink_by_stride() -> None:
     assert len(RESNET18) == 17
-    for before, after in zip(RESNET18[1:], RESNET18[2:], strict=False):
+    for before, after in pairwise(RESNET18[1:]):
         assert output_size(before) == (after.input_height, after.input_width)
         assert before.output_channels == after.input_channels
 
