@@ -1,0 +1,126 @@
+"""State of the compute units: wavefront slots, SIMDs, LDS and scalar pipes, workgroups, stall accounts.
+
+A wavefront slot is numbered `w = cu * SLOTS + simd * MAX_WAVES_PER_SIMD + i`. Within a SIMD the masks of
+who wants what are kept by *rank*: bit 0 is the oldest resident wavefront, so the lowest set bit is the oldest.
+"""
+
+from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.jit import Field, State
+from isa.trace import TRACE_WORDS
+from memory.crossbar import MAX_CUS
+
+SLOTS = SIMDS * MAX_WAVES_PER_SIMD
+MAX_SLOTS = MAX_CUS * SLOTS
+MAX_SIMDS = MAX_CUS * SIMDS
+MAX_WORKGROUPS = SLOTS  # resident on a CU
+MAX_WORKGROUP_WAVES = 16
+MAX_IN_FLIGHT = 15  # vmcnt and lgkmcnt have four bits
+EVENTS = 1024  # LDS and scalar results in flight on a CU
+
+# wavefront states
+FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL = range(7)
+
+# stall reasons, in the order of gpusim.results.STALL_REASONS
+ISSUED, NOT_SELECTED, EXECUTION, MEMORY, THROTTLE, SYNCHRONISATION, FETCH, IDLE = range(8)
+REASONS = 8
+
+OLDEST, ROUND_ROBIN, GREEDY = range(3)
+
+CU = State(
+    "cu",
+    {
+        "cus": Field((), "compute units"),
+        "policy": Field((), "OLDEST, ROUND_ROBIN or GREEDY"),
+        "branch_cycles": Field((), "cycles from a branch to the wavefront's next issue"),
+        "lds_latency": Field((), "cycles from the last bank access to data"),
+        "lds_backlog": Field((), "bank cycles queued from which the LDS takes no more"),
+        "scalar_cycles": Field((), "cycles from a scalar load to its data"),
+        "launch_cycles": Field((), "cycles from dispatch to first issue"),
+        # wavefront slots
+        "state": Field((MAX_SLOTS,), "FREE ... LGKM_FULL"),
+        "pc": Field((MAX_SLOTS,), "static index of the next instruction"),
+        "segment": Field((MAX_SLOTS,), "segment of the slice it is in"),
+        "segment_end": Field((MAX_SLOTS,), "static index one past the segment"),
+        "memory_word": Field((MAX_SLOTS,), "next memory word of the slice"),
+        "rank": Field((MAX_SLOTS,), "age among the SIMD's wavefronts, 0 the oldest"),
+        "workgroup": Field((MAX_SLOTS,), "workgroup slot on the CU"),
+        "generation": Field((MAX_SLOTS,), "counts the slot's wavefronts, so that late answers are told apart"),
+        "lgkm": Field((MAX_SLOTS,), "LDS and scalar accesses in flight: lgkmcnt"),
+        "vm_head": Field((MAX_SLOTS,), "oldest vector memory instruction in flight (a running number)"),
+        "vm_tail": Field((MAX_SLOTS,), "one past the youngest; tail - head = vmcnt"),
+        "vm_left": Field((MAX_SLOTS, 16), "answers that an instruction in flight still waits for"),
+        "started": Field((MAX_SLOTS,), "cycle of dispatch"),
+        "mark": Field((MAX_SLOTS,), "cycle up to which its time is accounted for"),
+        "snapshot": Field((MAX_SLOTS,), "pipe_blocked of the pipe it wants, when it began to want it"),
+        "resume": Field((MAX_SLOTS,), "cycle in which a paused wavefront goes on"),
+        "pause_reason": Field((MAX_SLOTS,), "stall reason of the pause"),
+        # SIMDs
+        "want": Field((MAX_SIMDS, 8), "by rank: wavefronts whose next instruction is of the unit"),
+        "paused": Field((MAX_SIMDS,), "by rank: wavefronts with a resume cycle"),
+        "order": Field((MAX_SIMDS, MAX_WAVES_PER_SIMD), "slot (0-9) of each rank"),
+        "resident": Field((MAX_SIMDS,), "resident wavefronts"),
+        "free": Field((MAX_SIMDS,), "mask of free slots (0-9)"),
+        "last": Field((MAX_SIMDS, 8), "rank after the one that last issued to the unit"),
+        "valu_free": Field((MAX_SIMDS,), "cycle in which the vector ALU is free"),
+        # pipes: 0-255 vector ALU by SIMD, then LDS by CU, then vector memory queue by CU
+        "pipe_total": Field((MAX_SIMDS + 2 * MAX_CUS,), "cycles it was blocked before the current interval"),
+        "pipe_from": Field((MAX_SIMDS + 2 * MAX_CUS,), "start of the current blocked interval"),
+        "pipe_to": Field((MAX_SIMDS + 2 * MAX_CUS,), "its end"),
+        # LDS and scalar pipes
+        "lds_free": Field((MAX_CUS,), "cycle in which the LDS banks are free"),
+        "lds_at": Field((MAX_CUS, EVENTS), "cycle in which an LDS result is there"),
+        "lds_who": Field((MAX_CUS, EVENTS), "slot | generation << 8 | vector memory token + 1 << 16 (FLAT in LDS)"),
+        "lds_head": Field((MAX_CUS,), "oldest LDS access"),
+        "lds_count": Field((MAX_CUS,), "LDS accesses in flight"),
+        "scalar_at": Field((MAX_CUS, EVENTS), "cycle in which a scalar load's data is there"),
+        "scalar_who": Field((MAX_CUS, EVENTS), "slot | generation << 8"),
+        "scalar_head": Field((MAX_CUS,), "oldest scalar load"),
+        "scalar_count": Field((MAX_CUS,), "scalar loads in flight"),
+        # workgroups
+        "wg_used": Field((MAX_CUS, MAX_WORKGROUPS), "1: the workgroup slot is taken"),
+        "wg_size": Field((MAX_CUS, MAX_WORKGROUPS), "its wavefronts"),
+        "wg_left": Field((MAX_CUS, MAX_WORKGROUPS), "of these, not yet ended"),
+        "wg_arrived": Field((MAX_CUS, MAX_WORKGROUPS), "of these, at the barrier"),
+        "wg_slot": Field((MAX_CUS, MAX_WORKGROUPS, MAX_WORKGROUP_WAVES), "their slots on the CU"),
+        "wg_resident": Field((MAX_CUS,), "resident workgroups"),
+        # counters
+        "issued": Field((8,), "wavefront instructions issued, by unit"),
+        "stalls": Field((REASONS,), "resident wavefront-cycles by reason"),
+        "resident_cycles": Field((), "sum over ended wavefronts of cycles from dispatch to end"),
+        "valu_busy": Field((), "cycles vector ALUs were occupied, summed over SIMDs"),
+        "lds_busy": Field((), "LDS bank cycles, summed over CUs"),
+        "issue_cycles": Field((), "SIMD turns in which at least one instruction issued"),
+    },
+)
+
+RUN = State(
+    "run",
+    {
+        "code": Field((), "address of the code table"),
+        "trace_base": Field((), "address of slot 0's trace buffer"),
+        "producer": Field((), "address of the producer's context"),
+        "start": Field((), "address of its start function"),
+        "produce": Field((), "address of its produce function"),
+        "workgroups": Field((), "workgroups of the grid"),
+        "next_workgroup": Field((), "next workgroup to dispatch"),
+        "workgroup_waves": Field((), "wavefronts of a workgroup"),
+        "waves_per_simd": Field((), "wavefronts of this kernel that a SIMD can hold"),
+        "workgroups_per_cu": Field((), "workgroups of this kernel that a CU can hold"),
+        "dispatch_interval": Field((), "cycles the dispatcher needs for a wavefront"),
+        "dispatch_free": Field((), "cycle in which the dispatcher may place the next workgroup"),
+        "dispatch_waits": Field((), "1: no CU has room"),
+        "cu_order": Field((MAX_CUS,), "CUs in the order the dispatcher visits them: one of each shader array in turn"),
+        "cu_next": Field((), "position in it"),
+        "waves_left": Field((), "wavefronts resident"),
+        "done": Field((), "workgroups finished"),
+        "waves_done": Field((), "wavefronts finished"),
+        "instructions": Field((), "wavefront instructions issued"),
+        "fault": Field((), "negative code of a functional fault, 0 if none"),
+        "fault_slot": Field((), "wavefront slot of the fault"),
+        "every_cycle": Field((), "1: run every unit in every cycle (to check that skipping changes nothing)"),
+        "idle_cycles": Field((), "cycles in which no unit ran"),
+        "engine_on": Field((), "1: the compaction engine is part of the machine"),
+    },
+)
+
+TRACE_BYTES = TRACE_WORDS * 8

@@ -1,0 +1,142 @@
+"""The dispatcher: places workgroups on compute units that have room, one shader array after another."""
+
+from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.core.cu_state import FREE, IDLE, ISSUED, MAX_WORKGROUPS, SLOTS
+from gpusim.core.wave import TURN_CYCLES, account, open_slice, pause
+from gpusim.jit import call_i64_4, ctz, jit
+from memory.wheel import DISPATCH, wake
+
+
+@jit
+def _has_room(m, cu):
+    c = m.cu
+    run = m.run
+    if c.wg_resident[cu] >= run.workgroups_per_cu:
+        return 0
+    room = 0
+    for simd in range(SIMDS):
+        room += run.waves_per_simd - c.resident[cu * SIMDS + simd]
+    return 1 if room >= run.workgroup_waves else 0
+
+
+@jit
+def _emptiest_simd(m, cu):
+    c = m.cu
+    best = 0
+    for simd in range(1, SIMDS):
+        if c.resident[cu * SIMDS + simd] < c.resident[cu * SIMDS + best]:
+            best = simd
+    return best
+
+
+@jit
+def _place_wave(m, now, cu, group_slot, workgroup, number):
+    """Give a wavefront a slot and its initial state; it may issue after the launch latency. 0 on a fault."""
+    c = m.cu
+    run = m.run
+    g = cu * SIMDS + _emptiest_simd(m, cu)
+    i = ctz(c.free[g])
+    c.free[g] &= ~(1 << i)
+    w = g * MAX_WAVES_PER_SIMD + i
+    rank = c.resident[g]
+    c.order[g, rank] = i
+    c.rank[w] = rank
+    c.resident[g] = rank + 1
+    c.workgroup[w] = group_slot
+    c.wg_slot[cu, group_slot, number] = w - cu * SLOTS
+    c.generation[w] = (c.generation[w] + 1) & 0xFF
+    c.lgkm[w] = 0
+    c.vm_head[w] = 0
+    c.vm_tail[w] = 0
+    c.started[w] = now
+    c.mark[w] = now
+    run.waves_left += 1
+    status = call_i64_4(run.start, run.producer, w, workgroup, number | (cu * MAX_WORKGROUPS + group_slot) << 32)
+    if status < 0:
+        run.fault = status
+        run.fault_slot = w
+        return 0
+    if not open_slice(m, w):
+        return 0
+    pause(m, now, w, now + c.launch_cycles, IDLE)
+    return 1
+
+
+@jit
+def dispatch_tick(m, now):
+    """Place the next workgroup if the dispatcher is free and a CU has room."""
+    c = m.cu
+    run = m.run
+    if run.next_workgroup >= run.workgroups or run.fault:
+        return
+    if run.dispatch_free > now:
+        wake(m, DISPATCH, run.dispatch_free, 0)
+        return
+    for step in range(c.cus):
+        at = run.cu_next + step
+        if at >= c.cus:
+            at -= c.cus
+        cu = run.cu_order[at]
+        if _has_room(m, cu):
+            run.cu_next = at + 1 if at + 1 < c.cus else 0
+            slot = 0
+            while c.wg_used[cu, slot]:
+                slot += 1
+            n = run.workgroup_waves
+            c.wg_used[cu, slot] = 1
+            c.wg_size[cu, slot] = n
+            c.wg_left[cu, slot] = n
+            c.wg_arrived[cu, slot] = 0
+            c.wg_resident[cu] += 1
+            workgroup = run.next_workgroup
+            run.next_workgroup += 1
+            for number in range(n):
+                if not _place_wave(m, now, cu, slot, workgroup, number):
+                    return
+            run.dispatch_free = now + n * run.dispatch_interval
+            run.dispatch_waits = 0
+            wake(m, DISPATCH, run.dispatch_free, 0)
+            return
+    run.dispatch_waits = 1
+
+
+@jit
+def _close_rank(m, g, mask, rank):
+    low = (1 << rank) - 1
+    return (mask & low) | ((mask >> (rank + 1)) << rank)
+
+
+@jit
+def end_wave(m, now, w):
+    """The wavefront ends: free its slot, move younger ones up, and free the workgroup with its last."""
+    c = m.cu
+    run = m.run
+    g = w // MAX_WAVES_PER_SIMD
+    cu = g // SIMDS
+    account(m, w, now + TURN_CYCLES, ISSUED)
+    c.resident_cycles += c.mark[w] - c.started[w]
+    rank = c.rank[w]
+    for unit in range(8):
+        c.want[g, unit] = _close_rank(m, g, c.want[g, unit], rank)
+        if c.last[g, unit] > rank:
+            c.last[g, unit] -= 1
+    c.paused[g] = _close_rank(m, g, c.paused[g], rank)
+    n = c.resident[g] - 1
+    for r in range(rank, n):
+        i = c.order[g, r + 1]
+        c.order[g, r] = i
+        c.rank[g * MAX_WAVES_PER_SIMD + i] = r
+    c.resident[g] = n
+    c.free[g] |= 1 << (w - g * MAX_WAVES_PER_SIMD)
+    c.state[w] = FREE
+    run.waves_left -= 1
+    run.waves_done += 1
+    slot = c.workgroup[w]
+    left = c.wg_left[cu, slot] - 1
+    c.wg_left[cu, slot] = left
+    if left == 0:
+        c.wg_used[cu, slot] = 0
+        c.wg_resident[cu] -= 1
+        run.done += 1
+    if run.dispatch_waits:
+        wake(m, DISPATCH, now, 0)

@@ -1,0 +1,70 @@
+"""Specification of a whole GPU: the parts, their clocks and how many of each."""
+
+from pydantic import model_validator
+
+from gpusim.core.cu_spec import ComputeUnitSpec
+from gpusim.spec import Spec, param
+from memory.crossbar import MAX_CUS, CrossbarSpec
+from memory.dram_spec import DramSpec
+from memory.l1 import MAX_L1_LINES, L1Spec
+from memory.l2 import MAX_CHANNEL_LINES, L2Spec
+
+
+def _power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+class GpuSpec(Spec):
+    """A GPU; the defaults are the Radeon Instinct MI6 of the source's evaluation."""
+
+    name: str = param("MI6", "name in reports", "Dong 2020, table 6.3")
+    clock_ghz: float = param(1.237, "core clock in GHz", "AMD Radeon Instinct MI6 data sheet", gt=0, le=10)
+    shader_arrays: int = param(
+        9, "shader arrays, served in turn by the dispatcher", "Dong 2020, table 6.3", ge=1, le=64
+    )
+    cus_per_array: int = param(4, "compute units of a shader array", "Dong 2020, table 6.3: 36 CUs", ge=1, le=64)
+    memory_mib: int = param(4096, "device memory in MiB", "Dong 2020, table 6.3", ge=1, le=65536)
+    kernel_launch_us: float = param(
+        5.0, "host and command processor time before a kernel starts, in microseconds", "assumed: ROCm launches", ge=0
+    )
+    cu: ComputeUnitSpec = ComputeUnitSpec()
+    l1: L1Spec = L1Spec()
+    crossbar: CrossbarSpec = CrossbarSpec()
+    l2: L2Spec = L2Spec()
+    dram: DramSpec = DramSpec()
+
+    @property
+    def cus(self) -> int:
+        """Number of compute units."""
+        return self.shader_arrays * self.cus_per_array
+
+    @property
+    def clock_hz(self) -> float:
+        """Core clock in hertz."""
+        return self.clock_ghz * 1e9
+
+    @model_validator(mode="after")
+    def _fits(self) -> "GpuSpec":
+        if self.cus > MAX_CUS:
+            raise ValueError(
+                f"shader_arrays x cus_per_array = {self.cus} compute units; at most {MAX_CUS} can be simulated"
+            )
+        l1_lines = self.l1.size_kib * 16
+        if l1_lines % self.l1.ways or not _power_of_two(l1_lines // self.l1.ways) or l1_lines > MAX_L1_LINES:
+            raise ValueError(
+                f"l1: {self.l1.size_kib} KiB in {self.l1.ways} ways of 64-byte lines gives {l1_lines / self.l1.ways:g} "
+                "sets; allowed is a power of two"
+            )
+        if not _power_of_two(self.l2.channels):
+            raise ValueError(f"l2.channels: {self.l2.channels} is not a power of two")
+        if not _power_of_two(self.l2.interleave_bytes):
+            raise ValueError(f"l2.interleave_bytes: {self.l2.interleave_bytes} is not a power of two")
+        l2_sets = self.l2.size_kib * 16 / self.l2.channels / self.l2.ways
+        if l2_sets != int(l2_sets) or not _power_of_two(int(l2_sets)) or l2_sets < 2:
+            raise ValueError(
+                f"l2: {self.l2.size_kib} KiB over {self.l2.channels} channels of {self.l2.ways} ways of 64-byte lines "
+                f"gives {l2_sets:g} sets a channel; allowed is a power of two of at least 2"
+            )
+        if self.l2.size_kib * 16 // self.l2.channels > MAX_CHANNEL_LINES:
+            raise ValueError(f"l2.size_kib: {self.l2.size_kib} exceeds {MAX_CHANNEL_LINES // 16} KiB a channel")
+        return self

@@ -1,0 +1,334 @@
+"""Instruction issue: each cycle a CU visits one SIMD, which may issue one instruction of each kind.
+
+The kinds are vector ALU, scalar (ALU or memory), vector memory, LDS and branch or message: five a cycle, from
+different wavefronts. s_waitcnt, s_nop, s_barrier and s_endpgm are executed in the instruction buffers beside
+them (AMD GCN whitepaper, 2012).
+"""
+
+from gpusim.core.code_table import (
+    ACTION_MASK,
+    ACTION_SHIFT,
+    COHERENT,
+    CYCLES_MASK,
+    CYCLES_SHIFT,
+    PAUSE,
+    WAVE_BARRIER,
+    WAVE_END,
+)
+from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.core.cu_state import (
+    AT_BARRIER,
+    EVENTS,
+    EXECUTION,
+    FETCH,
+    GREEDY,
+    OLDEST,
+    SLOTS,
+    SYNCHRONISATION,
+    TRACE_BYTES,
+)
+from gpusim.core.dispatch import end_wave
+from gpusim.core.wave import (
+    FOREVER,
+    LDS_PIPE,
+    TURN_CYCLES,
+    VMEM_PIPE,
+    account_issue,
+    block_pipe,
+    code_word,
+    enter,
+    pause,
+    recheck,
+    released,
+    step,
+    vm_answered,
+    wake_simd,
+)
+from gpusim.jit import ctz, jit, ld_i64
+from isa.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from isa.trace import (
+    BUSY_MASK,
+    BUSY_SHIFT,
+    LINES_MASK,
+    RECORD_ATOMIC,
+    RECORD_LDS,
+    RECORD_RETURN,
+    RECORD_STORE,
+)
+from memory.l1 import FLAG_BYPASS, l1_next_ack, l1_next_load_done, l1_queue, l1_receive, l1_step
+from memory.wheel import CU_MEMORY, wake
+
+
+@jit
+def _choose(m, g, unit, wanting):
+    """Rank of the wavefront that issues to `unit`, by the scheduling policy."""
+    c = m.cu
+    if c.policy != OLDEST:
+        last = c.last[g, unit]
+        if c.policy == GREEDY:
+            if last > 0 and (wanting >> (last - 1)) & 1:
+                return last - 1
+        else:
+            later = wanting & ~((1 << last) - 1)
+            if later:
+                return ctz(later)
+    return ctz(wanting)
+
+
+@jit
+def _select(m, now, g, unit, wanting):
+    """Choose a wavefront for `unit`, take it off the wanting and account for its wait; returns its slot."""
+    c = m.cu
+    rank = _choose(m, g, unit, wanting)
+    c.want[g, unit] &= ~(1 << rank)
+    c.last[g, unit] = rank + 1
+    w = g * MAX_WAVES_PER_SIMD + c.order[g, rank]
+    account_issue(m, now, w, unit)
+    return w
+
+
+@jit
+def _go_on(m, now, w):
+    """Step to the next instruction, which may issue in the SIMD's next turn."""
+    if step(m, w):
+        enter(m, now + TURN_CYCLES, w)
+
+
+@jit
+def _take_record(m, w):
+    """Address of the wavefront's next memory record; moves past it."""
+    c = m.cu
+    record = m.run.trace_base + w * TRACE_BYTES + c.memory_word[w] * 8
+    header = ld_i64(record, 0)
+    words = header & LINES_MASK
+    if header & (RECORD_STORE | RECORD_ATOMIC):
+        words *= 2
+    if header & RECORD_LDS:
+        words = 0
+    c.memory_word[w] += 1 + words
+    return record
+
+
+@jit
+def _use_lds(m, now, cu, who, cycles):
+    """Occupy the LDS banks; the result is announced to `who` after the LDS latency."""
+    c = m.cu
+    end = max(c.lds_free[cu], now) + cycles
+    c.lds_free[cu] = end
+    if end - c.lds_backlog > now + 1:
+        block_pipe(m, LDS_PIPE + cu, now + 1, end - c.lds_backlog)
+    c.lds_busy += cycles
+    n = c.lds_count[cu]
+    q = (c.lds_head[cu] + n) & (EVENTS - 1)
+    c.lds_at[cu, q] = end + c.lds_latency
+    c.lds_who[cu, q] = who
+    c.lds_count[cu] = n + 1
+    if n == 0:
+        wake(m, CU_MEMORY, end + c.lds_latency, cu)
+
+
+@jit
+def _issue_vmem(m, now, cu, w):
+    c = m.cu
+    word = code_word(m, w)
+    record = _take_record(m, w)
+    header = ld_i64(record, 0)
+    e = c.vm_tail[w] & 15
+    c.vm_tail[w] += 1
+    token = (w - cu * SLOTS) | e << 6 | c.generation[w] << 10
+    if header & RECORD_LDS:
+        c.vm_left[w, e] = 1
+        _use_lds(
+            m, now, cu, (w - cu * SLOTS) | c.generation[w] << 8 | (token + 1) << 16, (header >> BUSY_SHIFT) & BUSY_MASK
+        )
+        return
+    answers = 1
+    if header & (RECORD_STORE | RECORD_ATOMIC) and not header & RECORD_RETURN:
+        answers = max(header & LINES_MASK, 1)
+    c.vm_left[w, e] = answers
+    l1_queue(m, now, cu, record, FLAG_BYPASS if word & COHERENT else 0, token)
+    if m.l1.q_count[cu] == m.l1.queue_limit:
+        block_pipe(m, VMEM_PIPE + cu, now + 1, FOREVER)
+
+
+@jit
+def _issue_lds(m, now, cu, w):
+    c = m.cu
+    record = _take_record(m, w)
+    c.lgkm[w] += 1
+    _use_lds(m, now, cu, (w - cu * SLOTS) | c.generation[w] << 8, (ld_i64(record, 0) >> BUSY_SHIFT) & BUSY_MASK)
+
+
+@jit
+def _issue_scalar_load(m, now, cu, w):
+    c = m.cu
+    _take_record(m, w)
+    c.lgkm[w] += 1
+    n = c.scalar_count[cu]
+    q = (c.scalar_head[cu] + n) & (EVENTS - 1)
+    c.scalar_at[cu, q] = now + c.scalar_cycles
+    c.scalar_who[cu, q] = (w - cu * SLOTS) | c.generation[w] << 8
+    c.scalar_count[cu] = n + 1
+    if n == 0:
+        wake(m, CU_MEMORY, now + c.scalar_cycles, cu)
+
+
+@jit
+def _arrive_at_barrier(m, now, cu, w):
+    """The wavefront is at the barrier; the last one of the workgroup lets all go on."""
+    c = m.cu
+    slot = c.workgroup[w]
+    c.wg_arrived[cu, slot] += 1
+    c.state[w] = AT_BARRIER
+    if c.wg_arrived[cu, slot] < c.wg_left[cu, slot]:
+        return
+    c.wg_arrived[cu, slot] = 0
+    for number in range(c.wg_size[cu, slot]):
+        x = cu * SLOTS + c.wg_slot[cu, slot, number]
+        if c.state[x] == AT_BARRIER and c.workgroup[x] == slot:
+            if not step(m, x):
+                return
+            released(m, max(now + 1, c.mark[x]), x, SYNCHRONISATION)
+
+
+@jit
+def _internal(m, now, cu, w):
+    """s_waitcnt whose limits hold, s_nop, s_sleep, s_barrier, s_endpgm and what else needs no unit."""
+    word = code_word(m, w)
+    action = (word >> ACTION_SHIFT) & ACTION_MASK
+    if action == WAVE_BARRIER:
+        _arrive_at_barrier(m, now, cu, w)
+    elif action == WAVE_END:
+        end_wave(m, now, w)
+    elif action == PAUSE and (word >> CYCLES_SHIFT) & CYCLES_MASK > TURN_CYCLES - 1:
+        if step(m, w):
+            pause(m, now, w, now + 1 + ((word >> CYCLES_SHIFT) & CYCLES_MASK), EXECUTION)
+    else:
+        _go_on(m, now, w)
+
+
+@jit
+def issue_tick(m, now, cu):
+    """Visit the SIMD whose turn it is."""
+    c = m.cu
+    simd = now & (SIMDS - 1)
+    g = cu * SIMDS + simd
+    before = m.run.instructions
+    asleep = c.paused[g]
+    while asleep:
+        rank = ctz(asleep)
+        asleep &= asleep - 1
+        w = g * MAX_WAVES_PER_SIMD + c.order[g, rank]
+        if c.resume[w] <= now:
+            c.paused[g] &= ~(1 << rank)
+            released(m, now, w, c.pause_reason[w])
+        else:
+            wake_simd(m, c.resume[w], cu, simd)
+    # who may issue is settled before anybody does: a wavefront issues once a turn
+    valu = c.want[g, VALU]
+    salu = c.want[g, SALU]
+    smem = c.want[g, SMEM]
+    vmem = c.want[g, VMEM]
+    lds = c.want[g, LDS]
+    branch = c.want[g, BRANCH]
+    internal = c.want[g, INTERNAL]
+    if valu and c.valu_free[g] <= now:
+        w = _select(m, now, g, VALU, valu)
+        cycles = (code_word(m, w) >> CYCLES_SHIFT) & CYCLES_MASK
+        c.valu_free[g] = now + cycles
+        c.valu_busy += cycles
+        if cycles > TURN_CYCLES:
+            block_pipe(m, g, now + TURN_CYCLES, now + cycles)
+        _go_on(m, now, w)
+    if salu | smem:
+        if (salu >> ctz(salu | smem)) & 1:
+            _go_on(m, now, _select(m, now, g, SALU, salu))
+        else:
+            w = _select(m, now, g, SMEM, smem)
+            _issue_scalar_load(m, now, cu, w)
+            _go_on(m, now, w)
+    if vmem and m.l1.q_count[cu] < m.l1.queue_limit:
+        w = _select(m, now, g, VMEM, vmem)
+        _issue_vmem(m, now, cu, w)
+        _go_on(m, now, w)
+    if lds and c.lds_free[cu] - c.lds_backlog <= now:
+        w = _select(m, now, g, LDS, lds)
+        _issue_lds(m, now, cu, w)
+        _go_on(m, now, w)
+    if branch:
+        w = _select(m, now, g, BRANCH, branch)
+        follow = c.pc[w] + 1
+        if step(m, w):
+            if c.pc[w] == follow:
+                enter(m, now + TURN_CYCLES, w)
+            else:
+                pause(m, now, w, now + c.branch_cycles, FETCH)
+    slots = 0
+    while internal:
+        slots |= 1 << c.order[g, ctz(internal)]
+        internal &= internal - 1
+    while slots:
+        w = g * MAX_WAVES_PER_SIMD + ctz(slots)
+        slots &= slots - 1
+        c.want[g, INTERNAL] &= ~(1 << c.rank[w])
+        account_issue(m, now, w, INTERNAL)
+        _internal(m, now, cu, w)
+    if m.run.instructions != before:
+        c.issue_cycles += 1
+    again = c.want[g, VALU] | c.want[g, SALU] | c.want[g, SMEM] | c.want[g, BRANCH] | c.want[g, INTERNAL]
+    if m.l1.q_count[cu] < m.l1.queue_limit:
+        again |= c.want[g, VMEM]
+    if again:
+        wake_simd(m, now + TURN_CYCLES, cu, simd)
+    elif c.want[g, LDS]:
+        wake_simd(m, max(now + TURN_CYCLES, c.lds_free[cu] - c.lds_backlog), cu, simd)
+
+
+@jit
+def _lds_and_scalar_results(m, now, cu):
+    c = m.cu
+    while c.lds_count[cu]:
+        h = c.lds_head[cu]
+        if c.lds_at[cu, h] > now:
+            wake(m, CU_MEMORY, c.lds_at[cu, h], cu)
+            break
+        c.lds_head[cu] = (h + 1) & (EVENTS - 1)
+        c.lds_count[cu] -= 1
+        who = c.lds_who[cu, h]
+        w = cu * SLOTS + (who & 0xFF)
+        if who >> 16:
+            vm_answered(m, now, cu, (who >> 16) - 1)
+        elif (who >> 8) & 0xFF == c.generation[w]:
+            c.lgkm[w] -= 1
+            recheck(m, now, w)
+    while c.scalar_count[cu]:
+        h = c.scalar_head[cu]
+        if c.scalar_at[cu, h] > now:
+            wake(m, CU_MEMORY, c.scalar_at[cu, h], cu)
+            break
+        c.scalar_head[cu] = (h + 1) & (EVENTS - 1)
+        c.scalar_count[cu] -= 1
+        w = cu * SLOTS + (c.scalar_who[cu, h] & 0xFF)
+        if (c.scalar_who[cu, h] >> 8) & 0xFF == c.generation[w]:
+            c.lgkm[w] -= 1
+            recheck(m, now, w)
+
+
+@jit
+def memory_tick(m, now, cu):
+    """A CU's memory side: one response, finished loads and stores, LDS and scalar results, one line looked up."""
+    l1_receive(m, now, cu)
+    token = l1_next_load_done(m, now, cu)
+    while token >= 0:
+        vm_answered(m, now, cu, token)
+        token = l1_next_load_done(m, now, cu)
+    token = l1_next_ack(m, cu)
+    while token >= 0:
+        vm_answered(m, now, cu, token)
+        token = l1_next_ack(m, cu)
+    _lds_and_scalar_results(m, now, cu)
+    if l1_step(m, now, cu) and m.cu.pipe_to[VMEM_PIPE + cu] == FOREVER:
+        m.cu.pipe_to[VMEM_PIPE + cu] = now
+        for simd in range(SIMDS):
+            if m.cu.want[cu * SIMDS + simd, VMEM]:
+                wake_simd(m, now, cu, simd)

@@ -1,0 +1,74 @@
+"""Conservation laws that every finished run obeys, whatever the kernel and the configuration.
+
+A violation is a bug of the simulator, so it ends the run with the law's name and both sides.
+"""
+
+from typing import Any
+
+from memory.dram import dram_totals
+
+
+class LawViolation(Exception):
+    """A counter law does not hold: a bug of the simulator."""
+
+
+def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
+    """(law, left side, right side) for each law of a finished run; both sides must be equal."""
+    l1, l2, x, cu, run, dram = m.l1, m.l2, m.xbar, m.cu, m.run, dram_totals(m)
+    return [
+        ("instructions issued = instructions executed", int(run.instructions), executed_instructions),
+        ("instructions by unit = instructions issued", int(cu.issued.sum()), int(run.instructions)),
+        ("stalls by reason = resident wavefront-cycles", int(cu.stalls.sum()), int(cu.resident_cycles)),
+        ("wavefronts done = wavefronts of the grid", int(run.waves_done), int(run.workgroups * run.workgroup_waves)),
+        (
+            "L1 hits + misses + merges = lines read and written",
+            int(l1.hits + l1.misses + l1.merges),
+            int(l1.reads + l1.writes),
+        ),
+        ("L1 misses = packets to L2", int(l1.misses), int(x.requests)),
+        ("packets to L2 = answers", int(x.requests), int(x.responses)),
+        ("L2 hits + misses + merges = packets", int(l2.hits + l2.misses + l2.merges), int(x.requests)),
+        ("L2 reads + writes + atomics = packets", int(l2.reads + l2.writes + l2.atomics), int(x.requests)),
+        ("L2 misses = fills", int(l2.misses), int(l2.fills + l2.sparse_fills)),
+        ("L2 sparse misses = sparse fills", int(l2.sparse_misses), int(l2.sparse_fills)),
+        ("L2 reads answered = L2 reads", int(l2.reads_answered), int(l2.reads)),
+        ("write-backs = DRAM writes", int(l2.write_backs), dram["writes"]),
+        (
+            "L2 fills + engine reads = DRAM reads",
+            int(l2.fills) + int(m.engine.lines_fetched) * int(run.engine_on),
+            dram["reads"],
+        ),
+        ("engine responses differ from the packed matrix = 0", int(m.engine.response_mismatches), 0),
+        ("port overflows = 0", int(m.ports.overflows), 0),
+    ]
+
+
+def assert_laws(m: Any, executed_instructions: int) -> None:
+    """Raise LawViolation for the first law that does not hold."""
+    for law, left, right in laws(m, executed_instructions):
+        if left != right:
+            raise LawViolation(f"cycle {int(m.wheel.now)}: {law} is violated: {left} != {right}")
+
+
+def who_waits(m: Any) -> str:
+    """What each unit holds, for the report of a deadlock."""
+    lines = [f"cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"]
+    names = ("free", "ready", "waiting for memory", "at a barrier", "paused", "vmcnt full", "lgkmcnt full")
+    for state, name in enumerate(names):
+        count = int((m.cu.state[: int(m.cu.cus) * 40] == state).sum())
+        if count and state:
+            lines.append(f"  wavefronts {name}: {count}")
+    for name, values in (
+        ("vector memory instructions queued", m.l1.q_count),
+        ("loads not returned", m.l1.r_tail - m.l1.r_head),
+        ("store packets unacknowledged", m.l1.stores_out),
+        ("packets in request ports", m.xbar.o_count),
+        ("packets in response ports", m.xbar.r_count),
+        ("requests at L2 channels", m.l2.i_count),
+        ("L2 lines missing", m.l2.mshrs * (m.l2.ways > 0) - m.l2.m_free_count[: int(m.l2.channels)]),
+        ("sparse misses queued", m.ports.sparse_count),
+    ):
+        if int(values.sum()):
+            at = ", ".join(f"{i}:{int(v)}" for i, v in enumerate(values) if v)
+            lines.append(f"  {name}: {int(values.sum())} ({at})")
+    return "\n".join(lines)

@@ -1,0 +1,90 @@
+"""The run loop over the wake-up wheel: in each cycle, the units that have something to do, in a fixed order."""
+
+from gpusim.core.dispatch import dispatch_tick
+from gpusim.core.issue import issue_tick, memory_tick
+from gpusim.jit import ctz, jit
+from memory.dram import dram_tick
+from memory.l2 import l2_tick
+from memory.wheel import CLASSES, CU_ISSUE, CU_MEMORY, DISPATCH, DRAM, ENGINE, L2, SIZE, WORDS
+from spartan.engine import engine_tick
+
+RUNNING, FINISHED, DEADLOCK, FAULT = range(4)
+
+
+@jit
+def _run_class(m, now, slot, unit_class):
+    """Run the units of one class that are awake."""
+    wheel = m.wheel
+    for word in range(WORDS):
+        bits = wheel.mask[slot, unit_class, word]
+        if bits:
+            wheel.mask[slot, unit_class, word] = 0
+            while bits:
+                unit = word * 32 + ctz(bits)
+                bits &= bits - 1
+                wheel.wakes[unit_class] += 1
+                if unit_class == CU_ISSUE:
+                    issue_tick(m, now, unit)
+                elif unit_class == CU_MEMORY:
+                    memory_tick(m, now, unit)
+                elif unit_class == L2:
+                    l2_tick(m, now, unit)
+                elif unit_class == DRAM:
+                    dram_tick(m, now, unit)
+                elif unit_class == ENGINE:
+                    engine_tick(m, now)
+                else:
+                    dispatch_tick(m, now)
+
+
+@jit
+def _wake_everything(m, slot):
+    """Let every unit run this cycle."""
+    wheel = m.wheel
+    for unit in range(m.cu.cus):
+        wheel.mask[slot, CU_MEMORY, unit >> 5] |= 1 << (unit & 31)
+        wheel.mask[slot, CU_ISSUE, unit >> 5] |= 1 << (unit & 31)
+    for unit in range(m.map.l2_channels):
+        wheel.mask[slot, L2, 0] |= 1 << unit
+    for unit in range(m.map.dram_channels):
+        wheel.mask[slot, DRAM, 0] |= 1 << unit
+    if m.run.engine_on:
+        wheel.mask[slot, ENGINE, 0] |= 1
+    wheel.mask[slot, DISPATCH, 0] |= 1
+    wheel.busy[slot] = (1 << (CLASSES * WORDS)) - 1
+
+
+@jit
+def run_cycles(m, limit):
+    """Simulate until the kernel is done, faults or deadlocks, or cycle `limit` is reached; returns which."""
+    wheel = m.wheel
+    run = m.run
+    quiet = 0
+    now = wheel.now
+    while now < limit:
+        if run.done == run.workgroups and m.xbar.requests == m.xbar.responses:
+            return FINISHED
+        slot = now & (SIZE - 1)
+        if run.every_cycle:
+            was = wheel.busy[slot]
+            quiet = 0 if was else quiet + 1
+            _wake_everything(m, slot)
+        if wheel.busy[slot]:
+            for unit_class in range(CLASSES):
+                if (wheel.busy[slot] >> (unit_class * WORDS)) & ((1 << WORDS) - 1):
+                    wheel.running = unit_class
+                    _run_class(m, now, slot, unit_class)
+            wheel.busy[slot] = 0
+            wheel.running = -1
+            if run.fault:
+                return FAULT
+            if not run.every_cycle:
+                quiet = 0
+        else:
+            run.idle_cycles += 1
+            quiet += 1
+        if quiet > SIZE:
+            return DEADLOCK
+        now += 1
+        wheel.now = now
+    return RUNNING

@@ -1,0 +1,82 @@
+"""The machine: one record that holds the state of every unit, configured from a GPU's specification."""
+
+from typing import Any
+
+import numpy as np
+
+from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.core.cu_state import CU, GREEDY, OLDEST, ROUND_ROBIN, RUN
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import Occupancy
+from gpusim.jit import new_record, record_dtype
+from gpusim.launch import Launch
+from memory.address_map import ADDRESS_MAP
+from memory.crossbar import CROSSBAR
+from memory.dram import DRAM, configure_dram
+from memory.l1 import L1, configure_l1
+from memory.l2 import L2, configure_l2
+from memory.ports import PORTS
+from memory.wheel import DISPATCH, WHEEL, wake
+from spartan.state import ENGINE
+
+MACHINE = (WHEEL, ADDRESS_MAP, PORTS, CROSSBAR, L1, L2, DRAM, ENGINE, CU, RUN)
+
+_POLICIES = {"oldest": OLDEST, "round_robin": ROUND_ROBIN, "greedy": GREEDY}
+
+
+def machine_dtype() -> np.dtype:
+    """Structured dtype of the machine record: the same for every configuration."""
+    return record_dtype(MACHINE)
+
+
+def _configure_map(m: Any, gpu: GpuSpec) -> None:
+    a = m.map
+    a.l2_channels, a.dram_channels = gpu.l2.channels, gpu.dram.channels
+    a.l2_channel_bits = gpu.l2.channels.bit_length() - 1
+    a.dram_channel_bits = gpu.dram.channels.bit_length() - 1
+    a.interleave_lines_bits = (gpu.l2.interleave_bytes // 64).bit_length() - 1
+    a.hash_channels = int(gpu.l2.hash_channels)
+
+
+def _configure_crossbar(m: Any, gpu: GpuSpec) -> None:
+    x, spec = m.xbar, gpu.crossbar
+    x.request_latency, x.response_latency = spec.request_latency_cycles, spec.response_latency_cycles
+    x.request_limit, x.response_limit = spec.request_queue_packets, spec.response_queue_packets
+
+
+def _configure_cus(m: Any, gpu: GpuSpec) -> None:
+    c, spec = m.cu, gpu.cu
+    c.cus, c.policy = gpu.cus, _POLICIES[spec.schedule]
+    c.branch_cycles, c.launch_cycles = spec.branch_cycles, spec.launch_cycles
+    c.lds_latency, c.lds_backlog = spec.lds_latency_cycles, spec.lds_backlog_cycles
+    c.scalar_cycles = spec.scalar_load_cycles
+    c.free[: gpu.cus * SIMDS] = (1 << spec.waves_per_simd) - 1
+    assert spec.waves_per_simd <= MAX_WAVES_PER_SIMD
+
+
+def _configure_run(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy) -> None:
+    run = m.run
+    x, y, z = launch.workgroups
+    run.workgroups = x * y * z
+    run.workgroup_waves = launch.wavefronts_per_workgroup
+    run.waves_per_simd, run.workgroups_per_cu = fit.waves_per_simd, fit.workgroups_per_cu
+    run.dispatch_interval = gpu.cu.dispatch_interval_cycles
+    order = [a * gpu.cus_per_array + k for k in range(gpu.cus_per_array) for a in range(gpu.shader_arrays)]
+    run.cu_order[: gpu.cus] = order
+
+
+def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -> Any:
+    """A machine record ready for the launch, apart from the producer's addresses and the engine's regions."""
+    m = new_record(machine_dtype())
+    m.wheel.running = -1
+    _configure_map(m, gpu)
+    _configure_crossbar(m, gpu)
+    configure_l1(m, gpu.l1, gpu.cus)
+    configure_l2(m, gpu.l2, engine_on)
+    configure_dram(m, gpu.dram, gpu.clock_hz)
+    _configure_cus(m, gpu)
+    _configure_run(m, gpu, launch, fit)
+    m.run.engine_on = int(engine_on)
+    m.wheel.now = 0
+    wake(m, DISPATCH, 0, 0)
+    return m

@@ -1,0 +1,173 @@
+"""Simulation of one launch: functional execution feeds the cycle-level machine until the grid is done."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gpusim.core.code_table import code_table
+from gpusim.core.cu_spec import SIMDS
+from gpusim.core.cu_state import MAX_WORKGROUPS, SLOTS
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.laws import LawViolation, assert_laws, who_waits
+from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, RUNNING, run_cycles
+from gpusim.core.machine import new_machine
+from gpusim.core.occupancy import Occupancy, occupancy
+from gpusim.core.roofline import roofline
+from gpusim.jit import address_of, compile_all
+from gpusim.launch import Launch
+from gpusim.results import STALL_REASONS, CacheFacts, DramFacts, OccupancyFacts, Progress, RunFacts
+from isa.executor import FunctionalContext
+from isa.instruction import BRANCH, LDS, SALU, SMEM, VALU, VMEM
+from memory.dram import dram_totals
+from spartan.counters import ENGINE_COUNTERS
+from spartan.engine import attach_engine
+from spartan.engine_spec import EngineSpec
+
+OBSERVER_PERIOD_S = 0.1
+FIRST_CHUNK_CYCLES = 2_000
+STUCK_CYCLES = 2_000_000  # without an instruction issued or a packet moved
+
+_KINDS = {"valu": VALU, "salu": SALU, "vmem": VMEM, "lds": LDS, "smem": SMEM, "branch": BRANCH}
+
+
+class DeadlockError(Exception):
+    """No unit of the machine can go on; the message says who waits for whom."""
+
+
+def simulate(
+    launch: Launch,
+    gpu: GpuSpec,
+    engine: EngineSpec | None = None,
+    observer: Callable[[Progress], bool] | None = None,
+    checked: bool = False,
+    skip_idle: bool = True,
+) -> RunFacts:
+    """Run `launch` on the machine `gpu`, with the compaction engine if `engine` is given and it has sparse regions.
+
+    observer: called several times a second, ends the run by returning False (the facts are then partial);
+    checked: assert the conservation laws at the end; skip_idle=False runs every unit in every cycle, which must
+    not change any result. Raises what the functional part found wrong (isa.faults), OccupancyError, DeadlockError.
+    """
+    fit = occupancy(launch, gpu.cu)
+    engine_on = engine is not None and bool(launch.regions)
+    context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS)
+    m = new_machine(gpu, launch, fit, engine_on)
+    code = code_table(context.instructions)
+    run = m.run
+    run.code, run.trace_base = address_of(code), context.trace_address
+    run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
+    run.every_cycle = int(not skip_idle)
+    attached = attach_engine(m, engine, launch, context) if engine is not None and engine_on else None
+    compile_s = context.compile_s + compile_all("timing", m, (run_cycles,))
+
+    wall, cpu = time.perf_counter(), time.process_time()
+    status = _loop(m, observer)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    if status == FAULT:
+        raise context.fault()
+    if status == DEADLOCK:
+        raise DeadlockError(who_waits(m))
+    facts = _facts(m, gpu, launch, fit, wall, cpu, compile_s)
+    facts.partial = status == RUNNING
+    if checked and status == FINISHED:
+        assert_laws(m, context.executed_instructions)
+        for bound, cycles in facts.roofline.items():
+            if cycles > facts.cycles:
+                raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {cycles:g} cycles")
+    del attached, code
+    return facts
+
+
+def _loop(m: Any, observer: Callable[[Progress], bool] | None) -> int:
+    """Run in chunks of about a tenth of a second, telling the observer in between."""
+    run, chunk = m.run, FIRST_CHUNK_CYCLES
+    progress_mark, progress_cycle = (-1, -1), 0
+    while True:
+        start = time.perf_counter()
+        status = int(run_cycles(m, int(m.wheel.now) + chunk))
+        spent = time.perf_counter() - start
+        if status != RUNNING:
+            return status
+        mark = (int(run.instructions), int(m.xbar.requests + m.xbar.responses))
+        if mark != progress_mark:
+            progress_mark, progress_cycle = mark, int(m.wheel.now)
+        elif int(m.wheel.now) - progress_cycle > STUCK_CYCLES:
+            return DEADLOCK
+        if observer is not None and not observer(
+            Progress(int(m.wheel.now), int(run.done), int(run.workgroups), int(run.instructions))
+        ):
+            return RUNNING
+        chunk = max(FIRST_CHUNK_CYCLES, int(chunk * min(4.0, OBSERVER_PERIOD_S / max(spent, 1e-6))))
+
+
+def _dram_facts(m: Any, gpu: GpuSpec, cycles: int) -> DramFacts:
+    totals = dram_totals(m)
+    return DramFacts(
+        reads=totals["reads"],
+        writes=totals["writes"],
+        engine_reads=int(m.engine.lines_fetched) if m.run.engine_on else 0,
+        bytes=64 * (totals["reads"] + totals["writes"]),
+        row_hits=totals["row_hits"],
+        row_misses=totals["row_misses"],
+        row_conflicts=totals["row_conflicts"],
+        refreshes=totals["refreshes"],
+        read_latency_total_cycles=totals["read_latency"],
+        bus_busy_cycles=totals["bus_busy_cycles"],
+        bus_available_cycles=cycles * gpu.dram.channels,
+    )
+
+
+def _facts(
+    m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, wall_s: float, cpu_s: float, compile_s: float
+) -> RunFacts:
+    cycles = int(m.wheel.now)
+    cu, l1, l2, run = m.cu, m.l1, m.l2, m.run
+    kinds = {name: int(cu.issued[unit]) for name, unit in _KINDS.items()}
+    kinds["other"] = int(run.instructions) - sum(kinds.values())
+    engine = None
+    if run.engine_on:
+        engine = {name: int(getattr(m.engine, name)) for name in ENGINE_COUNTERS}
+    return RunFacts(
+        kernel=launch.kernel.name,
+        clock_ghz=gpu.clock_ghz,
+        cycles=cycles,
+        workgroups=int(run.done),
+        workgroups_total=int(run.workgroups),
+        wavefronts=int(run.waves_done + run.waves_left),
+        wavefront_instructions=int(run.instructions),
+        instructions=kinds,
+        l1=CacheFacts(
+            transactions=int(l1.reads + l1.writes),
+            hits=int(l1.hits),
+            misses=int(l1.misses),
+            mshr_merges=int(l1.merges),
+            reads_answered=int(l1.reads),
+            read_latency_total_cycles=int(l1.latency),
+            write_transactions=int(l1.writes),
+            full_stall_cycles=int(l1.stall_cycles),
+        ),
+        l2=CacheFacts(
+            transactions=int(l2.reads + l2.writes + l2.atomics),
+            hits=int(l2.hits),
+            misses=int(l2.misses),
+            mshr_merges=int(l2.merges),
+            reads_answered=int(l2.reads_answered),
+            read_latency_total_cycles=int(l2.read_latency),
+            write_transactions=int(l2.writes),
+            write_backs=int(l2.write_backs),
+            full_stall_cycles=int(l2.stall_cycles.sum()),
+        ),
+        dram=_dram_facts(m, gpu, cycles),
+        occupancy=OccupancyFacts(
+            resident_wavefront_cycles=int(cu.stalls.sum()),
+            wavefront_slot_cycles=cycles * gpu.cus * SIMDS * gpu.cu.waves_per_simd,
+            workgroups_per_compute_unit=fit.workgroups_per_cu,
+            limiter=fit.limiter,
+        ),
+        stalls={reason: int(n) for reason, n in zip(STALL_REASONS, cu.stalls, strict=True)},
+        roofline=roofline(m, gpu),
+        engine=engine,
+        wall_s=wall_s,
+        cpu_s=cpu_s,
+        compile_s=compile_s,
+    )

@@ -1,0 +1,229 @@
+"""A wavefront's way through its trace: next instruction, readiness, waiting, and where its cycles went."""
+
+from gpusim.core.code_table import (
+    ACTION_MASK,
+    ACTION_SHIFT,
+    COUNT_MASK,
+    LGKM_SHIFT,
+    VM_SHIFT,
+    WAIT,
+)
+from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.core.cu_state import (
+    EXECUTION,
+    ISSUED,
+    LGKM_FULL,
+    MAX_IN_FLIGHT,
+    MAX_SIMDS,
+    MEMORY,
+    NOT_SELECTED,
+    PAUSED,
+    READY,
+    SLOTS,
+    THROTTLE,
+    TRACE_BYTES,
+    VM_FULL,
+    WAITING,
+)
+from gpusim.jit import call_i64_4, jit, ld_i64
+from isa.instruction import LDS, SMEM, VALU, VMEM
+from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
+from memory.crossbar import MAX_CUS
+from memory.wheel import CU_ISSUE, wake
+
+LDS_PIPE = MAX_SIMDS
+VMEM_PIPE = MAX_SIMDS + MAX_CUS
+TURN_CYCLES = SIMDS  # a SIMD is visited every fourth cycle
+FOREVER = 1 << 60
+
+
+@jit
+def wake_simd(m, t, cu, simd):
+    """Visit the SIMD in its first turn at or after cycle `t` that is still to come."""
+    now = m.wheel.now
+    t = max(t, now if m.wheel.running < CU_ISSUE else now + 1)
+    wake(m, CU_ISSUE, t + ((simd - t) & (SIMDS - 1)), cu)
+
+
+@jit
+def account(m, w, t, reason):
+    """The wavefront's time up to cycle `t` went to `reason`."""
+    c = m.cu
+    spent = t - c.mark[w]
+    if spent > 0:
+        c.stalls[reason] += spent
+        c.mark[w] = t
+
+
+@jit
+def pipe_blocked(m, pipe, t):
+    """Cycles before `t` in which the pipe could not take an instruction."""
+    c = m.cu
+    inside = min(t, c.pipe_to[pipe]) - c.pipe_from[pipe]
+    return c.pipe_total[pipe] + max(inside, 0)
+
+
+@jit
+def block_pipe(m, pipe, start, end):
+    """The pipe takes nothing in cycles [start, end); intervals follow one another in time."""
+    c = m.cu
+    c.pipe_total[pipe] += max(c.pipe_to[pipe] - c.pipe_from[pipe], 0)
+    c.pipe_from[pipe] = start
+    c.pipe_to[pipe] = max(start, end)
+
+
+@jit
+def pipe_of(unit, w):
+    """The pipe that instructions of `unit` go through, or -1."""
+    if unit == VALU:
+        return w // MAX_WAVES_PER_SIMD
+    if unit == LDS:
+        return LDS_PIPE + w // SLOTS
+    if unit == VMEM:
+        return VMEM_PIPE + w // SLOTS
+    return -1
+
+
+@jit
+def code_word(m, w):
+    """The code table's word of the wavefront's next instruction."""
+    return ld_i64(m.run.code, m.cu.pc[w])
+
+
+@jit
+def counters_allow(m, w, word):
+    """1 if an s_waitcnt's limits hold."""
+    c = m.cu
+    vm = c.vm_tail[w] - c.vm_head[w]
+    return 1 if vm <= ((word >> VM_SHIFT) & COUNT_MASK) and c.lgkm[w] <= ((word >> LGKM_SHIFT) & COUNT_MASK) else 0
+
+
+@jit
+def enter(m, t, w):
+    """Put the wavefront, ready from cycle `t`, among those who want its next instruction's unit, or let it wait."""
+    c = m.cu
+    word = code_word(m, w)
+    unit = word & 15
+    if (word >> ACTION_SHIFT) & ACTION_MASK == WAIT and not counters_allow(m, w, word):
+        c.state[w] = WAITING
+        return
+    if unit == VMEM and c.vm_tail[w] - c.vm_head[w] >= MAX_IN_FLIGHT:
+        c.state[w] = VM_FULL
+        return
+    if (unit == LDS or unit == SMEM) and c.lgkm[w] >= MAX_IN_FLIGHT:
+        c.state[w] = LGKM_FULL
+        return
+    c.state[w] = READY
+    c.want[w // MAX_WAVES_PER_SIMD, unit] |= 1 << c.rank[w]
+    pipe = pipe_of(unit, w)
+    if pipe >= 0:
+        c.snapshot[w] = pipe_blocked(m, pipe, t)
+
+
+@jit
+def released(m, now, w, reason):
+    """What the wavefront waited for has happened: its time so far went to `reason`, and it may issue from now on."""
+    account(m, w, now, reason)
+    enter(m, now, w)
+    wake_simd(m, now, w // SLOTS, (w % SLOTS) // MAX_WAVES_PER_SIMD)
+
+
+@jit
+def recheck(m, now, w):
+    """One of the wavefront's counters went down."""
+    c = m.cu
+    state = c.state[w]
+    if state == WAITING:
+        if counters_allow(m, w, code_word(m, w)):
+            released(m, now, w, MEMORY)
+    elif state == VM_FULL:
+        if c.vm_tail[w] - c.vm_head[w] < MAX_IN_FLIGHT:
+            released(m, now, w, THROTTLE)
+    elif state == LGKM_FULL:
+        if c.lgkm[w] < MAX_IN_FLIGHT:
+            released(m, now, w, THROTTLE)
+
+
+@jit
+def open_slice(m, w):
+    """Ask the producer for the wavefront's next slice and stand at its first instruction; 0 on a fault."""
+    c = m.cu
+    run = m.run
+    status = call_i64_4(run.produce, run.producer, w, 0, 0)
+    if status < 0:
+        run.fault = status
+        run.fault_slot = w
+        return 0
+    segment = ld_i64(run.trace_base + w * TRACE_BYTES, SEGMENT_0)
+    c.segment[w] = 0
+    c.pc[w] = segment & 0xFFFFFFFF
+    c.segment_end[w] = segment >> 32
+    c.memory_word[w] = MEMORY_0
+    return 1
+
+
+@jit
+def step(m, w):
+    """Go to the next instruction of the trace; 0 on a fault."""
+    c = m.cu
+    pc = c.pc[w] + 1
+    if pc < c.segment_end[w]:
+        c.pc[w] = pc
+        return 1
+    base = m.run.trace_base + w * TRACE_BYTES
+    s = c.segment[w] + 1
+    if s == ld_i64(base, SEGMENTS):
+        return open_slice(m, w)
+    segment = ld_i64(base, SEGMENT_0 + s)
+    c.segment[w] = s
+    c.pc[w] = segment & 0xFFFFFFFF
+    c.segment_end[w] = segment >> 32
+    return 1
+
+
+@jit
+def account_issue(m, now, w, unit):
+    """The wavefront issues now: split the time it was ready into pipe blocked and not selected."""
+    c = m.cu
+    spent = now - c.mark[w]
+    if spent > 0:
+        pipe = pipe_of(unit, w)
+        blocked = 0
+        if pipe >= 0:
+            blocked = min(spent, pipe_blocked(m, pipe, now) - c.snapshot[w])
+        c.stalls[THROTTLE if unit == VMEM else EXECUTION] += blocked
+        c.stalls[NOT_SELECTED] += spent - blocked
+    c.stalls[ISSUED] += TURN_CYCLES
+    c.mark[w] = now + TURN_CYCLES
+    c.issued[unit] += 1
+    m.run.instructions += 1
+
+
+@jit
+def pause(m, now, w, t, reason):
+    """Let the wavefront go on in cycle `t`; until then its time goes to `reason`."""
+    c = m.cu
+    c.state[w] = PAUSED
+    c.resume[w] = t
+    c.pause_reason[w] = reason
+    c.paused[w // MAX_WAVES_PER_SIMD] |= 1 << c.rank[w]
+    wake_simd(m, t, w // SLOTS, (w % SLOTS) // MAX_WAVES_PER_SIMD)
+
+
+@jit
+def vm_answered(m, now, cu, token):
+    """An answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
+    c = m.cu
+    w = cu * SLOTS + (token & 63)
+    if (token >> 10) & 0xFF != c.generation[w]:
+        return
+    e = (token >> 6) & 15
+    left = c.vm_left[w, e] - 1
+    c.vm_left[w, e] = left
+    h = c.vm_head[w]
+    if left == 0 and (h & 15) == e:
+        t = c.vm_tail[w]
+        while h < t and c.vm_left[w, h & 15] == 0:
+            h += 1
+        c.vm_head[w] = h
+        recheck(m, now, w)

@@ -1,0 +1,449 @@
+"""The vector L1 cache of a CU, with the queue of vector memory instructions in front and the return path behind.
+
+In order, as GCN's texture cache: instructions are looked up line by line, one line a cycle; a lookup never
+waits for an earlier miss, but data returns to registers in instruction order over a 64-byte-a-cycle path.
+Write-through, no allocation on write, misses merged in MSHRs. Atomics and loads marked `glc` go to L2.
+
+The CU core queues instructions with `l1_queue` and learns of finished ones from the rings read by
+`l1_next_load_done` and `l1_next_ack`. A *token* is the core's own name of an instruction in flight.
+"""
+
+from gpusim.jit import Field, State, jit, ld_i64
+from gpusim.spec import Spec, param
+from isa.trace import (
+    BUSY_MASK,
+    BUSY_SHIFT,
+    LINE_SPARSE,
+    LINES_MASK,
+    MAX_LINES,
+    RECORD_ATOMIC,
+    RECORD_RETURN,
+    RECORD_STORE,
+)
+from memory.crossbar import (
+    ATOMIC,
+    ATOMIC_RETURN,
+    MAX_CUS,
+    READ,
+    SOURCE_CU_SHIFT,
+    SOURCE_ID_SHIFT,
+    WRITE,
+    crossbar_has_room,
+    crossbar_send,
+    crossbar_take_response,
+)
+from memory.wheel import CU_MEMORY, wake
+
+MAX_L1_LINES = 1024  # a CU: 64 KiB
+MAX_QUEUE = 16
+MAX_RETURN = 256
+MAX_MSHRS = 256
+MAX_TARGETS = 1024
+MAX_ACKS = 128
+DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
+
+FLAG_BYPASS = 1 << 29  # set by the core in a queued header: do not look up, do not allocate
+
+
+class L1Spec(Spec):
+    """Vector L1 cache and the CU's vector memory path."""
+
+    size_kib: int = param(16, "capacity in KiB", "GCN3: 16 KB a CU (Dong 2020, table 6.3)", ge=1, le=64)
+    ways: int = param(4, "associativity", "Dong 2020, table 6.3", ge=1, le=64)
+    hit_latency_cycles: int = param(
+        100,
+        "cycles from tag look-up to the first data beat of a hit",
+        "assumed so that a dependent load that hits takes about 120 cycles, as GCN microbenchmarks report",
+        ge=1,
+        le=900,
+    )
+    fill_latency_cycles: int = param(
+        40,
+        "cycles from a response's arrival to its data being ready to return",
+        "assumed: its share of the about 190 cycles that a load hitting L2 takes on GCN",
+        ge=1,
+        le=500,
+    )
+    mshrs: int = param(64, "lines that may be missing at a time", "assumed", ge=1, le=MAX_MSHRS)
+    mshr_targets: int = param(512, "line requests that may wait for missing lines", "assumed", ge=1, le=MAX_TARGETS)
+    queue_instructions: int = param(8, "vector memory instructions waiting for look-up", "assumed", ge=1, le=MAX_QUEUE)
+    return_entries: int = param(
+        64, "load instructions between look-up and return", "assumed: hides a miss to L2", ge=1, le=MAX_RETURN
+    )
+    address_cycles: int = param(
+        4, "least cycles an instruction occupies look-up: 64 addresses, 16 a cycle", "AMD GCN whitepaper (2012)", ge=1
+    )
+    stores_in_flight: int = param(64, "store packets not yet acknowledged", "assumed", ge=1, le=MAX_ACKS)
+    bypass: bool = param(False, "send every load to L2 without looking up L1", "off: as in hardware")
+
+
+L1 = State(
+    "l1",
+    {
+        "sets": Field((), "sets, a power of two"),
+        "ways": Field((), "ways"),
+        "hit_latency": Field((), "cycles from look-up to data of a hit"),
+        "fill_latency": Field((), "cycles from response to data"),
+        "mshrs": Field((), "MSHRs in use at most"),
+        "targets": Field((), "MSHR targets in use at most"),
+        "queue_limit": Field((), "queued instructions at most"),
+        "return_limit": Field((), "loads between look-up and return at most"),
+        "address_cycles": Field((), "least look-up cycles an instruction"),
+        "store_limit": Field((), "unacknowledged store packets at most"),
+        "bypass": Field((), "1: all loads go past the cache"),
+        "tag": Field((MAX_CUS, MAX_L1_LINES), "line held by [set * ways + way], -1 none"),
+        "lru": Field((MAX_CUS, MAX_L1_LINES), "cycle of last use"),
+        "pending": Field((MAX_CUS, MAX_L1_LINES), "MSHR + 1 that fills the way, 0 if valid"),
+        "m_free": Field((MAX_CUS, MAX_MSHRS), "stack of free MSHRs"),
+        "m_free_count": Field((MAX_CUS,), "free MSHRs"),
+        "m_where": Field((MAX_CUS, MAX_MSHRS), "way that the MSHR fills"),
+        "m_first": Field((MAX_CUS, MAX_MSHRS), "first target of the MSHR"),
+        "t_next": Field((MAX_CUS, MAX_TARGETS), "next target, or next free one; -1 none"),
+        "t_entry": Field((MAX_CUS, MAX_TARGETS), "return entry that waits"),
+        "t_since": Field((MAX_CUS, MAX_TARGETS), "cycle of its look-up"),
+        "t_free": Field((MAX_CUS,), "first free target, -1 none"),
+        "q_header": Field((MAX_CUS, MAX_QUEUE), "memory record header of a queued instruction"),
+        "q_token": Field((MAX_CUS, MAX_QUEUE), "the core's name of it"),
+        "q_words": Field((MAX_CUS, MAX_QUEUE, 2 * MAX_LINES), "its lines, with byte masks for stores and atomics"),
+        "q_head": Field((MAX_CUS,), "oldest queued instruction"),
+        "q_count": Field((MAX_CUS,), "queued instructions"),
+        "q_position": Field((MAX_CUS,), "lines of the oldest already looked up"),
+        "q_started": Field((MAX_CUS,), "cycle of its first look-up"),
+        "q_entry": Field((MAX_CUS,), "its return entry"),
+        "look_free": Field((MAX_CUS,), "cycle in which look-up may take the next instruction"),
+        "r_pending": Field((MAX_CUS, MAX_RETURN), "lines still missing"),
+        "r_arrival": Field((MAX_CUS, MAX_RETURN), "cycle in which the last line is there"),
+        "r_complete": Field((MAX_CUS, MAX_RETURN), "1: all its lines were looked up"),
+        "r_beats": Field((MAX_CUS, MAX_RETURN), "cycles on the return path"),
+        "r_token": Field((MAX_CUS, MAX_RETURN), "the core's name of the instruction"),
+        "r_since": Field((MAX_CUS, MAX_RETURN), "cycle of first look-up"),
+        "r_done": Field((MAX_CUS, MAX_RETURN), "cycle in which the registers hold the data"),
+        "r_head": Field((MAX_CUS,), "oldest load not yet returned (a running number)"),
+        "r_scheduled": Field((MAX_CUS,), "first load whose return is not scheduled (a running number)"),
+        "r_tail": Field((MAX_CUS,), "one past the youngest load (a running number)"),
+        "bus_free": Field((MAX_CUS,), "cycle in which the return path is free"),
+        "ack_token": Field((MAX_CUS, MAX_ACKS), "finished stores and atomics without return, one token a packet"),
+        "ack_head": Field((MAX_CUS,), "oldest acknowledgement"),
+        "ack_count": Field((MAX_CUS,), "acknowledgements held"),
+        "stores_out": Field((MAX_CUS,), "store packets not yet acknowledged"),
+        "reads": Field((), "lines looked up by loads"),
+        "writes": Field((), "lines written or updated atomically"),
+        "hits": Field((), "loads' lines found"),
+        "misses": Field((), "lines sent to L2: loads' misses, stores, atomics"),
+        "merges": Field((), "loads' lines that joined a missing line"),
+        "latency": Field((), "sum over loads' lines of cycles from look-up to data"),
+        "busy": Field((), "cycles in which a line was looked up"),
+        "return_busy": Field((), "cycles in which the return path moved data"),
+        "stall_cycles": Field((), "cycles in which look-up waited for an MSHR, a queue or a return entry"),
+        "stalled_since": Field((MAX_CUS,), "cycle from which look-up waits, -1 if it does not"),
+    },
+)
+
+
+def configure_l1(m, spec: L1Spec, cus: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the L1 caches of `cus` CUs in the machine record and empty them."""
+    l1 = m.l1
+    l1.sets, l1.ways = spec.size_kib * 1024 // 64 // spec.ways, spec.ways
+    l1.hit_latency, l1.fill_latency = spec.hit_latency_cycles, spec.fill_latency_cycles
+    l1.mshrs, l1.targets = spec.mshrs, spec.mshr_targets
+    l1.queue_limit, l1.return_limit = spec.queue_instructions, spec.return_entries
+    l1.address_cycles, l1.store_limit = spec.address_cycles, spec.stores_in_flight
+    l1.bypass = int(spec.bypass)
+    l1.tag[:cus] = -1
+    l1.stalled_since[:cus] = -1
+    l1.q_started[:cus] = -1
+    l1.m_free_count[:cus] = spec.mshrs
+    for cu in range(cus):
+        l1.m_free[cu, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
+        l1.t_next[cu, : spec.mshr_targets] = range(1, spec.mshr_targets + 1)
+        l1.t_next[cu, spec.mshr_targets - 1] = -1
+
+
+@jit
+def l1_queue(m, now, cu, record, flags, token):
+    """Queue the instruction whose memory record lies at address `record`; the core has checked `queue_limit`."""
+    l1 = m.l1
+    n = l1.q_count[cu]
+    q = (l1.q_head[cu] + n) & (MAX_QUEUE - 1)
+    header = ld_i64(record, 0)
+    words = header & LINES_MASK
+    if header & (RECORD_STORE | RECORD_ATOMIC):
+        words *= 2
+    l1.q_header[cu, q] = header | flags
+    l1.q_token[cu, q] = token
+    for i in range(words):
+        l1.q_words[cu, q, i] = ld_i64(record, 1 + i)
+    l1.q_count[cu] = n + 1
+    if n == 0:
+        wake(m, CU_MEMORY, now + 1, cu)
+
+
+@jit
+def _schedule_returns(m, now, cu):
+    l1 = m.l1
+    s = l1.r_scheduled[cu]
+    tail = l1.r_tail[cu]
+    while s < tail:
+        e = s & (MAX_RETURN - 1)
+        if l1.r_pending[cu, e] or not l1.r_complete[cu, e]:
+            break
+        done = max(l1.r_arrival[cu, e], l1.bus_free[cu]) + l1.r_beats[cu, e]
+        l1.bus_free[cu] = done
+        l1.return_busy += l1.r_beats[cu, e]
+        l1.r_done[cu, e] = done
+        if s == l1.r_head[cu]:
+            wake(m, CU_MEMORY, done, cu)
+        s += 1
+    l1.r_scheduled[cu] = s
+
+
+@jit
+def _victim(m, cu, base):
+    """Least recently used way that is not being filled, or -1."""
+    l1 = m.l1
+    best = -1
+    for way in range(l1.ways):
+        if l1.pending[cu, base + way] == 0 and (best < 0 or l1.lru[cu, base + way] < l1.lru[cu, best]):
+            best = base + way
+    return best
+
+
+@jit
+def _look_up(m, now, cu, line, entry):
+    """Look a load's line up: 0 hit, 1 merged, 2 missed, 3 stalled (nothing changed)."""
+    l1 = m.l1
+    base = (line & (l1.sets - 1)) * l1.ways
+    for at in range(base, base + l1.ways):
+        if l1.tag[cu, at] == line:
+            mshr = l1.pending[cu, at] - 1
+            if mshr < 0:
+                l1.lru[cu, at] = now
+                return 0
+            t = l1.t_free[cu]
+            if t < 0:
+                return 3
+            l1.lru[cu, at] = now
+            l1.t_free[cu] = l1.t_next[cu, t]
+            l1.t_entry[cu, t] = entry
+            l1.t_since[cu, t] = now
+            l1.t_next[cu, t] = l1.m_first[cu, mshr]
+            l1.m_first[cu, mshr] = t
+            return 1
+    t = l1.t_free[cu]
+    n = l1.m_free_count[cu]
+    if n == 0 or t < 0 or not crossbar_has_room(m, cu):
+        return 3
+    at = _victim(m, cu, base)
+    if at < 0:
+        return 3
+    mshr = l1.m_free[cu, n - 1]
+    l1.m_free_count[cu] = n - 1
+    l1.tag[cu, at] = line
+    l1.lru[cu, at] = now
+    l1.pending[cu, at] = mshr + 1
+    l1.m_where[cu, mshr] = at
+    l1.t_free[cu] = l1.t_next[cu, t]
+    l1.t_entry[cu, t] = entry
+    l1.t_since[cu, t] = now
+    l1.t_next[cu, t] = -1
+    l1.m_first[cu, mshr] = t
+    crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
+    return 2
+
+
+@jit
+def _start(m, now, cu, header, token):
+    """Begin the oldest instruction's look-up; 0 if there is no room for its return."""
+    l1 = m.l1
+    if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
+        tail = l1.r_tail[cu]
+        if tail - l1.r_head[cu] >= l1.return_limit:
+            return 0
+        e = tail & (MAX_RETURN - 1)
+        l1.r_pending[cu, e] = 0
+        l1.r_arrival[cu, e] = now
+        l1.r_complete[cu, e] = 0
+        l1.r_beats[cu, e] = max((header >> BUSY_SHIFT) & BUSY_MASK, 1)
+        l1.r_token[cu, e] = token
+        l1.r_since[cu, e] = now
+        l1.r_tail[cu] = tail + 1
+        l1.q_entry[cu] = e
+    l1.q_started[cu] = now
+    return 1
+
+
+@jit
+def _access(m, now, cu, q, header, position):
+    """Send one line of the instruction on its way; 0 if it must wait."""
+    l1 = m.l1
+    e = l1.q_entry[cu]
+    if header & (RECORD_STORE | RECORD_ATOMIC):
+        if not crossbar_has_room(m, cu):
+            return 0
+        line = l1.q_words[cu, q, 2 * position]
+        mask = l1.q_words[cu, q, 2 * position + 1]
+        if header & RECORD_RETURN:
+            l1.r_pending[cu, e] += 1
+            source = ATOMIC_RETURN | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT
+        else:
+            if l1.stores_out[cu] >= l1.store_limit:
+                return 0
+            l1.stores_out[cu] += 1
+            kind = ATOMIC if header & RECORD_ATOMIC else WRITE
+            source = kind | cu << SOURCE_CU_SHIFT | l1.q_token[cu, q] << SOURCE_ID_SHIFT
+        crossbar_send(m, now, cu, line, source, mask)
+        l1.writes += 1
+        l1.misses += 1
+        return 1
+    line = l1.q_words[cu, q, position]
+    if l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE):
+        if not crossbar_has_room(m, cu):
+            return 0
+        l1.r_pending[cu, e] += 1
+        crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT, 0)
+        l1.misses += 1
+    else:
+        result = _look_up(m, now, cu, line, e)
+        if result == 3:
+            return 0
+        if result == 0:
+            l1.r_arrival[cu, e] = max(l1.r_arrival[cu, e], now + l1.hit_latency)
+            l1.latency += l1.hit_latency
+            l1.hits += 1
+        else:
+            l1.r_pending[cu, e] += 1
+            if result == 1:
+                l1.merges += 1
+            else:
+                l1.misses += 1
+    l1.reads += 1
+    return 1
+
+
+@jit
+def l1_step(m, now, cu):
+    """One cycle of look-up: one line of the oldest queued instruction. Returns 1 if a queue slot came free."""
+    l1 = m.l1
+    if l1.q_count[cu] == 0:
+        return 0
+    if l1.look_free[cu] > now:
+        wake(m, CU_MEMORY, l1.look_free[cu], cu)
+        return 0
+    q = l1.q_head[cu]
+    header = l1.q_header[cu, q]
+    position = l1.q_position[cu]
+    lines = header & LINES_MASK
+    moved = 1
+    if position == 0 and l1.q_started[cu] < 0:
+        moved = _start(m, now, cu, header, l1.q_token[cu, q])
+    if moved and lines:
+        moved = _access(m, now, cu, q, header, position)
+    if not moved:
+        if l1.stalled_since[cu] < 0:
+            l1.stalled_since[cu] = now
+        return 0
+    if l1.stalled_since[cu] >= 0:
+        l1.stall_cycles += now - l1.stalled_since[cu]
+        l1.stalled_since[cu] = -1
+    l1.busy += 1
+    position += 1
+    if position < lines:
+        l1.q_position[cu] = position
+        wake(m, CU_MEMORY, now + 1, cu)
+        return 0
+    least = l1.address_cycles
+    if header & (RECORD_STORE | RECORD_ATOMIC):
+        least = max(least, (header >> BUSY_SHIFT) & BUSY_MASK)
+    if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
+        l1.r_complete[cu, l1.q_entry[cu]] = 1
+        _schedule_returns(m, now, cu)
+    elif lines == 0:
+        _acknowledge(m, cu, l1.q_token[cu, q])
+        wake(m, CU_MEMORY, now + 1, cu)
+    l1.look_free[cu] = max(now + 1, l1.q_started[cu] + least)
+    l1.q_position[cu] = 0
+    l1.q_started[cu] = -1
+    l1.q_head[cu] = (q + 1) & (MAX_QUEUE - 1)
+    l1.q_count[cu] -= 1
+    if l1.q_count[cu]:
+        wake(m, CU_MEMORY, l1.look_free[cu], cu)
+    return 1
+
+
+@jit
+def _acknowledge(m, cu, token):
+    l1 = m.l1
+    n = l1.ack_count[cu]
+    l1.ack_token[cu, (l1.ack_head[cu] + n) & (MAX_ACKS - 1)] = token
+    l1.ack_count[cu] = n + 1
+
+
+@jit
+def _arrived(m, now, cu, entry, since):
+    l1 = m.l1
+    t = now + l1.fill_latency
+    l1.r_pending[cu, entry] -= 1
+    l1.r_arrival[cu, entry] = max(l1.r_arrival[cu, entry], t)
+    l1.latency += t - since
+
+
+@jit
+def l1_receive(m, now, cu):
+    """Take at most one response from the crossbar: fill a line, or acknowledge a store."""
+    l1 = m.l1
+    source = crossbar_take_response(m, now, cu)
+    if source < 0:
+        return
+    kind = source & 7
+    tag = source >> SOURCE_ID_SHIFT
+    if kind == WRITE or kind == ATOMIC:
+        l1.stores_out[cu] -= 1
+        _acknowledge(m, cu, tag)
+        return
+    if tag & DIRECT:
+        e = tag & (DIRECT - 1)
+        if kind == READ:
+            _arrived(m, now, cu, e, l1.r_since[cu, e])
+        else:
+            l1.r_pending[cu, e] -= 1
+            l1.r_arrival[cu, e] = max(l1.r_arrival[cu, e], now + l1.fill_latency)
+    else:
+        l1.pending[cu, l1.m_where[cu, tag]] = 0
+        l1.m_free[cu, l1.m_free_count[cu]] = tag
+        l1.m_free_count[cu] += 1
+        t = l1.m_first[cu, tag]
+        while t >= 0:
+            follow = l1.t_next[cu, t]
+            _arrived(m, now, cu, l1.t_entry[cu, t], l1.t_since[cu, t])
+            l1.t_next[cu, t] = l1.t_free[cu]
+            l1.t_free[cu] = t
+            t = follow
+    _schedule_returns(m, now, cu)
+
+
+@jit
+def l1_next_load_done(m, now, cu):
+    """Token of a load whose data is in the registers now, or -1; arms the wake-up for the next one."""
+    l1 = m.l1
+    h = l1.r_head[cu]
+    if h == l1.r_scheduled[cu]:
+        return -1
+    e = h & (MAX_RETURN - 1)
+    if l1.r_done[cu, e] > now:
+        wake(m, CU_MEMORY, l1.r_done[cu, e], cu)
+        return -1
+    l1.r_head[cu] = h + 1
+    return l1.r_token[cu, e]
+
+
+@jit
+def l1_next_ack(m, cu):
+    """Token of a finished store packet, or -1."""
+    l1 = m.l1
+    n = l1.ack_count[cu]
+    if n == 0:
+        return -1
+    h = l1.ack_head[cu]
+    l1.ack_head[cu] = (h + 1) & (MAX_ACKS - 1)
+    l1.ack_count[cu] = n - 1
+    return l1.ack_token[cu, h]

@@ -1,0 +1,357 @@
+"""The L2 cache: channels interleaved by address, write-back, allocation on write with byte masks, MSHRs, atomics.
+
+Each channel takes one request a cycle from the crossbar. A read miss goes to DRAM, or, for a sparse line, to the
+compaction engine; both answer through the ports. A write miss needs no fill: the line keeps a mask of the bytes
+it holds, and a read of a partly held line fetches the rest.
+"""
+
+from gpusim.jit import Field, State, jit
+from gpusim.spec import Spec, param
+from memory.address_map import LINE_SPARSE, MAX_L2_CHANNELS, dram_channel, l2_local_line
+from memory.crossbar import (
+    KIND_MASK,
+    READ,
+    WRITE,
+    crossbar_pick_request,
+    crossbar_pop_request,
+    crossbar_respond,
+    crossbar_response_room,
+)
+from memory.dram import dram_read, dram_write
+from memory.ports import (
+    L2_FROM_DRAM,
+    L2_FROM_ENGINE,
+    port_ready,
+    port_take,
+    sparse_request,
+    wait_for_dram,
+)
+from memory.wheel import L2 as L2_CLASS
+from memory.wheel import wake
+
+MAX_CHANNEL_LINES = 16384  # 1 MiB a channel
+MAX_MSHRS = 256
+MAX_TARGETS = 4096
+MAX_INPUT = 64
+ALL_BYTES = -1
+
+HIT, MERGED, MISSED, STALLED = range(4)
+
+
+class L2Spec(Spec):
+    """L2 cache."""
+
+    size_kib: int = param(2048, "capacity in KiB, all channels", "Radeon MI6 (Dong 2020, table 6.3)", ge=1, le=16384)
+    ways: int = param(16, "associativity", "AMD GCN3 L2: 16-way", ge=1, le=64)
+    channels: int = param(
+        16, "channels, a power of two", "Polaris 10: two for each of eight memory channels", ge=1, le=MAX_L2_CHANNELS
+    )
+    interleave_bytes: int = param(256, "consecutive bytes in one channel", "AMD GCN: 256 bytes", ge=64, le=65536)
+    hash_channels: bool = param(
+        True, "XOR higher address bits into the channel number", "assumed: column strides must not hit one channel"
+    )
+    latency_cycles: int = param(
+        70,
+        "cycles from look-up to a hit's answer leaving the channel",
+        "assumed so that a load that misses L1 and hits L2 takes about 190 cycles, as GCN microbenchmarks report",
+        ge=1,
+        le=500,
+    )
+    fill_latency_cycles: int = param(
+        40, "cycles from fill data to the answer leaving the channel", "assumed: write and read of the data array", ge=1
+    )
+    mshrs_per_channel: int = param(64, "lines a channel may be missing at a time", "assumed", ge=1, le=MAX_MSHRS)
+    mshr_targets_per_channel: int = param(
+        512, "requests a channel holds for missing lines", "assumed", ge=1, le=MAX_TARGETS
+    )
+    input_queue_packets: int = param(16, "requests waiting at a channel", "assumed", ge=1, le=MAX_INPUT)
+
+
+L2 = State(
+    "l2",
+    {
+        "channels": Field((), "channels in use"),
+        "sets": Field((), "sets a channel, a power of two"),
+        "ways": Field((), "ways"),
+        "latency": Field((), "cycles from look-up to answer"),
+        "fill_latency": Field((), "cycles from fill to answer"),
+        "mshrs": Field((), "MSHRs a channel"),
+        "targets": Field((), "MSHR targets a channel"),
+        "input_limit": Field((), "requests waiting at a channel at most"),
+        "tag": Field((MAX_L2_CHANNELS, MAX_CHANNEL_LINES), "line held by [set * ways + way], sparse mark included"),
+        "lru": Field((MAX_L2_CHANNELS, MAX_CHANNEL_LINES), "cycle of last use"),
+        "pending": Field((MAX_L2_CHANNELS, MAX_CHANNEL_LINES), "MSHR + 1 that fills the way, 0 if none"),
+        "held": Field((MAX_L2_CHANNELS, MAX_CHANNEL_LINES), "mask of the bytes held, -1 all"),
+        "dirty": Field((MAX_L2_CHANNELS, MAX_CHANNEL_LINES), "mask of the bytes to write back"),
+        "m_free": Field((MAX_L2_CHANNELS, MAX_MSHRS), "stack of free MSHRs"),
+        "m_free_count": Field((MAX_L2_CHANNELS,), "free MSHRs"),
+        "m_where": Field((MAX_L2_CHANNELS, MAX_MSHRS), "way that the MSHR fills"),
+        "m_first": Field((MAX_L2_CHANNELS, MAX_MSHRS), "first target: the oldest"),
+        "m_last": Field((MAX_L2_CHANNELS, MAX_MSHRS), "last target"),
+        "t_next": Field((MAX_L2_CHANNELS, MAX_TARGETS), "next target, or next free one; -1 none"),
+        "t_source": Field((MAX_L2_CHANNELS, MAX_TARGETS), "source of the waiting request"),
+        "t_since": Field((MAX_L2_CHANNELS, MAX_TARGETS), "cycle it came to the channel"),
+        "t_mask": Field((MAX_L2_CHANNELS, MAX_TARGETS), "bytes a waiting atomic changes"),
+        "t_free": Field((MAX_L2_CHANNELS,), "first free target, -1 none"),
+        "i_line": Field((MAX_L2_CHANNELS, MAX_INPUT), "line of a waiting request"),
+        "i_source": Field((MAX_L2_CHANNELS, MAX_INPUT), "its source"),
+        "i_mask": Field((MAX_L2_CHANNELS, MAX_INPUT), "bytes it writes"),
+        "i_since": Field((MAX_L2_CHANNELS, MAX_INPUT), "cycle it came"),
+        "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
+        "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
+        "reads": Field((), "read requests"),
+        "writes": Field((), "write requests"),
+        "atomics": Field((), "atomic requests"),
+        "hits": Field((), "requests served by the cache, writes that allocate included"),
+        "misses": Field((), "requests that fetch a line"),
+        "merges": Field((), "requests that joined an outstanding fetch"),
+        "write_allocations": Field((), "write requests that allocated a line without a fetch"),
+        "sparse_reads": Field((), "read requests for compacted lines"),
+        "sparse_misses": Field((), "of these, sent to the compaction engine"),
+        "write_backs": Field((), "dirty lines sent to DRAM"),
+        "fills": Field((), "lines fetched from DRAM"),
+        "sparse_fills": Field((), "lines from the compaction engine"),
+        "read_latency": Field(
+            (), "sum over answered reads of cycles from arrival at the channel to the answer leaving"
+        ),
+        "reads_answered": Field((), "reads answered"),
+        "read_latency_max": Field((), "longest of them in cycles"),
+        "stall_cycles": Field((MAX_L2_CHANNELS,), "cycles in which the oldest request could not proceed"),
+        "stalled_since": Field((MAX_L2_CHANNELS,), "cycle from which it waits, -1 if it does not"),
+        "sparse_stalls": Field((), "requests that found the engine's queue full"),
+    },
+)
+
+
+def configure_l2(m, spec: L2Spec, engine_on: bool) -> None:  # type: ignore[no-untyped-def]
+    """Size the L2 in the machine record and empty it; the engine takes half of the sets (Dong 2020, section 6.5)."""
+    l2 = m.l2
+    lines = spec.size_kib * 1024 // 64 // spec.channels
+    l2.channels, l2.ways = spec.channels, spec.ways
+    l2.sets = lines // spec.ways // (2 if engine_on else 1)
+    l2.latency, l2.fill_latency = spec.latency_cycles, spec.fill_latency_cycles
+    l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
+    l2.input_limit = spec.input_queue_packets
+    channels = slice(0, spec.channels)
+    l2.tag[channels, :lines] = -1
+    l2.stalled_since[channels] = -1
+    l2.m_free_count[channels] = l2.mshrs
+    l2.m_free[channels, : l2.mshrs] = range(int(l2.mshrs) - 1, -1, -1)
+    l2.t_next[channels, : l2.targets] = range(1, int(l2.targets) + 1)
+    l2.t_next[channels, l2.targets - 1] = -1
+
+
+@jit
+def _answer(m, now, t, channel, source, since):
+    leaves = crossbar_respond(m, now, t, channel, source)
+    if source & KIND_MASK == READ:
+        l2 = m.l2
+        spent = leaves - since
+        l2.read_latency += spent
+        l2.reads_answered += 1
+        if spent > l2.read_latency_max:
+            l2.read_latency_max = spent
+
+
+@jit
+def _fill(m, now, channel, mshr):
+    """The line of an MSHR is here: serve its targets, oldest first."""
+    l2 = m.l2
+    at = l2.m_where[channel, mshr]
+    l2.pending[channel, at] = 0
+    l2.held[channel, at] = ALL_BYTES
+    l2.m_free[channel, l2.m_free_count[channel]] = mshr
+    l2.m_free_count[channel] += 1
+    t = l2.m_first[channel, mshr]
+    while t >= 0:
+        source = l2.t_source[channel, t]
+        if source & KIND_MASK != READ:
+            l2.dirty[channel, at] |= l2.t_mask[channel, t]
+        _answer(m, now, now + l2.fill_latency, channel, source, l2.t_since[channel, t])
+        follow = l2.t_next[channel, t]
+        l2.t_next[channel, t] = l2.t_free[channel]
+        l2.t_free[channel] = t
+        t = follow
+
+
+@jit
+def _add_target(m, channel, mshr, source, since, mask):
+    l2 = m.l2
+    t = l2.t_free[channel]
+    l2.t_free[channel] = l2.t_next[channel, t]
+    l2.t_next[channel, t] = -1
+    l2.t_source[channel, t] = source
+    l2.t_since[channel, t] = since
+    l2.t_mask[channel, t] = mask
+    if l2.m_first[channel, mshr] < 0:
+        l2.m_first[channel, mshr] = t
+    else:
+        l2.t_next[channel, l2.m_last[channel, mshr]] = t
+    l2.m_last[channel, mshr] = t
+
+
+@jit
+def _evict(m, now, channel, at):
+    """Make a way free, writing it back if dirty; 0 if DRAM has no room for the write."""
+    l2 = m.l2
+    mask = l2.dirty[channel, at]
+    if mask == 0:
+        return 1
+    line = l2.tag[channel, at]
+    if not dram_write(m, now, line, mask):
+        wait_for_dram(m, dram_channel(m, line), channel)
+        return 0
+    l2.dirty[channel, at] = 0
+    l2.write_backs += 1
+    return 1
+
+
+@jit
+def _fetch(m, now, channel, line, mshr):
+    """Ask DRAM or the engine for a line; 0 if it has no room."""
+    if line & LINE_SPARSE:
+        if not sparse_request(m, now + 1, channel, line, mshr):
+            m.l2.sparse_stalls += 1
+            return 0
+        m.l2.sparse_misses += 1
+        return 1
+    if not dram_read(m, now, line, L2_FROM_DRAM + channel, mshr):
+        wait_for_dram(m, dram_channel(m, line), channel)
+        return 0
+    return 1
+
+
+@jit
+def _l2_access(m, now, channel, line, source, mask, since):
+    """Serve one request: HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs begun."""
+    l2 = m.l2
+    kind = source & KIND_MASK
+    base = (l2_local_line(m, line) & (l2.sets - 1)) * l2.ways
+    found = -1
+    victim = -1
+    for at in range(base, base + l2.ways):
+        if l2.tag[channel, at] == line:
+            found = at
+            break
+        if l2.pending[channel, at] == 0 and (victim < 0 or l2.lru[channel, at] < l2.lru[channel, victim]):
+            victim = at
+    if found >= 0:
+        mshr = l2.pending[channel, found] - 1
+        if kind == WRITE:
+            l2.lru[channel, found] = now
+            l2.held[channel, found] |= mask
+            l2.dirty[channel, found] |= mask
+            _answer(m, now, now + l2.latency, channel, source, since)
+            return HIT
+        if mshr >= 0:
+            if l2.t_free[channel] < 0:
+                return STALLED
+            l2.lru[channel, found] = now
+            _add_target(m, channel, mshr, source, since, mask)
+            return MERGED
+        if l2.held[channel, found] == ALL_BYTES:
+            l2.lru[channel, found] = now
+            if kind != READ:
+                l2.dirty[channel, found] |= mask
+            _answer(m, now, now + l2.latency, channel, source, since)
+            return HIT
+        victim = found  # partly held: fetch the rest into the same way, keeping its dirty bytes
+    if victim < 0:
+        return STALLED
+    if kind == WRITE:
+        if not _evict(m, now, channel, victim):
+            return STALLED
+        l2.tag[channel, victim] = line
+        l2.lru[channel, victim] = now
+        l2.held[channel, victim] = mask
+        l2.dirty[channel, victim] = mask
+        l2.write_allocations += 1
+        _answer(m, now, now + l2.latency, channel, source, since)
+        return HIT
+    n = l2.m_free_count[channel]
+    if n == 0 or l2.t_free[channel] < 0:
+        return STALLED
+    if found < 0 and not _evict(m, now, channel, victim):
+        return STALLED
+    mshr = l2.m_free[channel, n - 1]
+    if not _fetch(m, now, channel, line, mshr):
+        return STALLED
+    l2.m_free_count[channel] = n - 1
+    l2.m_where[channel, mshr] = victim
+    l2.m_first[channel, mshr] = -1
+    l2.tag[channel, victim] = line
+    l2.lru[channel, victim] = now
+    l2.pending[channel, victim] = mshr + 1
+    if found < 0:
+        l2.held[channel, victim] = 0
+    _add_target(m, channel, mshr, source, since, mask)
+    return MISSED
+
+
+@jit
+def _serve_oldest(m, now, channel):
+    """Serve the channel's oldest waiting request, if its port has room and nothing stalls it."""
+    l2 = m.l2
+    h = l2.i_head[channel]
+    line = l2.i_line[channel, h]
+    source = l2.i_source[channel, h]
+    result = STALLED
+    if crossbar_response_room(m, channel):
+        result = _l2_access(m, now, channel, line, source, l2.i_mask[channel, h], l2.i_since[channel, h])
+    if result == STALLED:
+        if l2.stalled_since[channel] < 0:
+            l2.stalled_since[channel] = now
+        return
+    if l2.stalled_since[channel] >= 0:
+        l2.stall_cycles[channel] += now - l2.stalled_since[channel]
+        l2.stalled_since[channel] = -1
+    kind = source & KIND_MASK
+    if kind == READ:
+        l2.reads += 1
+        if line & LINE_SPARSE:
+            l2.sparse_reads += 1
+    elif kind == WRITE:
+        l2.writes += 1
+    else:
+        l2.atomics += 1
+    if result == HIT:
+        l2.hits += 1
+    elif result == MERGED:
+        l2.merges += 1
+    else:
+        l2.misses += 1
+    l2.i_head[channel] = (h + 1) & (MAX_INPUT - 1)
+    l2.i_count[channel] -= 1
+    if l2.i_count[channel]:
+        wake(m, L2_CLASS, now + 1, channel)
+
+
+@jit
+def l2_tick(m, now, channel):
+    """One cycle of a channel: at most one fill from each port, one request served, one taken from the crossbar."""
+    l2 = m.l2
+    for port in (L2_FROM_DRAM + channel, L2_FROM_ENGINE + channel):
+        if m.ports.count[port] and crossbar_response_room(m, channel):
+            if port_ready(m, now, port):
+                _fill(m, now, channel, port_take(m, port))
+                if port == L2_FROM_DRAM + channel:
+                    l2.fills += 1
+                else:
+                    l2.sparse_fills += 1
+            if m.ports.count[port]:
+                wake(m, L2_CLASS, m.ports.ready[port, m.ports.head[port]], channel)
+    if l2.i_count[channel]:
+        _serve_oldest(m, now, channel)
+    n = l2.i_count[channel]
+    if n < l2.input_limit:
+        cu = crossbar_pick_request(m, now, channel)
+        if cu >= 0:
+            q = (l2.i_head[channel] + n) & (MAX_INPUT - 1)
+            x = m.xbar
+            h = crossbar_pop_request(m, now, channel, cu)
+            l2.i_line[channel, q] = x.o_line[cu, h]
+            l2.i_source[channel, q] = x.o_source[cu, h]
+            l2.i_mask[channel, q] = x.o_mask[cu, h]
+            l2.i_since[channel, q] = now
+            l2.i_count[channel] = n + 1
+            wake(m, L2_CLASS, now + 1, channel)

@@ -1,0 +1,168 @@
+"""A trace producer that plays prepared slices: kernels for the timing model without an executor."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gpusim.core.cu_state import MAX_SLOTS
+from gpusim.core.loop import run_cycles
+from gpusim.core.machine import new_machine
+from gpusim.core.occupancy import Occupancy
+from gpusim.jit import address_of, compile_all, jit, ld_i64, native_callback, st_i64
+from isa.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from isa.trace import (
+    BARRIER,
+    BUSY_SHIFT,
+    END,
+    MEMORY_0,
+    MEMORY_WORDS,
+    MORE,
+    RECORD_LDS,
+    RECORD_STORE,
+    SEGMENT_0,
+    SEGMENTS,
+    STATUS,
+    TRACE_WORDS,
+)
+
+# context words: 0 address of slices, 1 slices a wavefront, 2 trace address, 3.. per slot: wavefront number, next slice
+_SLOT_0 = 4
+
+
+@jit
+def scripted_start(context, slot, workgroup, wave):
+    base = _SLOT_0 + 2 * slot
+    st_i64(context, base, workgroup * ld_i64(context, 3) + (wave & 0xFFFFFFFF))
+    st_i64(context, base + 1, 0)
+    return 0
+
+
+@jit
+def scripted_produce(context, slot, a, b):
+    base = _SLOT_0 + 2 * slot
+    wave = ld_i64(context, base)
+    n = ld_i64(context, base + 1)
+    st_i64(context, base + 1, n + 1)
+    source = ld_i64(context, 0) + (wave * ld_i64(context, 1) + n) * TRACE_WORDS * 8
+    target = ld_i64(context, 2) + slot * TRACE_WORDS * 8
+    for i in range(SEGMENT_0 + 1):
+        st_i64(target, i, ld_i64(source, i))
+    for i in range(MEMORY_0, MEMORY_0 + ld_i64(source, MEMORY_WORDS)):
+        st_i64(target, i, ld_i64(source, i))
+    return ld_i64(source, STATUS)
+
+
+_UNITS = {"valu": VALU, "salu": SALU, "vmem": VMEM, "lds": LDS, "smem": SMEM, "branch": BRANCH}
+
+
+@dataclass
+class Script:
+    """One wavefront's instructions in order, each a code word and perhaps a memory record."""
+
+    words: list[int] = field(default_factory=list)
+    records: list[list[int]] = field(default_factory=list)
+    slice_ends: list[tuple[int, int]] = field(default_factory=list)  # (instructions, records) at each barrier
+
+    def _add(self, word: int, record: list[int] | None = None) -> "Script":
+        self.words.append(word)
+        if record is not None:
+            self.records.append(record)
+        return self
+
+    def valu(self, count: int = 1, rate: int = 1) -> "Script":
+        for _ in range(count):
+            self._add(VALU | 4 * rate << 32)
+        return self
+
+    def salu(self, count: int = 1) -> "Script":
+        for _ in range(count):
+            self._add(SALU)
+        return self
+
+    def load(self, lines: list[int], beats: int = 4) -> "Script":
+        return self._add(VMEM | 1 << 28, [len(lines) | beats << BUSY_SHIFT, *lines])
+
+    def store(self, lines: list[int], mask: int = -1, beats: int = 4) -> "Script":
+        words = [x for line in lines for x in (line, mask)]
+        return self._add(VMEM | 1 << 28, [len(lines) | beats << BUSY_SHIFT | RECORD_STORE, *words])
+
+    def lds(self, cycles: int = 2) -> "Script":
+        return self._add(LDS | 1 << 28, [cycles << BUSY_SHIFT | RECORD_LDS])
+
+    def lds_reads(self, count: int, cycles: int) -> "Script":
+        for _ in range(count):
+            self.lds(cycles)
+        return self
+
+    def scalar_load(self) -> "Script":
+        return self._add(SMEM | 1 << 28, [0])
+
+    def wait(self, vm: int = 15, lgkm: int = 15) -> "Script":
+        return self._add(INTERNAL | 1 << 12 | vm << 16 | lgkm << 20)
+
+    def nop(self, more: int) -> "Script":
+        return self._add(INTERNAL | 4 << 12 | more << 32)
+
+    def barrier(self) -> "Script":
+        self._add(INTERNAL | 2 << 12)
+        self.slice_ends.append((len(self.words), len(self.records)))
+        return self
+
+    def end(self) -> "Script":
+        self._add(INTERNAL | 3 << 12)
+        self.slice_ends.append((len(self.words), len(self.records)))
+        return self
+
+
+class ScriptedRun:
+    """Runs `scripts[workgroup][wave]` on a machine; all wavefronts of a workgroup are resident together."""
+
+    def __init__(
+        self, gpu: Any, scripts: list[list[Script]], waves_per_simd: int = 10, workgroups_per_cu: int = 16
+    ) -> None:
+        per_group = len(scripts[0])
+        flat = [s for group in scripts for s in group]
+        slices = max(len(s.slice_ends) for s in flat)
+        self.traces = np.zeros((len(flat), slices, TRACE_WORDS), np.int64)
+        code: list[int] = []
+        for w, script in enumerate(flat):
+            first = len(code)
+            code += script.words
+            done = (0, 0)
+            for k, (instructions, records) in enumerate(script.slice_ends):
+                t = self.traces[w, k]
+                memory = [x for record in script.records[done[1] : records] for x in record]
+                t[SEGMENTS], t[MEMORY_WORDS] = 1, len(memory)
+                t[STATUS] = END if k == len(script.slice_ends) - 1 else BARRIER
+                t[SEGMENT_0] = first + done[0] | (first + instructions) << 32
+                t[MEMORY_0 : MEMORY_0 + len(memory)] = memory
+                done = (instructions, records)
+        self.code = np.array(code, np.int64)
+        self.instructions = len(code)
+        self.buffers = np.zeros((MAX_SLOTS, TRACE_WORDS), np.int64)
+        self.context = np.zeros(_SLOT_0 + 2 * MAX_SLOTS, np.int64)
+        self.context[:4] = address_of(self.traces), slices, address_of(self.buffers), per_group
+        launch = SimpleNamespace(workgroups=(len(scripts), 1, 1), wavefronts_per_workgroup=per_group)
+        self.m = new_machine(gpu, launch, Occupancy(waves_per_simd, workgroups_per_cu, ""), False)  # type: ignore[arg-type]
+        run = self.m.run
+        run.start, self._keep_start = native_callback(scripted_start)
+        run.produce, self._keep_produce = native_callback(scripted_produce)
+        run.producer, run.trace_base, run.code = (
+            address_of(self.context),
+            address_of(self.buffers),
+            address_of(self.code),
+        )
+        compile_all("timing", self.m, (run_cycles,))
+
+    def go(self, limit: int = 10_000_000) -> int:
+        """Run to the end; returns run_cycles' status."""
+        return int(run_cycles(self.m, limit))
+
+    @property
+    def cycles(self) -> int:
+        return int(self.m.wheel.now)
+
+
+__all__ = ["MORE", "Script", "ScriptedRun"]

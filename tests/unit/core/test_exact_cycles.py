@@ -1,0 +1,113 @@
+"""Cycle counts of small scripted kernels, each derived by hand from the specification."""
+
+import pytest
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.loop import FINISHED
+from memory.dram_spec import DramSpec
+from tests.support.scripted import Script, ScriptedRun
+
+LAUNCH = 20  # ComputeUnitSpec.launch_cycles; wavefront 0 sits on SIMD 0, whose turns are multiples of 4
+LINE = 0x4000000
+
+
+def gpu(**parts: object) -> GpuSpec:
+    """MI6 with a DRAM of fixed latency, so that the cases do not depend on DRAM timing."""
+    dram = DramSpec(model="ideal", ideal_latency_ns=100.0)
+    return GpuSpec(**{"dram": dram, **parts})  # type: ignore[arg-type]
+
+
+def cycles(groups: list[list[Script]], spec: GpuSpec | None = None, **limits: int) -> int:
+    run = ScriptedRun(spec or gpu(), groups, **limits)
+    assert run.go() == FINISHED
+    return run.cycles
+
+
+def test_a_wavefront_issues_its_first_instruction_after_the_launch_latency() -> None:
+    # s_endpgm issues in cycle 20; the grid is seen to be done in the next cycle
+    assert cycles([[Script().end()]]) == LAUNCH + 1
+
+
+@pytest.mark.parametrize(("rate", "occupied"), [(1, 4), (2, 8), (4, 16), (16, 64)])
+def test_a_wavefront_issues_vector_instructions_as_fast_as_their_rate(rate: int, occupied: int) -> None:
+    # the n-th issues at 20 + (n - 1) * occupied; s_endpgm needs no vector ALU and follows one turn later
+    assert cycles([[Script().valu(10, rate).end()]]) == LAUNCH + 9 * occupied + 4 + 1
+
+
+def test_two_wavefronts_of_a_simd_share_its_vector_unit() -> None:
+    # workgroup 1 is dispatched a cycle after workgroup 0 to another shader array; five wavefronts of one workgroup
+    # put a second one on SIMD 0: 20 vector instructions in turn, oldest first, then both end
+    group = [Script().valu(10).end(), *(Script().end() for _ in range(3)), Script().valu(10).end()]
+    assert cycles([group]) == LAUNCH + 20 * 4 + 1
+
+
+def test_wavefronts_of_different_simds_do_not_share_it() -> None:
+    # SIMD 3's turn comes three cycles after SIMD 0's
+    assert cycles([[Script().valu(10).end() for _ in range(4)]]) == LAUNCH + 3 + 9 * 4 + 4 + 1
+
+
+def test_scalar_and_vector_instructions_of_two_wavefronts_issue_together() -> None:
+    group = [Script().valu(10).end(), *(Script().end() for _ in range(3)), Script().salu(10).end()]
+    assert cycles([group]) == LAUNCH + 10 * 4 + 1
+
+
+def test_a_load_that_misses_everywhere() -> None:
+    # issue 20, look-up 21, crossbar 35, served by the channel one cycle after it is taken (57), DRAM 100 ns = 124
+    # cycles, L2 fill 40, crossbar 35, L1 fill 40, four beats; s_waitcnt in the next turn, then s_endpgm
+    served = 21 + 35 + 1
+    data = served + 124 + 40 + 35 + 40 + 4
+    turn = -(-data // 4) * 4
+    assert cycles([[Script().load([LINE]).wait(vm=0).end()]]) == turn + 4 + 1
+
+
+def test_a_load_that_hits_l1() -> None:
+    # the second load is looked up one cycle after its issue; 100 cycles to the first beat, four beats
+    cold = Script().load([LINE]).wait(vm=0)
+    once = cycles([[cold.end()]])
+    issue = once - 1  # in place of s_endpgm
+    data = issue + 1 + 100 + 4
+    turn = -(-data // 4) * 4
+    assert cycles([[Script().load([LINE]).wait(vm=0).load([LINE]).wait(vm=0).end()]]) == turn + 4 + 1
+
+
+def test_a_load_that_hits_l2_takes_about_190_cycles() -> None:
+    # workgroup 0 brings the line into L2; workgroup 1, dispatched a cycle later to another shader array, loads it
+    # after 100 vector instructions: issue 24 + 400 (its launch ends at 21, its SIMD's turn is 24), look-up, crossbar
+    # 35, served a cycle after it is taken, 70 in the channel, crossbar 35, L1 fill 40, four beats
+    issue = 24 + 400
+    data = issue + 1 + 35 + 1 + 70 + 35 + 40 + 4
+    assert 180 < data - issue < 200
+    turn = -(-data // 4) * 4
+    groups = [[Script().load([LINE]).wait(vm=0).end()], [Script().valu(100).load([LINE]).wait(vm=0).end()]]
+    assert cycles(groups) == turn + 4 + 1
+
+
+def test_lds_reads_are_as_fast_as_their_bank_cycles() -> None:
+    # ten reads of 8 bank cycles: issued while the backlog is below 32 cycles; data of the last 56 cycles after its
+    # last bank cycle; first issue at 20, banks busy from 20 to 100
+    data = LAUNCH + 10 * 8 + 56
+    turn = -(-data // 4) * 4
+    assert cycles([[Script().lds_reads(10, 8).wait(lgkm=0).end()]]) == turn + 4 + 1
+
+
+def test_a_barrier_releases_all_when_the_last_arrives() -> None:
+    # wavefront 0 arrives at 20 + 40; the other, on SIMD 1, leaves in its first turn after that, at 61, and ends
+    slow, fast = Script().valu(10).barrier().end(), Script().barrier().end()
+    assert cycles([[slow, fast]]) == LAUNCH + 40 + 4 + 1
+
+
+def test_a_wavefront_slot_is_used_again_after_its_end() -> None:
+    # one slot a SIMD and one workgroup a CU: the 37th workgroup follows the first
+    groups = [[Script().valu(100).end()] for _ in range(37)]
+    one = cycles(groups[:36], waves_per_simd=1, workgroups_per_cu=1)
+    both = cycles(groups, waves_per_simd=1, workgroups_per_cu=1)
+    assert one < both < 2 * one
+
+
+def test_s_nop_waits_its_cycles() -> None:
+    # s_nop 7 waits 8 cycles: the next instruction issues two turns later
+    assert cycles([[Script().nop(7).end()]]) == LAUNCH + 8 + 1
+
+
+def test_s_nop_of_up_to_four_cycles_costs_its_turn() -> None:
+    assert cycles([[Script().nop(3).end()]]) == LAUNCH + 4 + 1

@@ -1,0 +1,77 @@
+"""Counter laws, determinism, and that skipping idle cycles changes nothing, on random scripted kernels."""
+
+import hashlib
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.laws import laws
+from gpusim.core.loop import FINISHED
+from memory.l1 import L1Spec
+from memory.l2 import L2Spec
+from tests.support.scripted import Script, ScriptedRun
+
+LINE = 0x4000000
+
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("valu"), st.integers(1, 8), st.sampled_from([1, 4])),
+        st.tuples(st.just("salu"), st.integers(1, 3)),
+        st.tuples(st.just("load"), st.lists(st.integers(0, 300), min_size=0, max_size=8)),
+        st.tuples(st.just("store"), st.lists(st.integers(0, 300), min_size=0, max_size=8), st.sampled_from([-1, 15])),
+        st.tuples(st.just("lds_reads"), st.integers(1, 4), st.integers(1, 32)),
+        st.tuples(st.just("wait"), st.integers(0, 3), st.integers(0, 3)),
+        st.tuples(st.just("scalar_load")),
+        st.tuples(st.just("nop"), st.integers(0, 15)),
+    ),
+    max_size=20,
+)
+
+SMALL = GpuSpec(
+    shader_arrays=2,
+    cus_per_array=2,
+    l1=L1Spec(size_kib=1, mshrs=3, mshr_targets=6, queue_instructions=2, return_entries=3, stores_in_flight=5),
+    l2=L2Spec(size_kib=64, channels=2, ways=2, mshrs_per_channel=3, mshr_targets_per_channel=7, input_queue_packets=2),
+)
+
+
+def script(actions: list[tuple], barriers: int) -> Script:
+    s = Script()
+    for k in range(barriers + 1):
+        for name, *rest in actions[k :: barriers + 1]:
+            if name in ("load", "store"):
+                rest[0] = [LINE + 37 * x for x in rest[0]]
+            getattr(s, name)(*rest)
+        if k < barriers:
+            s.barrier()
+    return s.end()
+
+
+def run(groups: list[list[Script]], every_cycle: bool) -> ScriptedRun:
+    r = ScriptedRun(SMALL, groups, waves_per_simd=3, workgroups_per_cu=3)
+    r.m.run.every_cycle = int(every_cycle)
+    assert r.go(1_000_000) == FINISHED
+    return r
+
+
+def fingerprint(r: ScriptedRun) -> str:
+    h = hashlib.sha256()
+    for part in ("l1", "l2", "xbar", "dram", "cu"):
+        record = getattr(r.m, part)
+        for name in record.dtype.names:
+            if name not in ("snapshot",):
+                h.update(np.ascontiguousarray(getattr(record, name)).tobytes())
+    return f"{r.cycles} {h.hexdigest()}"
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(ACTIONS, min_size=1, max_size=5), st.integers(0, 2), st.integers(1, 3))
+def test_laws_hold_and_idle_cycles_may_be_skipped(kernels: list, barriers: int, waves: int) -> None:
+    groups = [[script(a, barriers) for _ in range(waves)] for a in kernels]
+    r = run(groups, False)
+    for law, left, right in laws(r.m, r.instructions):
+        assert left == right, law
+    assert fingerprint(r) == fingerprint(run(groups, False)), "two runs differ"
+    assert fingerprint(r) == fingerprint(run(groups, True)), "running idle units changes the result"
