@@ -1,0 +1,102 @@
+"""From decoded instructions to the interpreter's program table.
+
+One row of int64 words an instruction (`isa.layout`): which of the interpreter's cases it is, the address of its
+lane function, where its operands lie. Constants become rows (vector) or words (scalar) of a pool. What is not
+implemented is refused here, before anything runs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isa import layout as at
+from isa.code_object import CodeObjectError, Kernel
+from isa.decoder import branch_target, decode_kernel
+from isa.instruction import UNIT_NAMES, Instruction
+from isa.lanes import LaneLibrary, library
+from isa.memory_program import memory_row
+from isa.operands import Pool, Unsupported, highest_vgpr, parse_operands
+from isa.scalar_program import scalar_row
+from isa.vector_program import vector_row
+
+_BUILDERS = {
+    **dict.fromkeys(("vop1", "vop2", "vopc", "vop3"), vector_row),
+    **dict.fromkeys(("sop1", "sop2", "sopk", "sopc", "sopp"), scalar_row),
+    **dict.fromkeys(("smem", "ds", "flat", "mubuf"), memory_row),
+}
+_WITH_PATTERNS = (at.K_LDS, at.K_FLAT, at.K_BUFFER)
+
+
+class ProgramError(CodeObjectError):
+    """A kernel that holds an instruction which is not implemented."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel made ready for the interpreter; contexts share it.
+
+    table: int64 [instructions, ROW_WORDS], M_PATTERN as the number of the instruction's first access pattern;
+    index_of: int32, instruction index at each dword of the code or -1; patterns: access pattern entries needed;
+    unit_prefix: int64 [instructions + 1, units], instructions of each unit before an index.
+    """
+
+    kernel: Kernel
+    instructions: list[Instruction]
+    table: np.ndarray
+    index_of: np.ndarray
+    start_index: int
+    end_index: int
+    vgprs: int
+    patterns: int
+    unit_prefix: np.ndarray
+    keep: tuple[np.ndarray, ...]
+
+
+def build_program(kernel: Kernel) -> Program:
+    """Translate a kernel; raises DecodeError, or ProgramError naming what is not implemented and where."""
+    instructions = decode_kernel(kernel)
+    lanes = library()
+    pool = Pool()
+    table = np.zeros((len(instructions), at.ROW_WORDS), np.int64)
+    index_of = np.full(len(kernel.code) // 4 + 1, -1, np.int32)
+    for i, instruction in enumerate(instructions):
+        index_of[(instruction.address - kernel.code_address) // 4] = i
+    patterns, top = 0, -1
+    for i, instruction in enumerate(instructions):
+        row = table[i]
+        _fill(row, instruction, pool, lanes, kernel)
+        row[at.I_UNIT] = instruction.opcode.unit
+        if row[at.I_KIND] in (at.K_GET_PC, at.K_SWAP_PC):
+            row[at.I_NEXT_BYTE] = instruction.address + instruction.size - kernel.code_address
+        target = branch_target(instruction)
+        if target is not None:
+            row[at.I_TARGET] = index_of[(target - kernel.code_address) // 4]
+        if row[at.I_KIND] in _WITH_PATTERNS:
+            row[at.M_PATTERN] = patterns
+            patterns += at.PATTERN_WAYS
+        top = max(top, highest_vgpr(instruction, parse_operands(instruction.opcode.operands)))
+    end = next((i for i, row in enumerate(table) if row[at.I_KIND] == at.K_END), None)
+    if end is None:
+        raise ProgramError(f"kernel '{kernel.name}' has no s_endpgm")
+    prefix = np.zeros((len(instructions) + 1, len(UNIT_NAMES)), np.int64)
+    for i, instruction in enumerate(instructions):
+        prefix[i + 1] = prefix[i]
+        prefix[i + 1, instruction.opcode.unit] += 1
+    keep = pool.finish()
+    start = int(index_of[kernel.entry // 4])
+    vgprs = max(kernel.vgprs, top + 1)
+    return Program(kernel, instructions, table, index_of, start, end, vgprs, patterns, prefix, keep)
+
+
+def _fill(row: np.ndarray, instruction: Instruction, pool: Pool, lanes: LaneLibrary, kernel: Kernel) -> None:
+    opcode = instruction.opcode
+    try:
+        builder = _BUILDERS.get(opcode.encoding)
+        if builder is None:
+            raise Unsupported("this encoding is not implemented")
+        builder(row, instruction, pool, lanes, kernel.dx10_clamp)
+    except Unsupported as reason:
+        raise ProgramError(
+            f"kernel '{kernel.name}': {opcode.mnemonic} ({opcode.encoding.upper()}) at {instruction.address:#x}"
+            f" is not implemented: {reason}"
+        ) from None

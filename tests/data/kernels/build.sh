@@ -1,0 +1,9 @@
+#!/bin/sh
+# Builds the code objects of the test kernels; needs clang-19 and lld-19.
+cd "$(dirname "$0")" || exit 1
+for source in *.cl; do
+    name=${source%.cl}
+    clang-19 -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx803 -nogpulib -O3 -c "$source" -o "$name.o" || exit 1
+    ld.lld-19 -shared "$name.o" -o "$name.hsaco" || exit 1
+    rm "$name.o"
+done
