@@ -38,6 +38,8 @@ Row helpers (vector ABI; unused arguments 0). All honour exec_mask:
     set_host_float_mode    (mode)                 FP32 rounding and denormals of MODE[7:0]; returns the host's old mode
     restore_host_float_mode(old)                  takes what the former returned
 
+A name with `.clamp` is an integer instruction's saturating form (VOP3 clamp bit); where none exists the bit is refused.
+
 Numbers: FP32 rounds and flushes as the host's mode says (set it around execution). FP64 and FP16 keep denormals;
 v_mad_f32, v_mac_f32 and the FP32 transcendentals always flush them. NaN results are quiet, their payload is not
 defined, except where bits move (v_mov, neg, abs, v_cndmask). min, max: the number wins over NaN, -0 < +0, denormals

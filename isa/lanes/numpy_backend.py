@@ -171,6 +171,11 @@ def signed64(word: int) -> int:
     return word - (1 << 64) if word >> 63 else word
 
 
+def mask_of(lanes: np.ndarray) -> int:
+    """Booleans as the int64 with their bits; the inverse of `lane_bits`."""
+    return signed64(int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little"))
+
+
 class NumpyMode:
     """FP32 mode of the emulated host: the twin of `set_host_float_mode` and `restore_host_float_mode`."""
 
@@ -224,16 +229,15 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
                 operands.append(tuple(values) if count else values[0])
         with np.errstate(all="ignore"):
             results = operation.function(x, *operands)
-        values = iter(results if isinstance(results, tuple) else (results,))
+        produced = iter(results if isinstance(results, tuple) else (results,))
         returned = 0
         row = int(d)
         for token in signature.results:
             if token == "mask":
-                word = np.packbits(next(values).raw & live, bitorder="little").view(np.uint64)[0]
-                returned = signed64(int(word))
+                returned = mask_of(next(produced).raw & live)
                 continue
             kind, _, count = token.partition("x")
-            for value in [next(values) for _ in range(int(count or 1))]:
+            for value in [next(produced) for _ in range(int(count or 1))]:
                 bits = value.to("u32") if value.kind == "b" else value.as_(kind).bits()
                 for word in [bits.raw, bits.raw >> 32] if BITS[kind] == 64 else [bits.raw]:
                     np.copyto(_row(row), word.astype(np.uint32), where=live)

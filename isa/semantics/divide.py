@@ -1,8 +1,9 @@
 """The division helpers v_div_scale, v_div_fmas, v_div_fixup (operands: scaled value, denominator, numerator).
 
-v_div_scale returns in the lane mask whether v_div_fmas must scale back. Two places of the manual's text cannot give
+v_div_scale returns in the lane mask whether v_div_fmas must scale back. Three places of the manual's text cannot give
 right quotients and are read as the purpose demands: with 1 / denominator and the quotient both denormal, the
-denominator is scaled down; v_div_fmas scales up or down by the exponent of its third operand, the scaled quotient.
+denominator is scaled down; v_div_fmas scales up or down by the exponent of its third operand, the scaled quotient;
+a quotient that v_div_fixup finds to be NaN though both numbers are finite has overflowed on the way and is infinite.
 """
 # mypy: disable-error-code="no-untyped-def"
 
@@ -101,7 +102,7 @@ def div_fixup(x, a, denominator, numerator):
     bottom, top = abs(denominator).bits(), abs(numerator).bits()
     default_nan = x.constant(unsigned, (1 << (width - 1)) | infinity | _quiet_bit(width))
     underflow = _exponent(numerator) - _exponent(denominator) < _UNDERFLOW[kind]
-    result = sign | abs(a).bits()
+    result = sign | x.select(a.is_nan(), infinity, abs(a).bits())
     result = x.select(underflow, sign, result)
     result = x.select((bottom == infinity) | (top == 0), sign, result)
     result = x.select((bottom == 0) | (top == infinity), sign | infinity, result)

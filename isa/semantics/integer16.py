@@ -2,6 +2,7 @@
 # mypy: disable-error-code="no-untyped-def"
 
 from isa.lanes.table import vop
+from isa.semantics.integer32 import saturated
 
 
 @vop("v_add_u16", "u16 u16 -> u16")
@@ -42,6 +43,16 @@ def v_mul_lo_u16(x, a, b):
 @vop("v_mad_u16 v_mad_i16", "u16 u16 u16 -> u16")
 def v_mad_u16(x, a, b, c):
     return a * b + c
+
+
+@vop("v_mad_u16.clamp", "u16 u16 u16 -> u16")
+def v_mad_u16_clamp(x, a, b, c):
+    return saturated(x, a.to("u64") * b.to("u64") + c.to("u64"), "u16")
+
+
+@vop("v_mad_i16.clamp", "i16 i16 i16 -> i16")
+def v_mad_i16_clamp(x, a, b, c):
+    return saturated(x, a.to("i64") * b.to("i64") + c.to("i64"), "i16")
 
 
 @vop("v_lshlrev_b16", "u16 u16 -> u16")

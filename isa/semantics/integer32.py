@@ -151,6 +151,23 @@ def v_mad_i32_i24(x, a, b, c):
     return _low24(a) * _low24(b) + c
 
 
+def saturated(x, wide, kind):
+    """A 64-bit number brought into the range of a narrower kind."""
+    bits = int(kind[1:])
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind[0] == "i" else (0, (1 << bits) - 1)
+    return x.max(x.min(wide, high), low).to(kind)
+
+
+@vop("v_mad_u32_u24.clamp", "u32 u32 u32 -> u32")
+def v_mad_u32_u24_clamp(x, a, b, c):
+    return saturated(x, _low24(a).to("u64") * _low24(b).to("u64") + c.to("u64"), "u32")
+
+
+@vop("v_mad_i32_i24.clamp", "i32 i32 i32 -> i32")
+def v_mad_i32_i24_clamp(x, a, b, c):
+    return saturated(x, _low24(a).to("i64") * _low24(b).to("i64") + c.to("i64"), "i32")
+
+
 @vop("v_mad_u64_u32", "u32 u32 u64 -> u64 mask")
 def v_mad_u64_u32(x, a, b, c):
     total = a.to("u64") * b.to("u64") + c
