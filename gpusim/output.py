@@ -7,13 +7,13 @@ from pathlib import Path
 from gpusim.errors import UserError
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Replace `path` by `text`; when that fails what was there before stays, and UserError says why."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace `path` by `content`; when that fails what was there before stays, and UserError says why."""
     temporary = ""
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())

@@ -3,9 +3,8 @@
 One `.npz` (zlib) holds the zero pattern as one bit an element, the non-zero values as FP16, and a JSON text.
 """
 
+import io
 import json
-import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.errors import UserError
+from gpusim.output import folder, write_whole
 
 FORMAT_VERSION = 1
 _KEYS = ("format_version", "mask", "metadata", "shape", "values")
@@ -73,7 +73,7 @@ def save_activations(path: Path, array: np.ndarray, metadata: Mapping[str, Any])
 
     Values are rounded to the nearest FP16. A non-zero too small for FP16 becomes the smallest FP16 of its sign, so
     that the zero pattern stays that of the FP32 maps. What stood at `path` stays unless the whole file was written.
-    Raises ActivationFileError for values that FP16 cannot hold and for output that cannot be written.
+    Raises ActivationFileError for what the format cannot hold and UserError for output that cannot be written.
     """
     if array.ndim != 4 or array.size == 0:
         raise ActivationFileError(f"{path}: expected maps of {_AXES}, found shape {list(array.shape)}")
@@ -95,31 +95,17 @@ def save_activations(path: Path, array: np.ndarray, metadata: Mapping[str, Any])
         text = json.dumps(described, allow_nan=False, indent=1)
     except (TypeError, ValueError) as error:
         raise ActivationFileError(f"{path}: the metadata is not JSON: {error}") from error
-    _write_whole(
-        path,
+    content = io.BytesIO()
+    np.savez_compressed(
+        content,
         format_version=np.int64(FORMAT_VERSION),
         mask=np.packbits(nonzero.reshape(-1)),
         metadata=np.array(text),
         shape=np.array(array.shape, dtype=np.int64),
         values=halves,
     )
-
-
-def _write_whole(path: Path, **arrays: Any) -> None:
-    """Write an .npz beside `path` and put it in place in one step."""
-    temporary: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name + ".", suffix=".part", delete=False) as file:
-            temporary = Path(file.name)
-            np.savez_compressed(file, **arrays)
-        temporary.chmod(0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise ActivationFileError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+    folder(path.parent)
+    write_whole(path, content.getvalue())
 
 
 def load_activations(path: Path | str) -> Activations:

@@ -3,7 +3,6 @@
 PyTorch is imported when a capture starts, and only then: the rest of the simulator does without it.
 """
 
-import csv
 import importlib
 import math
 import platform
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.errors import MissingExtraError, UserError, unknown_name
+from gpusim.output import folder, write_whole
 from workloads.activations_file import save_activations, sparsity_of
 from workloads.image_set import CROP_PADDING, ImageSet, crop_and_flip, load_images
 
@@ -118,7 +118,7 @@ def capture(
 
     The maps are those of the last training steps: each image as augmented, batch statistics, weights as they are
     at that step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it.
-    Raises MissingExtraError, CaptureError, ImageSetError or ActivationFileError: all UserError.
+    Raises UserError: a missing extra, images or output that cannot be used, a training that diverges.
     """
     recipe = recipe or Recipe()
     if model not in CAPTURE_POINTS:
@@ -134,6 +134,7 @@ def capture(
             f"{images}: capturing {captured_images} images takes {recorded_steps} whole batches of {recipe.batch}, "
             f"found {len(image_set.x_train)} training images"
         )
+    folder(Path(output))
     trainer = _Trainer(torch, model, image_set, recipe, _device(torch, device), recorded_steps)
     history = []
     for epoch in range(1, recipe.epochs + 1):
@@ -301,10 +302,10 @@ def _keep_input(kept: list[Any]) -> Callable[[Any, tuple[Any, ...]], None]:
     return hook
 
 
-def _store(point: CapturePoint, folder: Path, maps: np.ndarray, described: dict[str, Any]) -> CapturedLayer:
+def _store(point: CapturePoint, output: Path, maps: np.ndarray, described: dict[str, Any]) -> CapturedLayer:
     if maps.shape[1:] != point.shape:
         raise CaptureError(f"{point.module}: expected maps of {list(point.shape)}, found {list(maps.shape[1:])}")
-    path = folder / f"{point.label}.npz"
+    path = output / f"{point.label}.npz"
     save_activations(path, maps, {**asdict(point), **described})
     images, channels, height, width = maps.shape
     return CapturedLayer(point, path, (images, channels, height, width), sparsity_of(maps))
@@ -313,15 +314,10 @@ def _store(point: CapturePoint, folder: Path, maps: np.ndarray, described: dict[
 def _write_history(path: Path, history: list[EpochRecord]) -> None:
     """One row an epoch: loss, accuracies, and the input sparsity of each convolution in the epoch's last steps."""
     modules = list(history[0].sparsity)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            names = [f"sparsity_{name}" for name in modules]
-            writer.writerow(["epoch", "steps", "train_loss", "train_accuracy", "test_accuracy", *names])
-            for row in history:
-                measured = [row.train_loss, row.train_accuracy, row.test_accuracy, *(row.sparsity[m] for m in modules)]
-                cells = ["" if value is None else f"{value:.4f}" for value in measured]
-                writer.writerow([row.epoch, row.epoch * row.steps, *cells])
-    except OSError as error:
-        raise CaptureError(f"{path}: cannot be written: {error.strerror or error}") from error
+    rows = [["epoch", "steps", "train_loss", "train_accuracy", "test_accuracy", *(f"sparsity_{m}" for m in modules)]]
+    for record in history:
+        shares = (record.sparsity[module] for module in modules)
+        measured = [record.train_loss, record.train_accuracy, record.test_accuracy, *shares]
+        cells = ["" if value is None else f"{value:.4f}" for value in measured]
+        rows.append([str(record.epoch), str(record.epoch * record.steps), *cells])
+    write_whole(path, "".join(",".join(row) + "\n" for row in rows))

@@ -53,9 +53,10 @@ def load_images(path: Path | str, classes: int) -> ImageSet:
     """
     path = Path(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ImageSetError(f"{path}: expected an .npz with x_train and y_train, found a single array")
+        opened = np.load(path, allow_pickle=False)
+        if isinstance(opened, np.ndarray):
+            raise ImageSetError(f"{path}: expected an .npz with x_train and y_train, found a single array")
+        with opened as file:
             stored = {key: file[key] for key in file.files if key in ("x_train", "y_train", "x_test", "y_test")}
             found = ", ".join(file.files)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
