@@ -7,6 +7,7 @@ from typing import Any
 from gpusim.core.code_table import code_table
 from gpusim.core.cu_spec import SIMDS
 from gpusim.core.cu_state import MAX_WORKGROUPS, SLOTS
+from gpusim.core.engine_link import attach_engine
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import LawViolation, assert_laws, who_waits
 from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, RUNNING, run_cycles
@@ -20,7 +21,7 @@ from isa.executor import FunctionalContext
 from isa.instruction import BRANCH, LDS, SALU, SMEM, VALU, VMEM
 from memory.dram import dram_totals
 from spartan.counters import ENGINE_COUNTERS
-from spartan.engine import attach_engine
+from spartan.engine import engine_finish
 from spartan.engine_spec import EngineSpec
 
 OBSERVER_PERIOD_S = 0.1
@@ -58,7 +59,7 @@ def simulate(
     run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
     run.every_cycle = int(not skip_idle)
     attached = attach_engine(m, engine, launch, context) if engine is not None and engine_on else None
-    compile_s = context.compile_s + compile_all("timing", m, (run_cycles,))
+    compile_s = context.compile_s + compile_all("timing", m, (run_cycles, engine_finish))
 
     wall, cpu = time.perf_counter(), time.process_time()
     status = _loop(m, observer)
@@ -67,6 +68,8 @@ def simulate(
         raise context.fault()
     if status == DEADLOCK:
         raise DeadlockError(who_waits(m))
+    if engine_on:
+        engine_finish(m, int(m.wheel.now))
     facts = _facts(m, gpu, launch, fit, wall, cpu, compile_s)
     facts.partial = status == RUNNING
     if checked and status == FINISHED:

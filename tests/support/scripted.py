@@ -26,6 +26,7 @@ from isa.trace import (
     STATUS,
     TRACE_WORDS,
 )
+from spartan.engine import engine_finish
 
 # context words: 0 address of slices, 1 slices a wavefront, 2 trace address, 3.. per slot: wavefront number, next slice
 _SLOT_0 = 4
@@ -154,7 +155,7 @@ class ScriptedRun:
             address_of(self.buffers),
             address_of(self.code),
         )
-        compile_all("timing", self.m, (run_cycles,))
+        compile_all("timing", self.m, (run_cycles, engine_finish))
 
     def go(self, limit: int = 10_000_000) -> int:
         """Run to the end; returns run_cycles' status."""

@@ -1,0 +1,29 @@
+"""What the command processor does at launch with the compaction engine on: registers the sparse regions."""
+
+from typing import Any
+
+import numpy as np
+
+from gpusim.jit import address_of
+from gpusim.launch import Launch
+from isa.executor import FunctionalContext
+from memory.device_memory import VIRTUAL_BASE
+from spartan.configure import configure_engine
+from spartan.engine_spec import EngineSpec
+from spartan.format import pack
+
+
+def attach_engine(m: Any, spec: EngineSpec, launch: Launch, context: FunctionalContext) -> object:
+    """Set the engine up for the launch's sparse regions; returns what must stay alive while the machine runs.
+
+    The functional part answers sparse loads from the packed matrices; the engine builds its own lines from the
+    memory image, and each is compared with the packed matrix.
+    """
+    shadows = []
+    for region in launch.regions:
+        start = region.address - VIRTUAL_BASE
+        dense = launch.memory.image[start : start + region.column_bytes * region.columns].view(np.float32)
+        shadows.append(pack(dense, region.rows, region.columns, region.leading_dimension))
+    context.register_regions(shadows)
+    m.ports.sparse_limit = spec.sparse_queue_depth
+    return configure_engine(m, spec, launch.regions, shadows, address_of(launch.memory.image)), shadows
