@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from isa.instruction import Instruction, Opcode
 from isa.opcodes import TABLES
 from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, LITERAL, SDWA, SDWA_WORD, Format, encoding_of
+from isa.validity import checks_of, extension_problem
 
 if TYPE_CHECKING:
     from isa.code_object import Kernel
@@ -122,12 +123,20 @@ def decode_one(code: bytes, address: int, offset: int, end: int) -> Instruction:
     if plan.sdst_is_vdst:
         fields["sdst"] = fields.pop("vdst")
     literal = None
+    problem = None
     if encoding in ("vop1", "vop2", "vopc") and fields["src0"] in (SDWA, DPP):
         _extend(opcode, fields, _word(code, offset + 4, end, here, encoding.upper()), here)
+        problem = extension_problem(opcode, fields)
         size = 8
     elif plan.has_literal or any(fields.get(name) == LITERAL for name in plan.literal_sources):
         literal = _word(code, offset + size, end, here, f"{opcode.mnemonic}'s literal constant")
         size += 4
+    for check in plan.checks:
+        problem = problem or check(fields)
+    if problem:
+        raise DecodeError(
+            f"0x{here:x}: {_words(bits, 4 * layout.words)}: {opcode.mnemonic} ({encoding.upper()}): {problem}"
+        )
     return Instruction(here, size, opcode, fields, literal)
 
 
@@ -137,7 +146,9 @@ class _Plan:
     def __init__(self, opcode: Opcode) -> None:
         names = [operand.partition(":")[0] for operand in opcode.operands.split()]
         vop3b = opcode.encoding == "vop3" and "sdst" in names and "vdst" in names
-        self.layout = FORMATS["vop3b" if vop3b else opcode.encoding]
+        layout = "vop3b" if vop3b else opcode.encoding
+        self.layout = FORMATS[layout]
+        self.checks = checks_of(opcode, layout)
         self.sdst_is_vdst = opcode.encoding in ("vop1", "vop3") and "sdst" in names and "vdst" not in names
         self.has_literal = "literal" in names
         self.literal_sources = tuple(n for n in _SOURCES if n in names and opcode.encoding != "vop3")

@@ -1,7 +1,7 @@
 """The disassembler: an instruction as assembly text, word for word as llvm-objdump writes it for gfx803."""
 
 from isa.instruction import Instruction
-from isa.operand_text import literal_text, register_text, source_text, vgpr_text
+from isa.operand_text import bits_of, literal_text, number_text, register_text, source_text, vgpr_text
 from isa.special_text import (
     branch_text,
     buffer_format_text,
@@ -13,8 +13,8 @@ from isa.special_text import (
     waitcnt_text,
 )
 
-_SDWA_SELECT = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "7")
-_SDWA_UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "3")
+_SDWA_SELECT = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
+_SDWA_UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
 _OMOD = ("", " mul:2", " mul:4", " div:2")
 
 
@@ -66,7 +66,7 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
         return _constant(instruction, kind)
     if name == "literal":
         assert instruction.literal is not None
-        return literal_text(instruction.literal, kind)
+        return literal_text(instruction.literal, kind) if kind == "b32" else f"0x{instruction.literal:x}"
     if name == "offset":
         return f"0x{fields['offset']:x}" if fields["imm"] else register_text(fields["offset"] & 0x7F, "b32")
     value = fields[name]
@@ -76,12 +76,14 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
     if name == "sbase":
         return register_text(2 * value, kind)
     if name in ("sdst", "sdata"):
-        return str(value) if kind == "imm" else register_text(value, kind)
+        return number_text(value) if kind == "imm" else register_text(value, kind)
     if kind == "index":
         return gpr_idx_text(value)
+    if kind == "i16" and "float_constants" in instruction.opcode.flags:
+        kind = "f16"
     text = source_text(value, kind, instruction.literal)
     if instruction.opcode.encoding in ("vop1", "vop2", "vopc", "vop3"):
-        return _modified(instruction, int(name[-1]), text, kind, 128 <= value < 256)
+        return _modified(instruction, int(name[-1]), text, kind, 128 <= value <= 248)
     return text
 
 
@@ -113,7 +115,9 @@ def _constant(instruction: Instruction, kind: str) -> str:
         return writers[kind](value)
     if kind == "hex":
         return f"0x{value:x}"
-    return "" if kind == "optional" and value == 0 else str(value)
+    if kind == "optional":
+        return str(value) if value else ""
+    return number_text(value)
 
 
 def _modifiers(instruction: Instruction) -> str:
@@ -126,7 +130,7 @@ def _modifiers(instruction: Instruction) -> str:
     if encoding == "vop3":
         return (" clamp" if fields["clamp"] else "") + _OMOD[fields["omod"]]
     if encoding == "smem":
-        return " glc" if fields["glc"] and opcode.operands else ""
+        return " glc" if fields["glc"] and opcode.flags & {"load", "store"} else ""
     if encoding == "ds":
         return _ds_modifiers(instruction)
     if encoding == "flat":
@@ -167,7 +171,8 @@ def _buffer_operands(instruction: Instruction) -> list[str]:
         return []
     texts = []
     if not fields.get("lds", 0):
-        texts.append(vgpr_text(fields["vdata"], operands[0].partition(":")[2]))
+        bits = max(32, bits_of(operands[0].partition(":")[2])) + 32 * fields["tfe"]
+        texts.append(vgpr_text(fields["vdata"], f"b{bits}"))
     registers = fields["offen"] + fields["idxen"]
     texts.append(vgpr_text(fields["vaddr"], f"b{32 * registers}") if registers else "off")
     texts.append(register_text(4 * fields["srsrc"], "b128"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import NoteSection, SymbolTableSection
+from elftools.elf.sections import NoteSection, Section, SymbolTableSection
 
 EM_AMDGPU = 224
 ELFOSABI_AMDGPU_HSA = 64
@@ -123,7 +123,7 @@ def _segments(elf: ELFFile, data: bytes) -> list[tuple[int, bytes, int]]:
     return segments
 
 
-def _text_section(elf: ELFFile) -> tuple[int, dict[str, int]]:
+def _text_section(elf: ELFFile) -> tuple[int, Section]:
     found = [
         (index, section)
         for index, section in enumerate(elf.iter_sections())
@@ -168,9 +168,7 @@ def _notes(elf: ELFFile) -> tuple[tuple[str, int, bytes], ...]:
             continue
         data, offset = section.data(), 0
         while offset + 12 <= len(data):
-            name_size, size, kind = (
-                int.from_bytes(data[offset + 4 * i : offset + 4 * i + 4], "little") for i in range(3)
-            )
+            name_size, size, kind = struct.unpack_from("<III", data, offset)
             name_at = offset + 12
             contents_at = name_at + (name_size + 3 & ~3)
             if contents_at + size > len(data):

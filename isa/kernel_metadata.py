@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 import yaml
 
 from isa.elf_image import Image, MalformedError

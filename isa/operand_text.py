@@ -20,6 +20,7 @@ _FLOATS = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0")
 _FLOAT_0, _FLOAT_INVERSE_2PI = 240, 248
 _FLOAT_BITS = {
     32: (0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000, 0x40800000, 0xC0800000, 0x3E22F983),
+    64: (0x3FE00000, 0xBFE00000, 0x3FF00000, 0xBFF00000, 0x40000000, 0xC0000000, 0x40100000, 0xC0100000),
     16: (0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118),
 }
 
@@ -62,6 +63,8 @@ def source_text(number: int, kind: str, literal: int | None) -> str:
         return str(number - 128)
     if 193 <= number <= 208:
         return str(192 - number)
+    if _FLOAT_0 <= number <= _FLOAT_INVERSE_2PI and bits_of(kind) == 16 and kind[0] != "f":
+        return f"0x{_FLOAT_BITS[16][number - _FLOAT_0]:x}"
     if _FLOAT_0 <= number < _FLOAT_INVERSE_2PI:
         return _FLOATS[number - _FLOAT_0]
     if number == _FLOAT_INVERSE_2PI:
@@ -70,12 +73,27 @@ def source_text(number: int, kind: str, literal: int | None) -> str:
 
 
 def literal_text(value: int, kind: str) -> str:
-    """A 32-bit literal; values that an inline constant has are written as that constant."""
-    signed = value - (1 << 32) if value >> 31 else value
+    """A 32-bit literal; values that an inline constant has are written as that constant.
+
+    Like llvm-objdump, 16-bit floats are told from the low half alone, 16-bit integers from the whole literal, and
+    64-bit integers have no negative and no floating-point constants.
+    """
+    width = bits_of(kind)
+    if kind == "f64" and value:  # the literal is the upper half
+        return _FLOATS[_FLOAT_BITS[64].index(value)] if value in _FLOAT_BITS[64] else f"0x{value:x}"
+    if width == 64:
+        return number_text(value)
+    compared = 16 if kind == "f16" else 32
+    value &= (1 << compared) - 1
+    signed = value - (1 << compared) if value >> compared - 1 else value
     if -16 <= signed <= 64:
         return str(signed)
-    floats = _FLOAT_BITS[32]
+    floats = _FLOAT_BITS[compared]
     if value in floats:
-        place = floats.index(value)
-        return _FLOATS[place] if place < len(_FLOATS) else "0.15915494"
-    return f"0x{value:x}"
+        return (*_FLOATS, "0.15915494")[floats.index(value)]
+    return f"0x{value & (1 << width) - 1:x}"
+
+
+def number_text(value: int) -> str:
+    """A constant: decimal where a positive inline constant would hold it, else hexadecimal."""
+    return str(value) if value <= 64 else f"0x{value:x}"

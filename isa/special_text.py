@@ -45,7 +45,14 @@ def gpr_idx_text(value: int) -> str:
     return f"gpr_idx({','.join(names)})" if value < 16 else f"0x{value:x}"
 
 
-_MESSAGES = {1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 15: "MSG_SYSMSG"}
+_INTERRUPT, _GS, _GS_DONE, _SAVEWAVE, _SYSMSG = 1, 2, 3, 4, 15
+_MESSAGES = {
+    _INTERRUPT: "MSG_INTERRUPT",
+    _GS: "MSG_GS",
+    _GS_DONE: "MSG_GS_DONE",
+    _SAVEWAVE: "MSG_SAVEWAVE",
+    _SYSMSG: "MSG_SYSMSG",
+}
 _GEOMETRY = ("GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT")
 _SYSTEM = {
     1: "SYSMSG_OP_ECC_ERR_INTERRUPT",
@@ -56,23 +63,19 @@ _SYSTEM = {
 
 
 def message_text(simm16: int) -> str:
-    """s_sendmsg: message, operation, stream (GCN3 ISA manual, S_SENDMSG)."""
+    """s_sendmsg: message, operation, stream (GCN3 ISA manual, S_SENDMSG); numbers where the names are not defined."""
     number, operation, stream = simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 3
-    if simm16 & ~0x37F:
-        known = simm16 & ~0x7FF == 0 and number in (2, 3) and operation < 4
-        if not known:
-            return str(simm16)
     name = _MESSAGES.get(number)
-    if number in (2, 3) and operation < 4:
-        if operation:
-            return f"sendmsg({name}, {_GEOMETRY[operation]}, {stream})"
-        if number == 3 and stream == 0:
-            return f"sendmsg({name}, {_GEOMETRY[0]})"
-    if number == 15 and operation in _SYSTEM and stream == 0:
+    if number in (_GS, _GS_DONE) and 0 < operation < len(_GEOMETRY):
+        return f"sendmsg({name}, {_GEOMETRY[operation]}, {stream})"
+    if number == _GS_DONE and operation == 0 and stream == 0:
+        return f"sendmsg({name}, {_GEOMETRY[0]})"
+    if number == _SYSMSG and operation in _SYSTEM and stream == 0:
         return f"sendmsg({name}, {_SYSTEM[operation]})"
-    if number in (1, 4) and operation == 0 and stream == 0:
+    if number in (_INTERRUPT, _SAVEWAVE) and operation == 0 and stream == 0:
         return f"sendmsg({name})"
-    return f"sendmsg({number}, {operation}, {stream})"
+    plain = number | operation << 4 | stream << 8
+    return f"sendmsg({number}, {operation}, {stream})" if plain == simm16 else str(simm16)
 
 
 def swizzle_text(offset: int) -> str:

@@ -12,7 +12,7 @@ from isa.opcodes.flat import FLAT
 from isa.opcodes.mtbuf import MTBUF
 from isa.opcodes.mubuf import MUBUF
 from isa.opcodes.refused import EXP, MIMG, VINTRP, VOP3_VINTRP
-from isa.opcodes.smem import SMEM
+from isa.opcodes.smem import SCALAR_MEMORY
 from isa.opcodes.sop1 import SOP1
 from isa.opcodes.sop2 import SOP2
 from isa.opcodes.sopc import SOPC
@@ -42,14 +42,27 @@ def _promoted(opcode: Opcode) -> Opcode:
         " ".join(operands),
         opcode.unit,
         opcode.rate,
-        opcode.flags | {"promoted"},
+        opcode.flags | {"promoted"} | ({"mask_src2"} if "src2:b64" in operands else set()),
     )
 
 
 def _tables() -> dict[str, dict[int, Opcode]]:
     promoted = tuple(_promoted(o) for o in VOP1 + VOP2 + VOPC if "only_e32" not in o.flags)
     tables: dict[str, dict[int, Opcode]] = {}
-    everything = (SOP1, SOP2, SOPK, SOPC, SOPP, SMEM, VOP1, VOP2, VOPC, VOP3, promoted, VOP3_VINTRP)
+    everything: tuple[tuple[Opcode, ...], ...] = (
+        SOP1,
+        SOP2,
+        SOPK,
+        SOPC,
+        SOPP,
+        SCALAR_MEMORY,
+        VOP1,
+        VOP2,
+        VOPC,
+        VOP3,
+        promoted,
+        VOP3_VINTRP,
+    )
     everything += (VINTRP, DS, FLAT, MUBUF, MTBUF, MIMG, EXP)
     for opcodes in everything:
         for opcode in opcodes:

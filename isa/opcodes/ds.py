@@ -91,8 +91,8 @@ operands: vdst:u16 addr:u32 +load
 operands: vdst:b32 addr:u32 +exchange +swizzle
     0x3d ds_swizzle_b32
 operands: vdst:b32 addr:u32 data0:b32 +exchange
-    0x3e ds_permute_b32
-    0x3f ds_bpermute_b32
+    0x3e ds_permute_b32 +no_gds
+    0x3f ds_bpermute_b32 +no_gds
 operands: addr:u32 data0:u64 +atomic
     0x40 ds_add_u64
     0x41 ds_sub_u64
@@ -137,7 +137,7 @@ operands: vdst:b64 addr:u32 data0:b64 +atomic
     0x6a ds_or_rtn_b64
     0x6b ds_xor_rtn_b64
     0x6d ds_wrxchg_rtn_b64
-    0x7e ds_condxchg32_rtn_b64 +two_offsets
+    0x7e ds_condxchg32_rtn_b64
 operands: vdst:b64 addr:u32 data0:b64 data1:b64 +atomic
     0x6c ds_mskor_rtn_b64
     0x70 ds_cmpst_rtn_b64

@@ -33,7 +33,7 @@ FORMATS: dict[str, Format] = {
     "vop3b": _format(2, "op:16:10 clamp:15:1 sdst:8:7 vdst:0:8 neg:61:3 omod:59:2 src2:50:9 src1:41:9 src0:32:9"),
     "vintrp": _format(1, "op:16:2 vdst:18:8 attr:10:6 attrchan:8:2 vsrc:0:8"),
     "ds": _format(2, "op:17:8 gds:16:1 offset1:8:8 offset0:0:8 vdst:56:8 data1:48:8 data0:40:8 addr:32:8"),
-    "flat": _format(2, "op:18:7 slc:17:1 glc:16:1 vdst:56:8 tfe:55:1 data:40:8 addr:32:8"),
+    "flat": _format(2, "op:18:7 reserved:0:13 slc:17:1 glc:16:1 vdst:56:8 tfe:55:1 data:40:8 addr:32:8"),
     "mubuf": _format(
         2,
         "op:18:7 slc:17:1 lds:16:1 glc:14:1 idxen:13:1 offen:12:1 offset:0:12"

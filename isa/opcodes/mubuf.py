@@ -8,9 +8,9 @@ MUBUF: tuple[Opcode, ...] = rows(
     VMEM,
     """
 operands: vdata:b32 vaddr srsrc:b128 soffset:u32 +load
-    0x00 buffer_load_format_x
+    0x00 buffer_load_format_x +to_lds
     0x08 buffer_load_format_d16_x
-    0x14 buffer_load_dword
+    0x14 buffer_load_dword +to_lds
 operands: vdata:b64 vaddr srsrc:b128 soffset:u32 +load
     0x01 buffer_load_format_xy
     0x09 buffer_load_format_d16_xy
@@ -40,13 +40,13 @@ operands: vdata:b128 vaddr srsrc:b128 soffset:u32 +store
     0x0f buffer_store_format_d16_xyzw
     0x1f buffer_store_dwordx4
 operands: vdata:u8 vaddr srsrc:b128 soffset:u32 +load
-    0x10 buffer_load_ubyte
+    0x10 buffer_load_ubyte +to_lds
 operands: vdata:i8 vaddr srsrc:b128 soffset:u32 +load
-    0x11 buffer_load_sbyte
+    0x11 buffer_load_sbyte +to_lds
 operands: vdata:u16 vaddr srsrc:b128 soffset:u32 +load
-    0x12 buffer_load_ushort
+    0x12 buffer_load_ushort +to_lds
 operands: vdata:i16 vaddr srsrc:b128 soffset:u32 +load
-    0x13 buffer_load_sshort
+    0x13 buffer_load_sshort +to_lds
 operands: vdata:b8 vaddr srsrc:b128 soffset:u32 +store
     0x18 buffer_store_byte
 operands: vdata:b16 vaddr srsrc:b128 soffset:u32 +store

@@ -3,7 +3,7 @@
 from isa.instruction import SMEM, Opcode
 from isa.opcodes.table import rows
 
-SMEM: tuple[Opcode, ...] = rows(
+SCALAR_MEMORY: tuple[Opcode, ...] = rows(
     "smem",
     SMEM,
     """

@@ -14,7 +14,7 @@ operands: sdst:b32 ssrc0:b32
     0x06 s_wqm_b32
     0x08 s_brev_b32
     0x28 s_quadmask_b32
-    0x2a s_movrels_b32
+    0x2a s_movrels_b32 +sgpr_src0
     0x2c s_movreld_b32
 operands: sdst:b64 ssrc0:b64
     0x01 s_mov_b64
@@ -22,7 +22,7 @@ operands: sdst:b64 ssrc0:b64
     0x05 s_not_b64
     0x07 s_wqm_b64
     0x09 s_brev_b64
-    0x1e s_swappc_b64 +jump
+    0x1e s_swappc_b64 +jump +sgpr_src0
     0x20 s_and_saveexec_b64
     0x21 s_or_saveexec_b64
     0x22 s_xor_saveexec_b64
@@ -32,7 +32,7 @@ operands: sdst:b64 ssrc0:b64
     0x26 s_nor_saveexec_b64
     0x27 s_xnor_saveexec_b64
     0x29 s_quadmask_b64
-    0x2b s_movrels_b64
+    0x2b s_movrels_b64 +sgpr_src0
     0x2d s_movreld_b64
 operands: sdst:i32 ssrc0:b32
     0x0a s_bcnt0_i32_b32
@@ -62,10 +62,10 @@ operands: sdst:b64 ssrc0:u32
 operands: sdst:b64
     0x1c s_getpc_b64
 operands: ssrc0:b64 +jump +ends_block
-    0x1d s_setpc_b64
-    0x1f s_rfe_b64
+    0x1d s_setpc_b64 +sgpr_src0
+    0x1f s_rfe_b64 +sgpr_src0
 operands: ssrc0:b32
-    0x2e s_cbranch_join +branch
+    0x2e s_cbranch_join +branch +sgpr_src0
     0x32 s_set_gpr_idx_idx
 """,
 )

@@ -8,15 +8,15 @@ VOP1: tuple[Opcode, ...] = rows(
     VALU,
     """
 operands: none
-    0x00 v_nop
-    0x35 v_clrexcp
+    0x00 v_nop +no_sdwa +no_dpp
+    0x35 v_clrexcp +no_sdwa +no_dpp
 operands: vdst:b32 src0:b32
     0x01 v_mov_b32
     0x2b v_not_b32
     0x2c v_bfrev_b32
     0x2e v_ffbl_b32
 operands: sdst:b32 src0:b32 +only_e32
-    0x02 v_readfirstlane_b32
+    0x02 v_readfirstlane_b32 +vgpr_src0
 operands: vdst:i32 src0:f64 +eighth
     0x03 v_cvt_i32_f64
     0x30 v_frexp_exp_i32_f64
@@ -86,8 +86,8 @@ operands: vdst:i32 src0:i32
     0x2f v_ffbh_i32
 operands: vdst:b32 src0:b32 +no_sdwa +no_dpp
     0x36 v_movreld_b32
-    0x37 v_movrels_b32
-    0x38 v_movrelsd_b32
+    0x37 v_movrels_b32 +vgpr_src0
+    0x38 v_movrelsd_b32 +vgpr_src0
 operands: vdst:f16 src0:u16
     0x39 v_cvt_f16_u16
 operands: vdst:f16 src0:i16
