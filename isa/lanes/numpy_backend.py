@@ -36,6 +36,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "eq": np.equal,
     "ne": np.not_equal,
 }
+_TINY_F32 = 2.0**-126 * (1 - 2.0**-25)  # below this a number rounded to 24 bits is below FP32's normal range
 _ROUND = {"sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint}
 
 
@@ -55,8 +56,11 @@ class NumpyMaker(Maker):
     def _in(self, kind: str, a: np.ndarray) -> np.ndarray:
         return _flushed(a) if self.flush_inputs and kind == "f32" else a
 
-    def _out(self, kind: str, a: np.ndarray) -> np.ndarray:
-        return _flushed(a) if self.flush_results and kind == "f32" else a
+    def _out(self, kind: str, a: np.ndarray, wide: np.ndarray | None = None) -> np.ndarray:
+        """A result, flushed where `wide`, the unrounded FP64 value, is tiny after rounding to 24 bits."""
+        if not self.flush_results or kind != "f32":
+            return a
+        return np.where(np.abs(a if wide is None else wide) < _TINY_F32, np.copysign(np.float32(0), a), a)
 
     def constant(self, kind: str, number: Any) -> Value:
         if not is_float(kind) and kind != "b":
@@ -66,7 +70,9 @@ class NumpyMaker(Maker):
 
     def binary(self, operation: str, kind: str, a: Any, b: Any) -> Any:
         if is_float(kind):
-            return self._out(kind, _BINARY[operation](self._in(kind, a), self._in(kind, b)))
+            a, b = self._in(kind, a), self._in(kind, b)
+            wide = _BINARY[operation](a.astype(np.float64), b) if self.flush_results else None
+            return self._out(kind, _BINARY[operation](a, b), wide)
         return _BINARY[operation](a, b)
 
     def compare(self, operation: str, kind: str, a: Any, b: Any) -> Any:
@@ -96,14 +102,15 @@ class NumpyMaker(Maker):
             high = 2.0 ** (BITS[to] - 1) - 1 if to[0] == "i" else 2.0 ** BITS[to] - 1
             wide = np.trunc(np.nan_to_num(a.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
             return np.clip(wide, low, high).astype(np.int64).astype(_DTYPE[to])
-        return self._out(to, self._in(kind, a).astype(_DTYPE[to]))
+        return self._out(to, self._in(kind, a).astype(_DTYPE[to]), a if kind == "f64" else None)
 
     def choose(self, kind: str, condition: Any, a: Any, b: Any) -> Any:
         return np.where(condition, a, b)
 
     def fused(self, kind: str, a: Any, b: Any, c: Any) -> Any:
         if kind == "f32":
-            return self._out(kind, _fused_f32(*(self._in(kind, v) for v in (a, b, c))))
+            wide = _sum_to_odd(*(self._in(kind, v) for v in (a, b, c)))
+            return self._out(kind, wide.astype(np.float32), wide)
         return np.array([_fused_f64(p, q, r) for p, q, r in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)])
 
     def lane(self) -> Value:
@@ -124,8 +131,8 @@ def _flushed(a: np.ndarray) -> np.ndarray:
     return np.where(np.abs(a) < np.float32(2.0**-126), np.copysign(np.float32(0), a), a)
 
 
-def _fused_f32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """The product is exact in FP64; the sum is rounded to odd there, which makes the second rounding harmless."""
+def _sum_to_odd(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """a * b + c of FP32 in FP64: an exact product, a sum rounded to odd, which makes a second rounding harmless."""
     product, addend = a.astype(np.float64) * b, c.astype(np.float64)
     total = product + addend
     back = total - product
@@ -133,7 +140,7 @@ def _fused_f32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     bits = total.view(np.int64)
     even_inexact = np.isfinite(total) & (error != 0) & (bits & 1 == 0)
     step = np.where((error > 0) == (total > 0), 1, -1)
-    return np.where(even_inexact, bits + step, bits).view(np.float64).astype(np.float32)
+    return np.where(even_inexact, bits + step, bits).view(np.float64)
 
 
 def _fused_f64(a: float, b: float, c: float) -> float:

@@ -1,7 +1,7 @@
 """Cube-map face selection: which axis is the major one, and the coordinates on that face."""
 # mypy: disable-error-code="no-untyped-def"
 
-from isa.lanes.table import vop
+from isa.lanes.table import KEEP_DENORMALS, vop
 
 
 def _axes(a, b, c):
@@ -16,7 +16,7 @@ def _pick(x, a, b, c, of_x, of_y, of_z):
     return x.select(z_major, of_z, x.select(y_major, of_y, of_x))
 
 
-@vop("v_cubeid_f32", "f32 f32 f32 -> f32")
+@vop("v_cubeid_f32", "f32 f32 f32 -> f32", host_mode=KEEP_DENORMALS)
 def v_cubeid_f32(x, a, b, c):
     def face(coordinate, positive):
         return x.select(coordinate < 0.0, x.f32(positive + 1.0), x.f32(positive))
@@ -24,12 +24,12 @@ def v_cubeid_f32(x, a, b, c):
     return _pick(x, a, b, c, face(a, 0.0), face(b, 2.0), face(c, 4.0))
 
 
-@vop("v_cubesc_f32", "f32 f32 f32 -> f32")
+@vop("v_cubesc_f32", "f32 f32 f32 -> f32", host_mode=KEEP_DENORMALS)
 def v_cubesc_f32(x, a, b, c):
     return _pick(x, a, b, c, x.select(a < 0.0, c, -c), a, x.select(c < 0.0, -a, a))
 
 
-@vop("v_cubetc_f32", "f32 f32 f32 -> f32")
+@vop("v_cubetc_f32", "f32 f32 f32 -> f32", host_mode=KEEP_DENORMALS)
 def v_cubetc_f32(x, a, b, c):
     return _pick(x, a, b, c, -b, x.select(b < 0.0, -c, c), -b)
 

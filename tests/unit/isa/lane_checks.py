@@ -5,6 +5,7 @@ signature, and returns the bits of its results.
 """
 
 import struct
+from contextlib import contextmanager
 from fractions import Fraction
 from math import inf, isnan
 
@@ -25,7 +26,18 @@ _BIT_EDGES = {
     16: (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF, 0x7C00, 0x7C01, 0x7E00, 0xFC00, 0x03FF, 0x0400, 0x3BFF, 15, 16, 17),
     32: (0, 1, 31, 32, 33, 63, 64, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF, 0x7F800001, 0x7FC00000, 0x7F7FFFFF)
     + (0x00800000, 0x007FFFFF, 0x807FFFFF, 0xFFFFFF, 0x800000, 0xFFFF, 0x10000, 0x3F7FFFFF, 0x0C0D0908),
-    64: (0, 1, 1 << 63, (1 << 63) - 1, (1 << 64) - 1, 1 << 32, 0x7FF0 << 48, 0x7FF8 << 48, (0x7FF0 << 48) + 1, 0xFFF0 << 48)
+    64: (
+        0,
+        1,
+        1 << 63,
+        (1 << 63) - 1,
+        (1 << 64) - 1,
+        1 << 32,
+        0x7FF0 << 48,
+        0x7FF8 << 48,
+        (0x7FF0 << 48) + 1,
+        0xFFF0 << 48,
+    )
     + ((1 << 52) - 1, 1 << 52, (0x7FF0 << 48) - 1, 0xFFFFFFFF),
 }
 
@@ -102,7 +114,9 @@ def sample(rng, kind):
     noise = [int(v) & ((1 << width) - 1) for v in rng.integers(0, 1 << 63, LANES, dtype=np.uint64) * np.uint64(3)]
     choice = rng.integers(0, 4, LANES)
     picked = rng.integers(0, len(edges), LANES)
-    return [edges[p] if c < 2 else (n if c == 2 else r) for c, p, n, r in zip(choice, picked, noise, numbers, strict=True)]
+    return [
+        edges[p] if c < 2 else (n if c == 2 else r) for c, p, n, r in zip(choice, picked, noise, numbers, strict=True)
+    ]
 
 
 class Bench:
@@ -131,11 +145,17 @@ class Bench:
 
     def call(self, name, d, a=0, b=0, c=0, exec_mask=-1, mask_in=0, mode=KEEP_MODE):
         """Call on row numbers under a MODE."""
-        host = call_from_python(self.lib.address("set_host_float_mode"), mode, 0, 0, 0, 0, 0)
-        try:
+        with self.host_mode(mode):
             return self.call_raw(name, self.address(d), *map(self.address, (a, b, c)), exec_mask, mask_in)
+
+    @contextmanager
+    def host_mode(self, mode):
+        """The host's floating-point mode set from MODE, restored afterwards."""
+        host = self.call_raw("set_host_float_mode", mode, 0, 0, 0, 0, 0)
+        try:
+            yield
         finally:
-            call_from_python(self.lib.address("restore_host_float_mode"), host, 0, 0, 0, 0, 0)
+            self.call_raw("restore_host_float_mode", host, 0, 0, 0, 0, 0)
 
     def call_raw(self, name, *arguments):
         return call_from_python(self.lib.address(name), *arguments)

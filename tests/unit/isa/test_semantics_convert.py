@@ -48,7 +48,9 @@ def narrow(kind, to):
 
 
 def integer_to(kind, is_signed, bits=32):
-    return lambda v: from_float(0.0, kind) if v == 0 else round_bits(Fraction(signed(v, bits) if is_signed else v), kind)
+    return lambda v: (
+        from_float(0.0, kind) if v == 0 else round_bits(Fraction(signed(v, bits) if is_signed else v), kind)
+    )
 
 
 def half_towards_zero(pattern):
@@ -134,10 +136,9 @@ REFERENCES = {
     "v_cvt_pk_u8_f32": lambda a, select, into: put_byte(byte(a), select, into),
     "v_cvt_pkaccum_u8_f32": lambda a, select, into: put_byte(byte(a), select, into),
 }
-FLUSH = {
-    name: "mode"
-    for name in ("v_cvt_f32_f64", "v_cvt_f64_f32", "v_cvt_flr_i32_f32", "v_cvt_rpi_i32_f32", "v_cvt_f16_f32")
-}
+FLUSH = dict.fromkeys(
+    ("v_cvt_f32_f64", "v_cvt_f64_f32", "v_cvt_flr_i32_f32", "v_cvt_rpi_i32_f32", "v_cvt_f16_f32"), "mode"
+)
 
 
 @pytest.mark.parametrize("name", REFERENCES)

@@ -90,7 +90,9 @@ def legacy(function):
 
 def exponent_of(bits, kind):
     value = to_float(bits, kind)
-    return 0 if isnan(value) or isinf(value) or value == 0 else frexp(value)[1] & (0xFFFF if kind == "f16" else 0xFFFFFFFF)
+    return (
+        0 if isnan(value) or isinf(value) or value == 0 else frexp(value)[1] & (0xFFFF if kind == "f16" else 0xFFFFFFFF)
+    )
 
 
 def mantissa_of(bits, kind):
@@ -191,5 +193,7 @@ def test_float(name):
 def test_references_round_like_the_formats_say():
     assert round_bits(Fraction(1, 3), "f32") == 0x3EAAAAAB
     assert round_bits(Fraction(65519), "f16") == 0x7BFF and round_bits(Fraction(65520), "f16") == infinity("f16")
-    assert round_bits(Fraction(2) ** -1075, "f64") == 0 and round_bits(Fraction(3, 2) * Fraction(2) ** -1074, "f64") == 2
+    assert (
+        round_bits(Fraction(2) ** -1075, "f64") == 0 and round_bits(Fraction(3, 2) * Fraction(2) ** -1074, "f64") == 2
+    )
     assert from_float(-inf, "f32") == 0xFF800000 and FORMATS["f64"] == (52, -1022)

@@ -104,7 +104,9 @@ def quotient_kinds(kind):
     exponent_bits = {"f32": 23, "f64": 52}[kind]
     biased = {"f32": 254, "f64": 2046}[kind]
     for _ in range(12 * LANES):  # wide spread of exponents, denormals included
-        n, d = ((int(rng.integers(0, biased + 1)) << exponent_bits) | int(rng.integers(0, 1 << exponent_bits)) for _ in "nd")
+        n, d = (
+            (int(rng.integers(0, biased + 1)) << exponent_bits) | int(rng.integers(0, 1 << exponent_bits)) for _ in "nd"
+        )
         pairs.append((n, d))
     return pairs
 
@@ -193,7 +195,11 @@ def scale(kind):
 
     def times(bits, exponent):
         value = to_float(bits, kind)
-        return bits if isnan(value) or abs(value) == inf or value == 0 else round_bits(Fraction(value) * Fraction(2) ** exponent, kind)
+        return (
+            bits
+            if isnan(value) or abs(value) == inf or value == 0
+            else round_bits(Fraction(value) * Fraction(2) ** exponent, kind)
+        )
 
     def denormal(numerator, denominator):
         if isnan(numerator) or abs(numerator) == inf or isnan(denominator) or abs(denominator) == inf:

@@ -1,0 +1,164 @@
+"""Is the library complete, cached, callable from compiled code, and are both back ends the same?"""
+
+import importlib
+
+import numpy as np
+import pytest
+
+from gpusim.jit import JIT_DISABLED, jit
+from isa.lanes import call_from_python, call_lane_op, call_scalar_op, library, python_library
+from isa.lanes.library import load_semantics, object_path
+from isa.lanes.table import ALIASES, SCALAR, VECTOR, parse_signature, vop
+from isa.opcodes import all_opcodes
+from tests.unit.isa.lane_checks import FLUSH_MODE, KEEP_MODE, LANES, Bench, benches, from_float, sample
+
+FILES = ("integer", "float", "convert", "compare", "transcendental", "scalar", "cube")
+# instructions that read or write more than lanes or scalars: the executor's own
+EXECUTOR = {"v_readlane_b32", "v_writelane_b32", "v_readfirstlane_b32", "v_movreld_b32", "v_movrels_b32"}
+EXECUTOR |= {"v_movrelsd_b32", "s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_rfe_b64", "s_rfe_restore_b64"}
+EXECUTOR |= {"s_movrels_b32", "s_movrels_b64", "s_movreld_b32", "s_movreld_b64", "s_cbranch_join", "s_cbranch_g_fork"}
+EXECUTOR |= {"s_cbranch_i_fork", "s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_setvskip"}
+EXECUTOR |= {"s_set_gpr_idx_on", "s_set_gpr_idx_idx"}
+ALU = ("vop1", "vop2", "vopc", "vop3", "sop1", "sop2", "sopk", "sopc")
+
+
+def test_every_alu_instruction_has_semantics():
+    lib = library()
+    for opcode in all_opcodes():
+        if opcode.encoding in ALU and "refused" not in opcode.flags and opcode.mnemonic not in EXECUTOR:
+            assert lib.has(opcode.mnemonic), opcode.mnemonic
+
+
+def test_every_operation_has_a_reference():
+    load_semantics()
+    tested = set()
+    for name in FILES:
+        module = importlib.import_module(f"tests.unit.isa.test_semantics_{name}")
+        tested |= {ALIASES.get(n, n) for n in (*module.REFERENCES, *getattr(module, "ELSEWHERE", ()))}
+    helpers = {name for name in VECTOR if name.startswith("row_")}  # test_semantics_rows
+    assert set(VECTOR) | set(SCALAR) == tested | helpers
+
+
+def test_widths_agree_with_the_opcode_table():
+    """A second statement of every operand's width, made for the decoder."""
+    lib = library()
+    for opcode in all_opcodes():
+        if opcode.encoding not in ("vop1", "vop2", "vop3") or not lib.has(opcode.mnemonic):
+            continue
+        signature = lib.signature(opcode.mnemonic)
+        operands = dict(word.partition(":")[::2] for word in opcode.operands.split())
+        if "vdst" in operands and signature.destination and int(operands["vdst"][1:]) >= 32:
+            assert (int(operands["vdst"][1:]) + 31) // 32 == signature.destination_dwords, opcode
+
+
+def test_the_back_ends_agree():
+    native, python = (Bench(lib) for lib in (library(), python_library()))
+    rng = np.random.default_rng(12)
+    for name, operation in VECTOR.items():
+        kind = operation.signature.destination
+        for mask, mode in ((-1, KEEP_MODE), (0x7234_5678_9ABC_DEF0, FLUSH_MODE)):
+            results = []
+            rows = [sample(rng, "f32" if row % 2 else "u32") for row in range(16)]
+            arguments = [4, 8, 12]
+            for bench in (native, python):
+                for row, lanes in enumerate(rows):
+                    bench.put(row, "u32", lanes)
+                addresses = [bench.address(row) for row in arguments]
+                for i, token in enumerate(operation.signature.sources):
+                    addresses[i] = 2 if token == "imm" else addresses[i]
+                with bench.host_mode(mode):
+                    returned = bench.call_raw(name, bench.address(0), *addresses, mask, 0x1234_5678_9ABC_DEF0)
+                results.append((returned, bench.get(0, kind if kind and "x" not in kind else "u32")))
+            assert results[0][0] == results[1][0], name
+            for got, wanted in zip(results[0][1], results[1][1], strict=True):
+                assert got == wanted or _both_nan(got, wanted, kind), (name, hex(got), hex(wanted))
+
+
+def _both_nan(a, b, kind):
+    if kind == "u32":  # v_cvt_pkrtz_f16_f32 packs two FP16
+        halves = [(v >> shift & 0xFFFF) for shift in (0, 16) for v in (a, b)]
+        return all(p == q or _both_nan(p, q, "f16") for p, q in (halves[:2], halves[2:]))
+    size = {"f16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": (1 << 63) - 1}.get(kind, 0)
+    infinite = {"f16": 0x7C00, "f32": 0x7F800000, "f64": 0x7FF << 52}.get(kind, 0)
+    return size and a & size > infinite and b & size > infinite
+
+
+@jit
+def add_rows(address, d, a, b, mask):
+    return call_lane_op(address, d, a, b, 0, mask, 0)
+
+
+@jit
+def add_words(address, a, b, out):
+    return call_scalar_op(address, a, b, 0, 0, out)
+
+
+def test_calls_from_compiled_code():
+    bench = Bench(library())
+    bench.put(1, "u32", [0xFFFFFFFF] * LANES)
+    bench.put(2, "u32", list(range(LANES)))
+    carry = add_rows(bench.lib.address("v_add_u32"), bench.address(0), bench.address(1), bench.address(2), -1)
+    assert carry == -2
+    assert bench.get(0, "u32") == [0xFFFFFFFF, *range(LANES - 1)]
+    assert add_words(bench.lib.address("s_add_u32"), 0xFFFFFFFF, 3, bench.scc.ctypes.data) == 2
+    assert bench.scc[0] == 1
+
+
+def test_no_lane_runs_with_an_empty_exec():
+    for bench in benches():
+        bench.put(0, "u32", [5] * LANES)
+        for name in ("v_mov_b32", "v_cmp_tru_f32", "v_rcp_f32", "v_perm_b32"):
+            assert bench.call(name, 0, 1, 2, 3, exec_mask=0) == 0
+            assert bench.get(0, "u32") == [5] * LANES
+
+
+def test_unchecked_addresses_need_the_right_mode():
+    lib = library()
+    assert lib.address("v_mac_f32", KEEP_MODE) == lib.address("v_mac_f32")
+    assert lib.address("v_add_f64", FLUSH_MODE) == lib.address("v_add_f64")
+    assert lib.address("v_add_f32", FLUSH_MODE) == lib.address("v_add_f32")
+    if not JIT_DISABLED:
+        assert lib.address("v_mac_f32", FLUSH_MODE) != lib.address("v_mac_f32")
+    bench = Bench(lib)
+    bench.put(0, "f32", [0] * LANES)
+    bench.put(1, "f32", [from_float(3.0, "f32")] * LANES)
+    row = bench.address(1)
+    with bench.host_mode(FLUSH_MODE):
+        call_from_python(lib.address("v_mac_f32", FLUSH_MODE), bench.address(0), row, row, 0, -1, 0)
+    assert bench.get(0, "f32") == [from_float(9.0, "f32")] * LANES
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="rounding follows the host's mode in the compiled library")
+def test_rounding_modes():
+    bench = Bench(library())
+    bench.put(1, "f32", [from_float(1.0, "f32"), from_float(-1.0, "f32")] * 32)
+    bench.put(2, "f32", [from_float(2.0**-30, "f32"), from_float(-(2.0**-30), "f32")] * 32)
+    up, down = 0x3F800001, 0xBF800001
+    for rounding, wanted in enumerate([(0x3F800000, 0xBF800000), (up, 0xBF800000), (0x3F800000, down)]):
+        bench.call("v_add_f32", 0, 1, 2, mode=0xF0 | rounding)
+        assert tuple(bench.get(0, "f32")[:2]) == wanted
+    bench.call("v_sub_f32", 0, 1, 2, mode=0xF3)
+    assert tuple(bench.get(0, "f32")[:2]) == (0x3F7FFFFF, 0xBF7FFFFF)
+
+
+def test_python_functions_refuse_other_rounding():
+    with pytest.raises(NotImplementedError, match="nearest even"):
+        Bench(python_library()).call("v_add_f32", 0, 1, 2, mode=0xF1)
+
+
+def test_unknown_names_and_double_definitions():
+    lib = library()
+    assert not lib.has("v_made_up")
+    with pytest.raises(KeyError):
+        lib.address("v_made_up")
+    with pytest.raises(ValueError, match="twice"):
+        vop("v_mov_b32", "u32 -> u32")(lambda x, a: a)
+    signature = parse_signature("u64 u32 mask old:f32 -> f64 mask")
+    assert signature.source_dwords == (2, 1) and signature.destination_dwords == 2
+    assert signature.reads_mask and signature.returns_mask and signature.reads_destination
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_the_object_file_is_kept():
+    library()
+    assert object_path().stat().st_size > 100_000
