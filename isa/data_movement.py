@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from gpusim.jit import JIT_DISABLED, jit, ld_i16, ld_i64, ld_u8, ld_u16, ld_u32, st_i16, st_i32, st_i64, st_u8
+from gpusim.jit import JIT_DISABLED, jit, ld_i16, ld_i32, ld_i64, ld_u8, ld_u16, ld_u32, st_i16, st_i32, st_i64, st_u8
 from isa.layout import LANES, ROW_BYTES
 
 # atomic operations: new value of a memory word from the old one and the instruction's data
@@ -149,8 +149,8 @@ def atomic_at(host, registers, i, operation, size, data, data1, destination, ret
             st_i32(registers + destination, i, old)
     else:
         old = ld_i64(host, 0)
-        a = ld_u32(registers + data, i) | (ld_u32(registers + data + ROW_BYTES, i) << 32)
-        b = ld_u32(registers + data1, i) | (ld_u32(registers + data1 + ROW_BYTES, i) << 32)
+        a = ld_u32(registers + data, i) | (ld_i32(registers + data + ROW_BYTES, i) << 32)
+        b = ld_u32(registers + data1, i) | (ld_i32(registers + data1 + ROW_BYTES, i) << 32)
         st_i64(host, 0, atomic_result(operation, size, old, a, b))
         if returns:
             st_i32(registers + destination, i, old)

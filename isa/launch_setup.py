@@ -68,7 +68,8 @@ class LaunchBlock:
         at = PACKET_BYTES + _QUEUE_APERTURES
         view[at : at + len(apertures)] = memoryview(apertures)
         at = PACKET_BYTES + QUEUE_BYTES
-        view[at : at + len(launch.kernarg)] = memoryview(launch.kernarg)
+        kernarg = self._with_hidden(launch)
+        view[at : at + len(kernarg)] = memoryview(kernarg)
         self.scratch_address = 0
         if scratch_bytes:
             scratch = self._take(launch.memory, "private memory", scratch_bytes)
@@ -89,6 +90,26 @@ class LaunchBlock:
             for key, allocation in self._taken:
                 _free[memory][key].append(allocation)
         self._taken.clear()
+
+    def _with_hidden(self, launch: "Launch") -> bytes:
+        """The argument block with the hidden arguments that are facts of the launch and the machine."""
+        values = {
+            "hidden_queue_ptr": self.queue_address,
+            "hidden_private_base": PRIVATE_APERTURE_HIGH,
+            "hidden_shared_base": SHARED_APERTURE_HIGH,
+            "hidden_dynamic_lds_size": launch.dynamic_lds_bytes,
+            "hidden_grid_dims": 3 if launch.global_size[2] > 1 else 2 if launch.global_size[1] > 1 else 1,
+        }
+        for axis, total, local in zip("xyz", launch.global_size, launch.local_size, strict=True):
+            values[f"hidden_block_count_{axis}"] = total // local  # complete workgroups
+            values[f"hidden_group_size_{axis}"] = local
+            values[f"hidden_remainder_{axis}"] = total % local
+        block = bytearray(launch.kernarg)
+        for argument in launch.kernel.arguments:
+            if argument.kind in values:
+                raw = values[argument.kind].to_bytes(8, "little")[: argument.size]
+                block[argument.offset : argument.offset + argument.size] = raw
+        return bytes(block)
 
     def _packet(self, launch: "Launch") -> bytes:
         kernel = launch.kernel

@@ -13,7 +13,11 @@ from isa.operands import LITERAL_CODE, SCALAR_REGISTERS, Operand, Pool, Unsuppor
 
 _VECTOR_TRANSFER = re.compile(r"(?:flat|buffer)_(load|store)_(ubyte|sbyte|byte|ushort|sshort|short|dword(?:x[234])?)")
 _VECTOR_ATOMIC = re.compile(r"(?:flat|buffer)_atomic_([a-z]+)(_x2)?")
-_VECTOR_BYTES = {"byte": 1, "short": 2, "dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
+_VECTOR_BYTES = {
+    **dict.fromkeys(("byte", "ubyte", "sbyte"), 1),
+    **dict.fromkeys(("short", "ushort", "sshort"), 2),
+    **{"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16},
+}
 _VECTOR_ATOMICS = {
     "swap": atomics.A_SWAP,
     "cmpswap": atomics.A_CMPSWAP,
@@ -110,10 +114,8 @@ def _vector(row: np.ndarray, instruction: Instruction) -> None:
     transfer = _VECTOR_TRANSFER.fullmatch(name)
     if transfer:
         row[at.M_CLASS] = at.LOAD if transfer[1] == "load" else at.STORE
-        row[at.M_SIGNED] = 1 if transfer[2].startswith("s") and transfer[2] != "short" else 0
-        row[at.M_BYTES] = _VECTOR_BYTES[
-            transfer[2].removeprefix("u").removeprefix("s") if transfer[2] != "short" else "short"
-        ]
+        row[at.M_SIGNED] = 1 if transfer[2] in ("sbyte", "sshort") else 0
+        row[at.M_BYTES] = _VECTOR_BYTES[transfer[2]]
         return
     atomic = _VECTOR_ATOMIC.fullmatch(name)
     if atomic is None or atomic[1] not in _VECTOR_ATOMICS:
