@@ -16,8 +16,8 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sgemm_dib_gather(gl
                                                                               uint n, uint k, uint lda, uint ldb,
                                                                               uint ldc) {
   const uint lane = lane_id();
-  const uint column = group_id_x() * WAVEFRONTS + wavefront_id();
-  const uint row = group_id_y() * ROWS + 4u * lane;
+  const uint column = group_id_y() * WAVEFRONTS + wavefront_id();
+  const uint row = group_id_x() * ROWS + 4u * lane;
   if (column >= n) return;
 
   global const float *a_from = a_matrix + minimum(row, lda - 4u);
