@@ -1,0 +1,226 @@
+"""Is every answer right and every read justified, whatever the zeros, the order of requests and the sizes?
+
+`Bench.run` asserts for each run: every request answered once, bit for bit as the oracle packs it and with the right
+`last`; reads inside the columns; reads = needed + wasted; one way of answering a request.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpusim.jit import JIT_DISABLED
+from spartan.engine_spec import EngineSpec
+from tests.unit.spartan.engine_harness import Bench, engine_tick, sources
+
+EXAMPLES = 10 if JIT_DISABLED else 120
+SETTINGS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+ROWS = [1, 15, 16, 17, 100] if JIT_DISABLED else [1, 15, 16, 17, 100, 600, 1100]
+
+
+def pick(*values):
+    return st.sampled_from(values)
+
+
+@st.composite
+def matrices(draw, most_columns=5):
+    """Uniform zeros, whole zero lines, all zero, none."""
+    rows, columns = draw(st.sampled_from(ROWS)), draw(st.integers(1, most_columns))
+    rng = np.random.default_rng(draw(st.integers(0, 1 << 30)))
+    values = (rng.random((rows, columns)) + 0.1) * (rng.random((rows, columns)) < draw(pick(0, 0.02, 0.1, 0.4, 1)))
+    lines = rng.random((-(-rows // 16), columns)) < draw(pick(0.1, 0.5, 1, 1))
+    return (values * np.repeat(lines, 16, axis=0)[:rows]).astype(np.float32)
+
+
+@st.composite
+def specs(draw):
+    """Sizes from the smallest possible on."""
+    return EngineSpec(
+        sib_kib=draw(pick(1, 2, 512)),
+        entry_sizes=draw(pick(((65536, 32),), ((65536, 64),), ((65536, 1024),))),
+        prefetch_buffer_kib=draw(pick(0.0625, 0.125, 1, 512)),
+        compaction_units=draw(pick(1, 3, 32)),
+        sib_replacement=draw(pick("lru", "fifo")),
+        lane_replacement=draw(pick("lru", "fifo")),
+        prefetch_length=draw(pick(0, 3, 16, 64)),
+        demand_window_lines=draw(pick(1, 4, 16)),
+        sib_lookups_per_cycle=draw(pick(1, 4)),
+        sib_lookup_cycles=draw(pick(1, 30)),
+        shifters=draw(pick(1, 8)),
+        scan_bits_per_cycle=draw(pick(1, 64)),
+        mappings_per_cycle=draw(pick(1, 16)),
+        compu_latency_cycles=draw(pick(1, 4, 20)),
+        buffer_read_cycles=draw(pick(1, 9)),
+        outstanding_columns=draw(pick(1, 2, 4096)),
+        reads_in_flight=draw(pick(2, 16, 1024)),
+        sparse_queue_depth=draw(pick(1, 16)),
+    )
+
+
+@st.composite
+def cases(draw):
+    """(matrices, spec, script, DRAM): any requests in any order, repeats and lines behind the end included."""
+    parts = draw(st.lists(matrices(), min_size=1, max_size=2))
+    rng = np.random.default_rng(draw(st.integers(0, 1 << 30)))
+    script = []
+    cycle = 0
+    for _ in range(draw(st.integers(1, 12 if JIT_DISABLED else 100))):
+        region = int(rng.integers(len(parts)))
+        lines = -(-parts[region].shape[0] // 16)
+        line = int(rng.integers(min(lines, 4))) if rng.random() < 0.3 else int(rng.integers(lines + 1))
+        script.append((int(rng.integers(parts[region].shape[1])), line, region, cycle))
+        cycle += int(rng.choice([0, 0, 0, 1, 5, 100]))
+    dram = {
+        "seed": draw(st.integers(1, 1 << 30)),
+        "least_latency": draw(pick(1, 20)),
+        "spread": draw(pick(0, 40) if JIT_DISABLED else pick(0, 60, 500)),
+        "depth": draw(pick(1, 2, 16)),
+        "dram_channels": draw(pick(1, 2, 8)),
+    }
+    return parts, draw(specs()), script, dram
+
+
+@given(cases())
+@SETTINGS
+def test_every_answer_is_right(case):
+    parts, spec, script, dram = case
+    Bench(parts, spec, extra_lines=1, **dram).run(script)
+
+
+@given(cases())
+@settings(SETTINGS, max_examples=EXAMPLES // 2)
+def test_idle_cycles_change_nothing(case):
+    parts, spec, script, dram = case
+    outcomes = []
+    for every_cycle in (False, True):
+        bench = Bench(parts, spec, extra_lines=1, every_cycle=every_cycle, **dram)
+        counters = bench.run(script)
+        outcomes.append((counters, bench.m.fake.answered[: len(script)].tolist(), bench.reads()))
+    assert outcomes[0] == outcomes[1]
+
+
+@given(st.integers(2, 40), pick(0.02, 0.07, 0.2, 0.6, 1.0), st.integers(0, 9999), st.data())
+@SETTINGS
+def test_accurate_search_reads_the_fewest_lines(lines, density, seed, data):
+    """On a profiled column, one request at a time: exactly the lines that the answer is made of.
+
+    Less what the lane holds: the line before it, when that one was built last, and a final line made wholly of
+    elements carried from there.
+    """
+    rng = np.random.default_rng(seed)
+    column = (rng.random((16 * lines, 1)) < density).astype(np.float32)
+    used = sources(column[:, 0])
+    if not used:
+        return
+    count = len(used)
+    wanted = data.draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=6 if JIT_DISABLED else 25))
+    script = [(0, i) for i in [*range(count), *wanted]]
+    bench = Bench([column], EngineSpec(entry_sizes=((65536, 256),)), serial=True, least_latency=3, spread=9)
+    counters = bench.run(script)
+    reads = bench.reads()
+    by_request = [[] for _ in script]
+    for n, (_, _, line) in enumerate(reads):
+        by_request[int(bench.m.fake.log_request[n]) - 1].append(line)
+    built, held = None, set()
+    for n, i in enumerate(wanted, start=count):
+        if i in held:
+            expected = []
+            held.remove(i)
+        else:
+            expected = list(used[i])
+            if built is not None and i == built + 1 and used[i][0] == used[i - 1][-1]:
+                expected = expected[1:]
+            built = i
+            if i == count - 2 and used[-1] == [used[i][-1]]:
+                held.add(count - 1)  # the rest of the column was carried: its last line is finished with this one
+                built = count - 1
+        assert by_request[n] == expected, (i, built)
+    assert counters["accurate"] + counters["prefetch_buffer_hits"] >= len(wanted)
+
+
+@given(st.integers(10, 60), pick(0.02, 0.07, 0.3), st.integers(0, 9999), st.data())
+@SETTINGS
+def test_prudent_search_skips_zero_lines(lines, density, seed, data):
+    rng = np.random.default_rng(seed)
+    column = (rng.random((16 * lines, 1)) < density).astype(np.float32)
+    count = max(1, len(sources(column[:, 0])))
+    wanted = data.draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=6 if JIT_DISABLED else 25))
+    # 32 bytes hold so few mappings that most lines are searched by the bitmask
+    bench = Bench([column], EngineSpec(entry_sizes=((65536, 32),)), serial=data.draw(st.booleans()))
+    counters = bench.run([(0, i) for i in [*range(count), *wanted]])
+    zero = [n for n in range(lines) if not column[16 * n : 16 * n + 16].any()]
+    reads = [line for _, _, line in bench.reads()]
+    assert all(reads.count(n) <= 1 for n in zero)
+    assert counters["buffer_evictions"] == counters["sib_evictions"] == 0
+
+
+@given(st.integers(1, 40), pick(0, 1, 5, 16), pick(1, 4, 16), st.integers(0, 9999))
+@SETTINGS
+def test_hasty_search_reads_line_after_line_and_no_further_than_asked(lines, ahead, window, seed):
+    rng = np.random.default_rng(seed)
+    column = (rng.random((16 * lines, 1)) < 0.2).astype(np.float32)
+    spec = EngineSpec(prefetch_length=ahead, demand_window_lines=window)
+    bench = Bench([column], spec, serial=True)
+    bench.run([(0, 0)])
+    reads = [line for _, _, line in bench.reads()]
+    assert reads == list(range(len(reads)))
+    rows = np.flatnonzero(column[:, 0])
+    # line 0 leaves when a seventeenth non-zero, or the column's end, is seen
+    known = int(rows[16]) // 16 + 1 if len(rows) > 16 else lines
+    assert min(lines, known + ahead) <= len(reads) <= min(lines, max(known + ahead, known + window - 1))
+
+
+def test_lines_behind_a_known_end_need_no_read():
+    column = np.zeros((320, 2), np.float32)
+    column[5, 0] = 1
+    bench = Bench([column], serial=True, extra_lines=1)
+    counters = bench.run([(0, 0), (0, 1), (0, 19), (0, 20), (1, 7), (1, 0), (1, 0)])
+    assert counters["lines_fetched"] == 40
+    assert counters["past_end"] == 5  # all but each column's first request
+    assert counters["lines_needed"] == 1
+
+
+def test_finished_lines_answer_later_requests_without_a_read():
+    column = np.ones((16 * 8, 1), np.float32)
+    bench = Bench([column], EngineSpec(prefetch_length=4), serial=True)
+    bench.run([(0, 0), (0, 1), (0, 2)], finish_engine=False)
+    assert int(bench.m.engine.prefetch_buffer_hits) == 2
+
+
+def test_the_comparison_with_the_packed_matrix_is_alive():
+    column = np.ones((48, 1), np.float32)
+    for spoil in range(2):
+        bench = Bench([column])
+        image, counts = bench.shadows[0]
+        if spoil:
+            image[17] ^= 1
+        else:
+            counts[0] = 2
+        assert bench.start([(0, 0), (0, 1), (0, 2)], 10_000) > 0
+        assert int(bench.m.engine.response_mismatches) == 1
+
+
+def test_a_request_outside_every_region_is_counted_and_answered():
+    bench = Bench([np.ones((16, 1), np.float32)])
+    assert bench.start([(5, 0)], 10_000) > 0
+    assert int(bench.m.engine.faults) == 1 and int(bench.m.engine.response_mismatches) == 1
+
+
+def test_latency_of_a_lone_request():
+    """Request seen at 1 + 1; looked up after 4; read issued; DRAM 20 and 1 to be seen; unit 4; buffer 2."""
+    spec = EngineSpec()
+    bench = Bench([np.ones((16, 1), np.float32)], spec, least_latency=20, spread=0)
+    bench.run([(0, 0)])
+    sent, answered = int(bench.m.fake.sent[0]), int(bench.m.fake.answered[0])
+    steps = 1 + spec.sib_lookup_cycles + 20 + 1 + spec.compu_latency_cycles + spec.buffer_read_cycles
+    assert answered - sent == steps
+    assert int(bench.m.engine.latency_cycles) == steps - 1
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="counts compilations")
+def test_another_configuration_does_not_recompile():
+    matrix = np.ones((64, 2), np.float32)
+    Bench([matrix]).run([(0, 0)])
+    before = len(engine_tick.signatures)
+    Bench([matrix], EngineSpec(sib_kib=64, prefetch_buffer_kib=4096, shifters=3)).run([(1, 0)])
+    assert len(engine_tick.signatures) == before
