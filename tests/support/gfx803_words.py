@@ -1,0 +1,165 @@
+"""Random gfx803 instruction words of every format, mostly valid: fields are drawn from what their operands allow."""
+
+import random
+
+from isa.decoder import allows
+from isa.instruction import Opcode
+from isa.opcodes import TABLES
+from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, SDWA, SDWA_WORD
+
+ENCODING_BITS = {
+    "sop2": 0b10 << 30,
+    "sopk": 0b1011 << 28,
+    "sop1": 0b101111101 << 23,
+    "sopc": 0b101111110 << 23,
+    "sopp": 0b101111111 << 23,
+    "smem": 0b110000 << 26,
+    "vop2": 0,
+    "vop1": 0b0111111 << 25,
+    "vopc": 0b0111110 << 25,
+    "vop3": 0b110100 << 26,
+    "ds": 0b110110 << 26,
+    "flat": 0b110111 << 26,
+    "mubuf": 0b111000 << 26,
+    "mtbuf": 0b111010 << 26,
+}
+# Literals with a notation of their own among them: small integers, and floats that are inline constants.
+LITERALS = (0, 64, 65, 0x3C00, 0x3F800000, 0xBF000000, 0x3FF00000, 0x40000000, 0x3E22F983, 0xFFFFFFF0, 0xFFFFFFEF)
+_SPECIAL_SOURCES = (102, 103, 104, 106, 107, 108, 110, 112, 118, 123, 124, 126, 127, 251, 252, 253)
+_SPECIAL_REGISTERS = (102, 106, 124, 126)
+_DPP_CONTROLS = (0x101, 0x10F, 0x111, 0x11F, 0x121, 0x130, 0x134, 0x138, 0x13C, 0x140, 0x141, 0x142, 0x143)
+_VGPR_FIELDS = ("vdst", "vsrc1", "addr", "data", "data0", "data1", "vdata", "vaddr")
+
+
+def opcodes() -> list[Opcode]:
+    """Every opcode that the decoder accepts."""
+    return [o for encoding in ENCODING_BITS for o in TABLES[encoding].values() if "refused" not in o.flags]
+
+
+def random_words(draw: random.Random, opcode: Opcode, form: str = "plain") -> list[int]:
+    """Words of one instruction, its literal constant included.
+
+    `form`: 'plain', or 'sdwa' and 'dpp' where the opcode allows them.
+    """
+    names = [operand.partition(":")[0] for operand in opcode.operands.split()]
+    kinds = dict(operand.partition(":")[::2] for operand in opcode.operands.split())
+    layout = opcode.encoding
+    if layout == "vop3" and {"sdst", "vdst"} <= set(names):
+        layout = "vop3b"
+    bits = ENCODING_BITS[opcode.encoding]
+    for name, low, width in FORMATS[layout].fields:
+        value = opcode.number if name == "op" else _field(draw, opcode, kinds, name, width)
+        bits |= (value & (1 << width) - 1) << low
+    words = [bits >> 32 * i & 0xFFFFFFFF for i in range(FORMATS[layout].words)]
+    if form != "plain":
+        words[0] = words[0] & ~0x1FF | (SDWA if form == "sdwa" else DPP)
+        return [*words, _extension(draw, kinds, form)]
+    if opcode.encoding in ("sop1", "sop2", "sopc", "vop1", "vop2", "vopc", "sopk") and _has_literal(words[0], names):
+        words.append(draw.choice((draw.getrandbits(32), draw.choice(LITERALS))))
+    return words
+
+
+def forms(opcode: Opcode) -> list[str]:
+    """The forms random_words can give to an opcode."""
+    if opcode.encoding not in ("vop1", "vop2", "vopc"):
+        return ["plain"]
+    return ["plain", *(kind for kind in ("sdwa", "dpp") if allows(opcode, kind))]
+
+
+def _has_literal(word: int, names: list[str]) -> bool:
+    fields = [name for name in ("ssrc0", "ssrc1", "src0") if name in names]
+    places = {"ssrc0": (0, 255), "ssrc1": (8, 255), "src0": (0, 511)}
+    return "literal" in names or any(word >> places[f][0] & places[f][1] == 255 for f in fields)
+
+
+def _source(draw: random.Random, scalar: bool, literal: bool, bits: int) -> int:
+    kind = draw.random()
+    if not scalar and kind < 0.5:
+        return 256 + draw.randrange(256)
+    if kind < 0.7:
+        return draw.randrange(0, 96, max(1, bits // 32))
+    if kind < 0.8:
+        return draw.randrange(128, 209)
+    if kind < 0.88:
+        return draw.randrange(240, 249)
+    if literal and kind < 0.95:
+        return 255
+    return draw.choice(_SPECIAL_SOURCES) if bits <= 32 else draw.choice((102, 104, 106, 112, 126, 253))
+
+
+def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str, width: int) -> int:
+    encoding, flags = opcode.encoding, opcode.flags
+    if name in ("src0", "src1", "src2", "ssrc0", "ssrc1"):
+        if name not in kinds:
+            return 0
+        bits = int(kinds[name][1:]) if kinds[name] != "index" else 32
+        place = name[-1]
+        if f"vgpr_src{place}" in flags:
+            return 256 + draw.randrange(256)
+        if f"sgpr_src{place}" in flags or f"mask_src{place}" in flags:
+            return draw.choice((draw.randrange(0, 100, 2), 106))
+        scalar = name[0] == "s" and name[1] == "s"
+        scalar = scalar or f"scalar_src{place}" in flags
+        if kinds[name] == "index":
+            return draw.randrange(32)
+        return _source(draw, scalar, encoding != "vop3", bits)
+    if name in ("sdst", "sdata") or (name == "vdst" and "sdst" in kinds and "vdst" not in kinds):
+        if "sdst" not in kinds and "sdata" not in kinds:
+            return 0
+        bits = kinds.get("sdst", kinds.get("sdata", "b32"))
+        step = 1 if bits == "imm" else min(4, max(1, int(bits[1:]) // 32))
+        if encoding == "smem" or step > 2 or draw.random() < 0.8:
+            return draw.randrange(0, 84, step)
+        return draw.choice((102, 106, 126) if step == 2 else _SPECIAL_REGISTERS)
+    if name == "simm16":
+        return draw.choice((0, 1, draw.randrange(256), draw.randrange(65536))) if name in kinds else 0
+    if name in _VGPR_FIELDS:
+        used = name in kinds or (name == "vdst" and encoding == "flat")
+        return draw.randrange(250) if used else 0
+    if name in ("neg", "abs"):
+        takes = [kinds.get(f"src{i}", "-")[0] == "f" or ("float_sources" in flags and i < 2) for i in range(3)]
+        return draw.getrandbits(3) & sum(take << i for i, take in enumerate(takes)) if draw.random() < 0.4 else 0
+    if name == "omod":
+        return draw.randrange(4) if kinds.get("vdst", "-")[0] == "f" and draw.random() < 0.3 else 0
+    if name == "clamp":
+        return draw.randrange(2) if kinds.get("vdst", "-")[0] == "f" or "clamp" in flags else 0
+    if name == "soffset":
+        return _source(draw, True, False, 32) if "soffset" in kinds else 0
+    if name == "gds":
+        return int("gds_only" in flags or ("no_gds" not in flags and bool(kinds) and draw.random() < 0.1))
+    if name == "tfe":
+        return int(encoding == "mubuf" and bool(kinds) and "atomic" not in flags and draw.random() < 0.1)
+    if name in ("lds", "reserved"):
+        return 0
+    if name == "imm":
+        return draw.randrange(2) if "offset" in kinds else 0
+    if name == "sbase":
+        return draw.randrange(0, 44, 2) if "sbase" in kinds else 0
+    if name == "srsrc":
+        return draw.randrange(25) if "srsrc" in kinds else 0
+    if name == "offset" and encoding == "smem":
+        return draw.randrange(100) if "offset" in kinds else 0
+    return draw.choice((0, draw.getrandbits(width))) if kinds or "gds_only" in flags else 0
+
+
+def _extension(draw: random.Random, kinds: dict[str, str], form: str) -> int:
+    """An SDWA or DPP word that fits the operands."""
+    word = 0
+    for name, low, width in (SDWA_WORD if form == "sdwa" else DPP_WORD).fields:
+        value = draw.getrandbits(width)
+        source = "src0" if name.startswith("src0_") else "vsrc1" if name.startswith("src1_") else ""
+        if source and source not in kinds:
+            value = 0
+        elif name.endswith("_sel"):
+            value = draw.randrange(7)
+        elif name == "dst_unused":
+            value = draw.randrange(3)
+        elif name == "dpp_ctrl":
+            value = draw.choice((draw.randrange(256), draw.choice(_DPP_CONTROLS)))
+        elif source:
+            floats = kinds[source][0] == "f" or (
+                "vcc" in kinds and kinds[source] == "b32" and kinds.get("vdst") == "b32"
+            )
+            value &= int(floats != name.endswith("sext"))
+        word |= value << low
+    return word

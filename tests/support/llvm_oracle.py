@@ -1,0 +1,81 @@
+"""LLVM's disassembler as oracle: what llvm-mc writes for instruction words. Also writes the committed oracle lines.
+
+python -m tests.support.llvm_oracle > tests/data/isa/oracle.txt
+"""
+
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.support.gfx803_words import forms, opcodes, random_words
+
+_PAD, _SEPARATOR = 0xBF801234, 0xBF807ABC  # s_nop 0x1234, s_nop 0x7abc: no random instruction is either
+LINES_AN_OPCODE = 3
+
+
+def find_llvm_mc() -> str | None:
+    """The disassembler's path, the newest name first."""
+    for name in ("llvm-mc-19", "llvm-mc"):
+        if path := shutil.which(name):
+            return path
+    return None
+
+
+def oracle_lines(tool: str, items: list[list[int]]) -> list[str | None]:
+    """Text of each item's first instruction, spaces normalised; None where LLVM knows no instruction.
+
+    Two s_nop follow each item, so that a wrong length cannot swallow the next one.
+    """
+    lines = []
+    for words in items:
+        lines += [_bytes_text(words), _bytes_text([_PAD]), _bytes_text([_SEPARATOR])]
+    command = [tool, "-arch=amdgcn", "-mcpu=gfx803", "-disassemble"]
+    result = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
+    refused = {int(line.split(":")[1]) for line in result.stderr.splitlines() if line.startswith("<stdin>:")}
+    found: list[str | None] = []
+    current: list[str] = []
+    for line in result.stdout.splitlines():
+        text = " ".join(line.partition("//")[0].split())
+        if text == "s_nop 0x7abc":
+            refuse = 3 * len(found) + 1 in refused or not current
+            found.append(None if refuse else current[0])
+            current = []
+        elif text and text != ".text":
+            current.append(text)
+    assert len(found) == len(items), f"{tool}: {len(found)} answers for {len(items)} items: {result.stderr[-500:]}"
+    return found
+
+
+def _bytes_text(words: list[int]) -> str:
+    return ",".join(f"0x{byte:02x}" for word in words for byte in word.to_bytes(4, "little"))
+
+
+def read_lines(path: Path) -> list[tuple[list[int], str]]:
+    """(words, text) of the committed oracle lines."""
+    pairs = []
+    for line in path.read_text().splitlines():
+        words, _, text = line.partition(" | ")
+        pairs.append(([int(word, 16) for word in words.split()], text))
+    return pairs
+
+
+def main() -> None:
+    """Prints oracle lines: every opcode in every form, twice."""
+    draw = random.Random(803)
+    tool = find_llvm_mc()
+    if tool is None:
+        raise SystemExit("llvm-mc (LLVM 19) is not installed")
+    items = [
+        random_words(draw, opcode, form)
+        for opcode in opcodes()
+        for form in forms(opcode)
+        for _ in range(LINES_AN_OPCODE if form == "plain" else 1)
+    ]
+    for words, text in zip(items, oracle_lines(tool, items), strict=True):
+        if text is not None and "Invalid" not in text:
+            print(" ".join(f"{word:08x}" for word in words), "|", text)
+
+
+if __name__ == "__main__":
+    main()

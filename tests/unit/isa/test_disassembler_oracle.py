@@ -1,0 +1,63 @@
+"""Is the disassembly word for word what LLVM writes, for every opcode and every form?"""
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isa.decoder import DecodeError, decode_one
+from isa.disassembler import disassemble
+from tests.support.gfx803_words import forms, opcodes, random_words
+from tests.support.llvm_oracle import find_llvm_mc, oracle_lines, read_lines
+
+ORACLE = Path(__file__).parents[2] / "data" / "isa" / "oracle.txt"
+LLVM_MC = find_llvm_mc()
+BATCH = 300
+
+
+def text_of(words: list[int]) -> str:
+    code = b"".join(word.to_bytes(4, "little") for word in words)
+    try:
+        return disassemble(decode_one(code, 0, 0, len(code)))
+    except DecodeError as error:
+        return f"refused: {error}"
+
+
+def test_committed_lines_cover_every_opcode() -> None:
+    seen = set()
+    for words, _ in read_lines(ORACLE):
+        code = b"".join(word.to_bytes(4, "little") for word in words)
+        seen.add(decode_one(code, 0, 0, len(code)).opcode)
+    missing = [f"{opcode.encoding} {opcode.mnemonic}" for opcode in opcodes() if opcode not in seen]
+    assert not missing
+
+
+def test_committed_lines_are_written_the_same() -> None:
+    pairs = read_lines(ORACLE)
+    assert len(pairs) > 3000
+    different = [(text_of(words), text) for words, text in pairs if text_of(words) != text]
+    assert different == []
+
+
+@pytest.mark.skipif(LLVM_MC is None, reason="llvm-mc (LLVM 19) is not installed: the oracle cannot be asked")
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_random_words_are_written_the_same(seed: int) -> None:
+    assert LLVM_MC is not None
+    draw = random.Random(seed)
+    chosen = [(opcode, form) for opcode in opcodes() for form in forms(opcode)]
+    items = [random_words(draw, *draw.choice(chosen)) for _ in range(BATCH)]
+    different, compared = [], 0
+    for words, text in zip(items, oracle_lines(LLVM_MC, items), strict=True):
+        ours = text_of(words)
+        if text is None or "Invalid" in text:
+            if not ours.startswith("refused"):
+                different.append((words, ours, text))
+            continue
+        compared += 1
+        if ours != text:
+            different.append((words, ours, text))
+    assert different == []
+    assert compared > 0.9 * BATCH
