@@ -9,7 +9,7 @@ import struct
 from typing import Any
 
 from isa.lanes.host_mode import HostMode
-from isa.lanes.table import FLUSH_DENORMALS, HOST_MODE, KEEP_DENORMALS, Operation, rows_of
+from isa.lanes.table import FLUSH_DENORMALS, HOST_MODE, Operation, rows_of
 from isa.lanes.values import BITS, Maker, Value, is_float
 
 LANES = 64
@@ -247,14 +247,17 @@ class ModuleText:
         freely across changes of the host's mode.
         """
         flag = self.host.flush_bits
-        wanted = {FLUSH_DENORMALS: flag, KEEP_DENORMALS: 0}[operation.host_mode]
-        change = f"or i32 %mode, {flag}" if wanted else f"and i32 %mode, {~flag}"
         call = f'call i64 @"{operation.name}{UNGUARDED}"({_VECTOR_PARAMETERS})'
+        read = self.host.read("%mode", self)
+        if operation.host_mode == FLUSH_DENORMALS:
+            test, late, change = self.host.flushes(self), read, f"or i32 %mode, {flag}"
+        else:
+            test = f"{read}  %flags = and i32 %mode, {flag}\n  %right = icmp eq i32 %flags, 0\n"
+            late, change = "", f"and i32 %mode, {~flag}"
         self.functions.append(
-            f'define i64 @"{operation.name}"({_VECTOR_PARAMETERS}) #0 {{\n{self.host.read("%mode", self)}'
-            f"  %flags = and i32 %mode, {flag}\n  %right = icmp eq i32 %flags, {wanted}\n"
+            f'define i64 @"{operation.name}"({_VECTOR_PARAMETERS}) #0 {{\n{test}'
             f"  br i1 %right, label %body, label %other\nbody:\n  %same = tail {call}\n  ret i64 %same\nother:\n"
-            f"  %changed = {change}\n{self.host.write('%changed', 'changing', self)}  %result = {call}\n"
+            f"{late}  %changed = {change}\n{self.host.write('%changed', 'changing', self)}  %result = {call}\n"
             f"{self.host.write('%mode', 'restoring', self)}  ret i64 %result\n}}\n"
         )
 

@@ -54,26 +54,23 @@ def v_madmk_f16(x, a, k, b):
     return _unfused(x, a, k, b)
 
 
-def _to_odd(x, rounded, error):
-    """An inexact value moved to the neighbour with an odd last bit, which makes a second rounding harmless."""
-    bits = rounded.as_(f"i{rounded.kind[1:]}")
-    inexact = (error != 0.0) & (abs(rounded).bits() < x.infinity_bits(rounded.kind)) & ((bits & 1) == 0)
-    away = ~((error > 0.0) ^ (rounded > 0.0))
-    step = x.select(away, bits + 1, bits - 1)
-    return x.select(inexact, step, bits).as_(rounded.kind)
+def _narrow_to_odd(x, wide):
+    """FP64 to FP32, an inexact value to the neighbour with an odd last bit: a second rounding is then harmless."""
+    single = wide.to("f32")
+    error = wide - single.to("f64")
+    bits = single.as_("i32")
+    inexact = (error != 0.0) & (abs(single).bits() < x.infinity_bits("f32")) & ((bits & 1) == 0)
+    outwards = ~((error > 0.0) ^ (single > 0.0))
+    return x.select(inexact, x.select(outwards, bits + 1, bits - 1), bits).as_("f32")
 
 
 def fma_f16(x, a, b, c):
-    """a * b + c rounded once: exact product, sum and narrowing rounded to odd on the way."""
+    """a * b + c rounded once.
+
+    The product is exact in FP32. The FP64 sum is exact, or one addend is too small to matter, or FP16 overflows.
+    """
     product = (a.to("f32") * b.to("f32")).to("f64")
-    addend = c.to("f32").to("f64")
-    total = product + addend
-    back = total - product
-    error = (product - (total - back)) + (addend - back)
-    total = _to_odd(x, total, error)
-    single = total.to("f32")
-    remainder = (total - single.to("f64")).to("f32")
-    return _to_odd(x, single, remainder).to("f16")
+    return _narrow_to_odd(x, product + c.to("f32").to("f64")).to("f16")
 
 
 @vop("v_fma_f16", "f16 f16 f16 -> f16")

@@ -7,7 +7,9 @@ import pytest
 
 from tests.unit.isa.lane_checks import (
     FORMATS,
+    LANES,
     arithmetic,
+    benches,
     check,
     flushed,
     from_float,
@@ -197,3 +199,15 @@ def test_references_round_like_the_formats_say():
         round_bits(Fraction(2) ** -1075, "f64") == 0 and round_bits(Fraction(3, 2) * Fraction(2) ** -1074, "f64") == 2
     )
     assert from_float(-inf, "f32") == 0xFF800000 and FORMATS["f64"] == (52, -1022)
+
+
+def test_fused_half_is_not_rounded_twice():
+    """Just below the tie between 1 + 2**-10 and 1 + 2**-9, where FP32 would round to the tie and FP16 then up."""
+    a, b, c = (from_float(v, "f16") for v in (1 + 2.0**-10, 2.0**-11 * (1 - 2.0**-10), 1 + 2.0**-10))
+    for bench in benches():
+        for row, value in ((1, a), (2, b), (3, c)):
+            bench.put(row, "f16", [value] * LANES)
+        bench.call("v_fma_f16", 0, 1, 2, 3)
+        assert (
+            bench.get(0, "u32") == [arithmetic(lambda p, q, r: p * q + r, "f16")(a, b, c)] * LANES == [0x3C01] * LANES
+        )
