@@ -24,9 +24,13 @@ ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, WRITE_BURST, REFRESH = range(6)
 RECORD_WORDS = 6  # channel, clock, command, bank, row, burst column
 
 SLOTS = 2 * MAX_QUEUE
+# strides off the powers of two: fields of one slot or bank must not all fall into one set of the host's cache
+SLOT_STRIDE = SLOTS + 9
+BANK_STRIDE = MAX_BANKS + 1
 BUCKETS = 64
 WHOLE_LINE = -1  # mask of all 64 bytes
 NEVER = 1 << 60
+ALL_BANKS = -1
 MICRO = 1_000_000
 ACTIVATES_IN_WINDOW = 4
 MAX_RATIO_TERM = 1_000_000  # keeps cycle * ratio far below 63 bits
@@ -115,45 +119,47 @@ _CHANNEL = {
     "free": Field((CHANNELS,), "first free slot, linked through `next`"),
     "bucket": Field((CHANNELS, BUCKETS), "first held write of a hash bucket, -1: none"),
     "column_any": Field((CHANNELS, 2), "first clock for a read, a write to any bank"),
-    "column_group": Field((CHANNELS, 2, MAX_BANKS), "first clock for a read, a write to a bank group"),
+    "column_group": Field((CHANNELS, 2, BANK_STRIDE), "first clock for a read, a write to a bank group"),
     "activate_any": Field((CHANNELS,), "first clock for an activate of any bank"),
-    "activate_group": Field((CHANNELS, MAX_BANKS), "first clock for an activate in a bank group"),
+    "activate_group": Field((CHANNELS, BANK_STRIDE), "first clock for an activate in a bank group"),
     "window": Field((CHANNELS, ACTIVATES_IN_WINDOW), "clocks of the last four activates"),
     "window_oldest": Field((CHANNELS,), "position of the oldest of them"),
+    "column_not_before": Field((CHANNELS,), "clock before which looking for a bank to read or write is in vain"),
+    "row_not_before": Field((CHANNELS,), "clock before which looking for a bank to open or close is in vain"),
     "precharge_any": Field((CHANNELS,), "first clock for a precharge of any bank"),
     "ideal_free": Field((CHANNELS,), "ideal model: when the channel is free, in 1e-6 core cycles"),
 }
 
 _BANK = {
-    "open_row": Field((CHANNELS, MAX_BANKS), "open row, -1: precharged"),
-    "activate_ready": Field((CHANNELS, MAX_BANKS), "first clock for an activate"),
-    "precharge_ready": Field((CHANNELS, MAX_BANKS), "first clock for a precharge"),
-    "column_ready": Field((CHANNELS, 2, MAX_BANKS), "first clock for a read, a write"),
-    "head": Field((CHANNELS, 2, MAX_BANKS), "oldest read, write of the bank, -1: none"),
-    "tail": Field((CHANNELS, 2, MAX_BANKS), "youngest read, write of the bank"),
-    "chosen": Field((CHANNELS, 2, MAX_BANKS), "read, write that the bank serves next"),
+    "open_row": Field((CHANNELS, BANK_STRIDE), "open row, -1: precharged"),
+    "activate_ready": Field((CHANNELS, BANK_STRIDE), "first clock for an activate"),
+    "precharge_ready": Field((CHANNELS, BANK_STRIDE), "first clock for a precharge"),
+    "column_ready": Field((CHANNELS, 2, BANK_STRIDE), "first clock for a read, a write"),
+    "head": Field((CHANNELS, 2, BANK_STRIDE), "oldest read, write of the bank, -1: none"),
+    "tail": Field((CHANNELS, 2, BANK_STRIDE), "youngest read, write of the bank"),
+    "chosen": Field((CHANNELS, 2, BANK_STRIDE), "read, write that the bank serves next"),
     "hits": Field((CHANNELS, 2), "banks whose chosen request finds its row open"),
     "misses": Field((CHANNELS, 2), "banks whose chosen request needs a row command"),
     "begun": Field((CHANNELS, 2), "banks whose chosen request has had some of its bursts"),
 }
 
 _SLOT = {
-    "kind": Field((CHANNELS, SLOTS), "READ or WRITE"),
-    "local": Field((CHANNELS, SLOTS), "line number in the channel"),
-    "port": Field((CHANNELS, SLOTS), "port that awaits a read"),
-    "tag": Field((CHANNELS, SLOTS), "what the read answers"),
-    "mask": Field((CHANNELS, SLOTS), "bytes of a write"),
-    "left": Field((CHANNELS, SLOTS), "bursts still to do, one bit each"),
-    "bank": Field((CHANNELS, SLOTS), "bank of the line"),
-    "row": Field((CHANNELS, SLOTS), "row of the line"),
-    "found": Field((CHANNELS, SLOTS), "HIT, CLOSED or CONFLICT"),
-    "accepted": Field((CHANNELS, SLOTS), "core cycle of acceptance"),
-    "visible": Field((CHANNELS, SLOTS), "core cycle in which the scheduler gets it"),
-    "arrived": Field((CHANNELS, SLOTS), "clock in which the scheduler got it"),
-    "order": Field((CHANNELS, SLOTS), "its place in the order of arrival"),
-    "next": Field((CHANNELS, SLOTS), "next younger of the bank, or next free slot"),
-    "previous": Field((CHANNELS, SLOTS), "next older of the bank"),
-    "bucket_next": Field((CHANNELS, SLOTS), "next write of the hash bucket"),
+    "kind": Field((CHANNELS, SLOT_STRIDE), "READ or WRITE"),
+    "local": Field((CHANNELS, SLOT_STRIDE), "line number in the channel"),
+    "port": Field((CHANNELS, SLOT_STRIDE), "port that awaits a read"),
+    "tag": Field((CHANNELS, SLOT_STRIDE), "what the read answers"),
+    "mask": Field((CHANNELS, SLOT_STRIDE), "bytes of a write"),
+    "left": Field((CHANNELS, SLOT_STRIDE), "bursts still to do, one bit each"),
+    "bank": Field((CHANNELS, SLOT_STRIDE), "bank of the line"),
+    "row": Field((CHANNELS, SLOT_STRIDE), "row of the line"),
+    "found": Field((CHANNELS, SLOT_STRIDE), "HIT, CLOSED or CONFLICT"),
+    "accepted": Field((CHANNELS, SLOT_STRIDE), "core cycle of acceptance"),
+    "visible": Field((CHANNELS, SLOT_STRIDE), "core cycle in which the scheduler gets it"),
+    "arrived": Field((CHANNELS, SLOT_STRIDE), "clock in which the scheduler got it"),
+    "order": Field((CHANNELS, SLOT_STRIDE), "its place in the order of arrival"),
+    "next": Field((CHANNELS, SLOT_STRIDE), "next younger of the bank, or next free slot"),
+    "previous": Field((CHANNELS, SLOT_STRIDE), "next older of the bank"),
+    "bucket_next": Field((CHANNELS, SLOT_STRIDE), "next write of the hash bucket"),
 }
 
 DRAM = State(
@@ -213,8 +219,8 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
     for array in (d.open_row, d.head, d.tail, d.chosen, d.bucket):
         array[...] = -1
     d.window[...] = -NEVER
-    d.next[:, :-1] = range(1, SLOTS)
-    d.next[:, -1] = -1
+    d.next[:, : SLOTS - 1] = range(1, SLOTS)
+    d.next[:, SLOTS - 1] = -1
 
 
 def dram_totals(m: Any) -> dict[str, int]:
@@ -278,8 +284,10 @@ def _choose(m, channel, kind, bank, clock):
                 s = q
         if d.row[channel, s] == row:
             d.hits[channel, kind] |= bit
+            d.column_not_before[channel] = 0
         else:
             d.misses[channel, kind] |= bit
+            d.row_not_before[channel] = 0
     d.chosen[channel, kind, bank] = s
 
 
@@ -527,6 +535,8 @@ def _turn(m, channel, clock):
         turn = READ + WRITE - turn
         d.turn[channel] = turn
         d.turn_served[channel] = 0
+        d.column_not_before[channel] = 0
+        d.row_not_before[channel] = 0
         d.turns[channel] += 1
     return turn
 
@@ -559,7 +569,7 @@ def _advance(m, now, channel, limit):
             clock = _refresh(m, channel, clock)
             continue
         kind = _turn(m, channel, clock)
-        allowed = -1
+        allowed = ALL_BANKS
         if kind >= ENDING:
             kind -= ENDING
             allowed = d.begun[channel, kind]
@@ -573,23 +583,30 @@ def _advance(m, now, channel, limit):
         issued = 0
         banks = d.hits[channel, kind] & allowed
         if banks:
-            if clock < d.column_any[channel, kind]:
-                soonest = min(soonest, d.column_any[channel, kind])
-            else:
+            t = max(d.column_any[channel, kind], d.column_not_before[channel])
+            if clock >= t:
                 bank = _ready_column(m, channel, kind, banks, clock)
                 if bank >= 0:
                     _issue_column(m, now, channel, kind, bank, clock)
                     issued = 1
                 else:
-                    soonest = min(soonest, -1 - bank)
+                    t = -1 - bank
+                    if allowed == ALL_BANKS:
+                        d.column_not_before[channel] = t
+            soonest = min(soonest, t)
         banks = d.misses[channel, kind] & allowed
         if banks and (issued == 0 or d.split_bus):
-            bank = _ready_row(m, channel, kind, banks, clock)
-            if bank >= 0:
-                _issue_row(m, channel, kind, bank, clock)
-                issued = 1
-            else:
-                soonest = min(soonest, -1 - bank)
+            t = d.row_not_before[channel]
+            if clock >= t:
+                bank = _ready_row(m, channel, kind, banks, clock)
+                if bank >= 0:
+                    _issue_row(m, channel, kind, bank, clock)
+                    issued = 1
+                else:
+                    t = -1 - bank
+                    if allowed == ALL_BANKS:
+                        d.row_not_before[channel] = t
+            soonest = min(soonest, t)
         clock = clock + 1 if issued else soonest
     d.clock[channel] = clock
 

@@ -92,6 +92,12 @@ def test_writes_are_drained_between_the_watermarks():
     assert out.m.dram.turns[0] <= 2 * len(drains)
 
 
+def test_many_writes_do_not_wait_for_the_last_read():
+    spec = plain_spec(read_queue=128, write_queue=16, write_high=12, write_low=4, timing=NO_REFRESH)
+    out = run(spec, [(1, READ, i) for i in range(120)] + [(2, WRITE, 500 + i) for i in range(14)])
+    assert out.clocks("WR")[0] < out.clocks("RD")[100]
+
+
 def test_neither_side_starves_the_other():
     spec = plain_spec(write_queue=8, write_high=6, write_low=2, read_queue=8, timing=NO_REFRESH)
     script = [(1, WRITE if i % 2 else READ, i * 5) for i in range(400)]

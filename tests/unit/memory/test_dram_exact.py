@@ -40,6 +40,25 @@ def test_row_conflict_waits_for_tras_and_trc():
     assert out.issued()[3:5] == [(2 + 49, "PRE"), (2 + 70, "ACT")]
 
 
+def test_trc_binds_when_longer_than_tras_and_trp():
+    spec = plain_spec(timing={"trc_ns": 60})  # 105 clocks
+    assert run(spec, [(1, READ, 0), (1, READ, line_at(spec, row=1))]).clocks("ACT") == [2, 2 + 105]
+
+
+def test_activates_of_a_bank_group_obey_trrd_long():
+    spec = plain_spec(timing={"trrd_long_ns": 10})  # 18 clocks
+    assert run(spec, [(1, READ, line_at(spec, bank=i)) for i in range(2)]).clocks("ACT") == [2, 2 + 18]
+
+
+def test_write_to_read_within_a_bank_group_obeys_twtr_long():
+    spec = plain_spec(timing={"twtr_long_ns": 10})  # 18 clocks
+    same, other = (line_at(spec, column=1), line_at(spec, group=1))
+    first = [(1, READ, 0), (1, READ, line_at(spec, group=1)), (100, WRITE, 0), (103, READ, other), (103, READ, same)]
+    # writes in clocks 101 and 104: other groups may read CWL + burst + 9 later, the same group CWL + burst + 18
+    assert run(spec, first).clocks("RD")[4:6] == [104 + 17, 104 + 17 + 3]
+    assert run(spec, first[:3] + first[4:]).clocks("RD")[4:6] == [104 + 26, 104 + 26 + 3]
+
+
 def test_same_bank_group_is_spaced_by_tccd_long():
     hits = [(100, READ, line_at(SPEC, column=1)), (100, READ, line_at(SPEC, column=2))]
     out = run(SPEC, [(1, READ, 0), *hits])
