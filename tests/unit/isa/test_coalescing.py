@@ -1,0 +1,146 @@
+"""Do the coalescer and the LDS bank model give what a plain statement of the rules gives?"""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.jit import JIT_DISABLED, address_of
+from isa import layout as at
+from isa.coalescing import bank_cycles, beats, flat_addresses, match_addresses, note_bank_pattern, note_line_pattern
+
+EXAMPLES = 15 if JIT_DISABLED else 150
+FULL = (1 << 64) - 1
+SIZES = st.sampled_from((1, 2, 4, 8, 12, 16))
+
+
+def signed(mask: int) -> int:
+    return mask - (1 << 64) if mask >> 63 else mask
+
+
+@st.composite
+def lane_patterns(draw, highest=1 << 20):
+    """64 byte addresses: strided, scattered, few distinct; and a lane mask."""
+    kind = draw(st.integers(0, 3))
+    base = draw(st.integers(0, highest - 1))
+    if kind == 0:
+        stride = draw(st.sampled_from((0, 1, 4, 8, 12, 16, 64, 68, 128, 132, 4096)))
+        addresses = [base + stride * i for i in range(64)]
+    elif kind == 1:
+        addresses = draw(st.lists(st.integers(0, highest), min_size=64, max_size=64))
+    elif kind == 2:
+        few = draw(st.lists(st.integers(0, highest), min_size=1, max_size=4))
+        addresses = [few[i % len(few)] for i in range(64)]
+    else:
+        width = draw(st.sampled_from((4, 8, 16)))
+        addresses = [base + 4 * (i % width) + 256 * (i // width) for i in range(64)]
+    mask = draw(st.sampled_from((FULL, 1, 1 << 63, 0xFFFF, 0xF0F0_F0F0_F0F0_F0F0)) | st.integers(1, FULL))
+    return addresses, mask
+
+
+def naive_lines(addresses, mask, size):
+    """Distinct lines in first-touch order and the bytes touched in each."""
+    lines: dict[int, int] = {}
+    for i, address in enumerate(addresses):
+        if mask >> i & 1:
+            for byte in range(address, address + size):
+                lines[byte // 64] = lines.get(byte // 64, 0) | 1 << byte % 64
+    return lines
+
+
+def naive_bank_cycles(addresses, mask, size, serialise):
+    words = (size + 3) // 4
+    lanes = {1: 32, 2: 16}.get(words, 8)
+    total = 0
+    for start in range(0, 64, lanes):
+        active = [a for i, a in enumerate(addresses[start : start + lanes], start) if mask >> i & 1]
+        touched = [a // 4 + w for a in active for w in range(words)]
+        if not serialise:
+            touched = list(set(touched))
+        per_bank = [sum(1 for w in touched if w % 32 == bank) for bank in range(32)]
+        total += max(per_bank)
+    return max(1, total)
+
+
+class Area:
+    """A work area, one pattern entry and the two registers of 64 addresses."""
+
+    def __init__(self):
+        self.words = np.zeros(at.X_WORDS, np.int64)
+        self.entry = np.zeros(at.P_WORDS, np.int64)
+        self.entry[at.P_PHASE] = -1
+        self.rows = np.zeros((2, 64), np.uint32)
+        self.work, self.pattern = address_of(self.words), address_of(self.entry)
+
+    def set(self, addresses):
+        values = np.array(addresses, np.uint64)
+        self.rows[0], self.rows[1] = values & np.uint64(0xFFFFFFFF), values >> np.uint64(32)
+
+    def compare(self, mask, first):
+        low, high = address_of(self.rows[0]), address_of(self.rows[1])
+        return flat_addresses(self.work, low, high, mask, first, self.pattern)
+
+
+def first_active(addresses, mask):
+    return addresses[(mask & -mask).bit_length() - 1]
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(lane_patterns(), SIZES, st.integers(0, 5))
+def test_lines_and_masks_and_their_repetition_elsewhere(pattern, size, high):
+    addresses, mask = pattern
+    addresses = [a + (high << 32) for a in addresses]
+    exe, first, area = signed(mask), first_active(addresses, mask), Area()
+    area.set(addresses)
+    area.compare(exe, first)
+    note_line_pattern(area.pattern, area.work, exe, first, size)
+    expected = naive_lines(addresses, mask, size)
+    count = int(area.entry[at.P_LINES])
+    got = [int(line) + first // 64 for line in area.entry[at.P_LINE : at.P_LINE + count]]
+    assert got == list(expected)
+    masks = area.entry[at.P_MASK : at.P_MASK + count].view(np.uint64)
+    assert [int(m) for m in masks] == list(expected.values())
+    assert area.entry[at.P_BUSY] == beats(mask.bit_count(), size) == max(1, -(-mask.bit_count() * size // 64))
+    whole = mask == FULL and all(a == first + size * i for i, a in enumerate(addresses))
+    assert area.entry[at.P_CONTIGUOUS] == whole
+    # the same pattern, some lines further, is recognised; one lane moved, or another mask, is not
+    moved = [a + 64 * 37 for a in addresses]
+    area.set(moved)
+    assert area.compare(exe, first + 64 * 37) == 0
+    lane = mask.bit_length() - 1
+    moved[lane] += 4
+    area.set(moved)
+    assert area.compare(exe, first_active(moved, mask)) != 0 or mask.bit_count() == 1
+    if mask != FULL:
+        area.set(addresses)
+        assert area.compare(-1, addresses[0]) != 0
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(lane_patterns(highest=1 << 16), SIZES, st.booleans())
+def test_bank_cycles(pattern, size, serialise):
+    addresses, mask = pattern
+    addresses = [a & ~3 for a in addresses] if size >= 4 else [a & -size for a in addresses]
+    area = Area()
+    area.words[:64] = addresses
+    exe = signed(mask)
+    expected = naive_bank_cycles(addresses, mask, size, serialise)
+    assert bank_cycles(area.work, exe, size, int(serialise)) == expected
+    first = first_active(addresses, mask)
+    match_addresses(area.work, exe, first, area.pattern)
+    note_bank_pattern(area.pattern, area.work, exe, first, size, int(serialise))
+    assert area.entry[at.P_BUSY] == expected
+    active = [a for i, a in enumerate(addresses) if mask >> i & 1]
+    assert area.entry[at.P_MIN] == min(active) - first and area.entry[at.P_MAX] == max(active) - first
+    assert area.entry[at.P_LINES] == np.bitwise_or.reduce(active) & 15
+
+
+def test_conflict_free_accesses_run_at_128_bytes_a_cycle():
+    area = Area()
+    for size, cycles in ((4, 2), (8, 4), (16, 8)):
+        area.words[:64] = np.arange(64) * size
+        assert bank_cycles(area.work, -1, size, 0) == cycles
+    area.words[:64] = 128 * np.arange(64)  # every lane in bank 0
+    assert bank_cycles(area.work, -1, 4, 0) == 64
+    area.words[:64] = 256  # one word for all: broadcast, or as atomics one after another
+    assert bank_cycles(area.work, -1, 4, 0) == 2
+    assert bank_cycles(area.work, -1, 4, 1) == 64

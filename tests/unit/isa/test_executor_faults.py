@@ -1,0 +1,150 @@
+"""Does what a kernel may not do end in one clear error, with everything named?"""
+
+import numpy as np
+import pytest
+
+from isa.emulator import run_functional
+from isa.executor import FunctionalContext
+from isa.faults import (
+    FAULT_LDS,
+    FAULT_LIMIT,
+    FAULT_READ_ONLY,
+    FAULT_SPARSE,
+    FAULT_UNMAPPED,
+    ExecutionFault,
+)
+from memory.device_memory import DeviceMemoryError
+from spartan.format import pack
+from spartan.region import SparseRegion
+from tests.support.functional import Device, kernel
+
+
+def test_store_outside_names_everything():
+    device = Device()
+    start = device.put("out", np.zeros(64, np.int32))
+    with pytest.raises(ExecutionFault) as caught:
+        device.run(kernel("geometry", "bad_store"), 64, 64, "out", 70)
+    fault = caught.value
+    assert (fault.code, fault.lane, fault.wavefront, fault.workgroup) == (FAULT_UNMAPPED, 9, 0, 0)
+    assert fault.address == start + 280 and fault.size_bytes == 4
+    text = str(fault)
+    for part in (
+        "bad_store",
+        "flat_store_dword",
+        "lane 9",
+        f"{start + 280:#x}",
+        "'out'",
+        f"pc {fault.program_counter:#x}",
+    ):
+        assert part in text
+
+
+def test_the_last_bytes_of_an_allocation_are_exact():
+    device = Device()
+    device.put("out", np.zeros(61, np.int32))
+    k = kernel("geometry", "bad_store")
+    device.run(k, 64, 64, "out", 60)
+    assert device.get("out")[60] == 1
+    with pytest.raises(ExecutionFault):
+        device.run(k, 64, 64, "out", 61)
+
+
+def test_store_to_read_only_memory():
+    device = Device()
+    device.put("out", np.zeros(64, np.int32), writable=False)
+    with pytest.raises(ExecutionFault) as caught:
+        device.run(kernel("geometry", "bad_store"), 64, 64, "out", 3)
+    assert caught.value.code == FAULT_READ_ONLY
+    assert not device.get("out").any()
+
+
+def test_lds_overrun():
+    device = Device()
+    device.put("out", np.zeros(64, np.int32))
+    k = kernel("geometry", "bad_lds")
+    device.run(k, 64, 64, "out", 63)
+    with pytest.raises(ExecutionFault) as caught:
+        device.run(k, 64, 64, "out", 64)
+    assert caught.value.code == FAULT_LDS and "256 bytes of LDS" in str(caught.value)
+
+
+def test_endless_loop_reaches_the_limit():
+    device = Device()
+    device.put("out", np.zeros(1, np.int32))
+    with pytest.raises(ExecutionFault) as caught:
+        device.run(kernel("geometry", "endless"), 64, 64, "out", max_instructions=5000)
+    assert caught.value.code == FAULT_LIMIT and "endless" in str(caught.value)
+
+
+def test_an_observer_ends_an_endless_run():
+    device = Device()
+    device.put("out", np.zeros(1, np.int32))
+    result = device.run(kernel("geometry", "endless"), 64, 64, "out", observer=lambda groups, instructions: False)
+    assert not result.finished and result.wavefront_instructions > 0
+
+
+def test_short_kernel_arguments():
+    device = Device()
+    launch = device.launch(kernel("geometry", "bad_store"), 64, 64, 0x1000, 0)
+    object.__setattr__(launch, "kernarg", b"1234")
+    with pytest.raises(ValueError, match="bytes of arguments, got 4"):
+        run_functional(launch)
+
+
+def test_repeated_launches_use_their_device_memory_again():
+    device = Device()
+    device.put("out", np.zeros(64, np.int32))
+    for _ in range(3):
+        device.run(kernel("scratch", "private_table"), 64, 64, "out", "out", 64)
+    assert len(device.memory.allocations) <= 4
+
+
+def test_device_too_small_for_private_memory():
+    device = Device(1 << 15)
+    device.put("out", np.zeros(64, np.int32))
+    launch = device.launch(kernel("scratch", "private_table"), 64, 64, "out", "out", 64)
+    with pytest.raises(DeviceMemoryError):
+        FunctionalContext(launch, 100, 10)
+
+
+class TestSparseLoads:
+    rows, columns, leading = 40, 3, 64
+
+    def launch(self, registered, n=192, offset=0):
+        device = Device()
+        rng = np.random.default_rng(3)
+        dense = np.zeros((self.columns, self.leading), np.float32)
+        dense[:, : self.rows] = rng.standard_normal((self.columns, self.rows)) * (
+            rng.random((self.columns, self.rows)) < 0.5
+        )
+        dense[1] = 0
+        address = device.put("b", dense.ravel())
+        device.put("out", np.zeros(2 * n, np.uint32))
+        regions = (SparseRegion(address, self.rows, self.columns, self.leading),)
+        shadow = pack(dense.ravel(), self.rows, self.columns, self.leading)
+        k = kernel("sparse", "sparse_read")
+        launch = device.launch(k, n, 64, address + offset, "out", regions=regions)
+        result = run_functional(launch, shadows=[shadow] if registered else None)
+        return device.get("out").reshape(n, 2), dense, shadow, result
+
+    def test_value_and_last_line(self):
+        out, _, (image, lines), result = self.launch(True)
+        for i in range(192):
+            column, line = i // self.leading, i % self.leading // 16
+            last = lines[column] - 1
+            assert out[i, 0] == (image[i] if line <= last else 0)
+            assert out[i, 1] == (line >= last)
+        assert result.lines["sparse"] == 12 and result.lines["load"] == 0
+
+    def test_an_unregistered_region_is_ordinary_memory(self):
+        out, dense, _, result = self.launch(False, n=128)
+        words = dense.ravel().view(np.uint32)
+        np.testing.assert_array_equal(out[:, 0], words[:128])
+        np.testing.assert_array_equal(out[:, 1], words[1:129])
+        assert result.lines["sparse"] == 0
+
+    def test_outside_every_region(self):
+        with pytest.raises(ExecutionFault) as caught:
+            self.launch(True, n=256)
+        assert caught.value.code == FAULT_SPARSE and caught.value.workgroup == 3 and caught.value.lane == 0
+        assert "sparse_read" in str(caught.value) and "glc slc" in str(caught.value)
