@@ -48,7 +48,7 @@ hardware's 1 ulp; v_rcp and v_sqrt are correctly rounded.
 """
 
 from isa.lanes.call import call_from_python, call_lane_op, call_scalar_op
-from isa.lanes.library import LaneLibrary, library, python_library
+from isa.lanes.lane_library import LaneLibrary, library, python_library
 from isa.lanes.table import Signature
 
 ABS_FLAG, NEG_FLAG = 1, 2

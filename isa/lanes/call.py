@@ -9,7 +9,7 @@ from numba.extending import intrinsic
 
 from gpusim.jit import JIT_DISABLED
 from gpusim.jit.raw import ir_callee
-from isa.lanes.library import python_operations
+from isa.lanes.lane_library import python_operations
 
 _I64 = ir.IntType(64)
 _VECTOR_ABI = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 6)

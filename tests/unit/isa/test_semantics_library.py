@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.jit import JIT_DISABLED, jit
 from isa.lanes import call_from_python, call_lane_op, call_scalar_op, library, python_library
-from isa.lanes.library import load_semantics, object_path
+from isa.lanes.lane_library import load_semantics, object_path
 from isa.lanes.table import ALIASES, SCALAR, VECTOR, parse_signature, vop
 from isa.opcodes import all_opcodes
 from tests.unit.isa.lane_checks import FLUSH_MODE, KEEP_MODE, LANES, Bench, benches, from_float, sample

@@ -93,6 +93,7 @@ def load_semantics() -> None:
 def _target_machine() -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # for inline assembly
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()
     return target.create_target_machine(
@@ -146,6 +147,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _load_compiled(start: float) -> LaneLibrary:
+    if HostMode().is_x86 and not llvm.get_host_cpu_features().get("f16c"):
+        raise RuntimeError("the compiled core needs a CPU with F16C (x86-64-v3); NUMBA_DISABLE_JIT=1 runs without it")
     path = object_path()
     compile_seconds = 0.0
     if not path.exists():
