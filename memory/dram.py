@@ -125,13 +125,15 @@ _CHANNEL = {
     "window": Field((CHANNELS, ACTIVATES_IN_WINDOW), "clocks of the last four activates"),
     "window_oldest": Field((CHANNELS,), "position of the oldest of them"),
     "column_not_before": Field((CHANNELS,), "clock before which looking for a bank to read or write is in vain"),
-    "row_not_before": Field((CHANNELS,), "clock before which looking for a bank to open or close is in vain"),
+    "activate_not_before": Field((CHANNELS,), "clock before which looking for a bank to open is in vain"),
+    "precharge_not_before": Field((CHANNELS,), "clock before which looking for a bank to close is in vain"),
     "precharge_any": Field((CHANNELS,), "first clock for a precharge of any bank"),
     "ideal_free": Field((CHANNELS,), "ideal model: when the channel is free, in 1e-6 core cycles"),
 }
 
 _BANK = {
     "open_row": Field((CHANNELS, BANK_STRIDE), "open row, -1: precharged"),
+    "open_banks": Field((CHANNELS,), "banks with an open row"),
     "activate_ready": Field((CHANNELS, BANK_STRIDE), "first clock for an activate"),
     "precharge_ready": Field((CHANNELS, BANK_STRIDE), "first clock for a precharge"),
     "column_ready": Field((CHANNELS, 2, BANK_STRIDE), "first clock for a read, a write"),
@@ -284,10 +286,14 @@ def _choose(m, channel, kind, bank, clock):
                 s = q
         if d.row[channel, s] == row:
             d.hits[channel, kind] |= bit
-            d.column_not_before[channel] = 0
+            d.column_not_before[channel] = min(d.column_not_before[channel], d.column_ready[channel, kind, bank])
         else:
             d.misses[channel, kind] |= bit
-            d.row_not_before[channel] = 0
+            if row < 0:
+                d.activate_not_before[channel] = min(d.activate_not_before[channel], d.activate_ready[channel, bank])
+            else:
+                t = min(d.precharge_not_before[channel], d.precharge_ready[channel, bank])
+                d.precharge_not_before[channel] = t
     d.chosen[channel, kind, bank] = s
 
 
@@ -396,35 +402,50 @@ def _issue_column(m, now, channel, kind, bank, clock):
 
 
 @jit
-def _issue_row(m, channel, kind, bank, clock):
-    """Open the row that the bank's chosen request needs, or close the one in its way."""
+def _choose_both(m, channel, bank, clock):
+    d = m.dram
+    if d.head[channel, READ, bank] >= 0:
+        _choose(m, channel, READ, bank, clock)
+    if d.head[channel, WRITE, bank] >= 0:
+        _choose(m, channel, WRITE, bank, clock)
+
+
+@jit
+def _precharge(m, channel, kind, bank, clock):
+    """Close the row that is in the way of the bank's chosen request."""
+    d = m.dram
+    _record(m, channel, clock, PRECHARGE, bank, d.open_row[channel, bank], 0)
+    d.open_row[channel, bank] = -1
+    d.open_banks[channel] &= ~(1 << bank)
+    d.activate_ready[channel, bank] = max(d.activate_ready[channel, bank], clock + d.trp)
+    d.precharge_any[channel] = clock + d.tppd
+    d.precharges[channel] += 1
+    d.found[channel, d.chosen[channel, kind, bank]] = CONFLICT
+    _choose_both(m, channel, bank, clock)
+
+
+@jit
+def _activate(m, channel, kind, bank, clock):
+    """Open the row of the bank's chosen request."""
     d = m.dram
     s = d.chosen[channel, kind, bank]
-    if d.open_row[channel, bank] >= 0:
-        _record(m, channel, clock, PRECHARGE, bank, d.open_row[channel, bank], 0)
-        d.open_row[channel, bank] = -1
-        d.activate_ready[channel, bank] = max(d.activate_ready[channel, bank], clock + d.trp)
-        d.precharge_any[channel] = clock + d.tppd
-        d.precharges[channel] += 1
-        d.found[channel, s] = CONFLICT
-    else:
-        row = d.row[channel, s]
-        _record(m, channel, clock, ACTIVATE, bank, row, 0)
-        d.open_row[channel, bank] = row
-        d.column_ready[channel, READ, bank] = clock + d.trcd[READ]
-        d.column_ready[channel, WRITE, bank] = clock + d.trcd[WRITE]
-        d.precharge_ready[channel, bank] = clock + d.tras
-        d.activate_ready[channel, bank] = clock + d.trc
-        d.activate_any[channel] = clock + d.trrd_short
-        d.activate_group[channel, bank & ((1 << d.group_bits) - 1)] = clock + d.trrd_long
-        oldest = d.window_oldest[channel]
-        d.window[channel, oldest] = clock
-        d.window_oldest[channel] = (oldest + 1) & (ACTIVATES_IN_WINDOW - 1)
-        d.activates[channel] += 1
-        if d.found[channel, s] == HIT:
-            d.found[channel, s] = CLOSED
-    _choose(m, channel, READ, bank, clock)
-    _choose(m, channel, WRITE, bank, clock)
+    row = d.row[channel, s]
+    _record(m, channel, clock, ACTIVATE, bank, row, 0)
+    d.open_row[channel, bank] = row
+    d.open_banks[channel] |= 1 << bank
+    d.column_ready[channel, READ, bank] = clock + d.trcd[READ]
+    d.column_ready[channel, WRITE, bank] = clock + d.trcd[WRITE]
+    d.precharge_ready[channel, bank] = clock + d.tras
+    d.activate_ready[channel, bank] = clock + d.trc
+    d.activate_any[channel] = clock + d.trrd_short
+    d.activate_group[channel, bank & ((1 << d.group_bits) - 1)] = clock + d.trrd_long
+    oldest = d.window_oldest[channel]
+    d.window[channel, oldest] = clock
+    d.window_oldest[channel] = (oldest + 1) & (ACTIVATES_IN_WINDOW - 1)
+    d.activates[channel] += 1
+    if d.found[channel, s] == HIT:
+        d.found[channel, s] = CLOSED
+    _choose_both(m, channel, bank, clock)
 
 
 @jit
@@ -450,21 +471,38 @@ def _ready_column(m, channel, kind, banks, clock):
 
 
 @jit
-def _ready_row(m, channel, kind, banks, clock):
-    """Bank of the oldest request in `banks` that can have its row command now, or -1 - the first clock for one."""
+def _ready_activate(m, channel, kind, banks, clock):
+    """Bank of the oldest request in `banks` whose row can be opened now, or -1 - the first clock for one."""
     d = m.dram
     groups = (1 << d.group_bits) - 1
-    activate = max(d.activate_any[channel], d.window[channel, d.window_oldest[channel]] + d.tfaw)
     best = -1
     best_order = NEVER
     soonest = NEVER
     while banks:
         bank = ctz(banks)
         banks &= banks - 1
-        if d.open_row[channel, bank] < 0:
-            t = max(activate, max(d.activate_ready[channel, bank], d.activate_group[channel, bank & groups]))
-        else:
-            t = max(d.precharge_any[channel], d.precharge_ready[channel, bank])
+        t = max(d.activate_ready[channel, bank], d.activate_group[channel, bank & groups])
+        if t <= clock:
+            order = d.order[channel, d.chosen[channel, kind, bank]]
+            if order < best_order:
+                best_order = order
+                best = bank
+        elif t < soonest:
+            soonest = t
+    return best if best >= 0 else -1 - soonest
+
+
+@jit
+def _ready_precharge(m, channel, kind, banks, clock):
+    """Bank of the oldest request in `banks` whose old row can be closed now, or -1 - the first clock for one."""
+    d = m.dram
+    best = -1
+    best_order = NEVER
+    soonest = NEVER
+    while banks:
+        bank = ctz(banks)
+        banks &= banks - 1
+        t = d.precharge_ready[channel, bank]
         if t <= clock:
             order = d.order[channel, d.chosen[channel, kind, bank]]
             if order < best_order:
@@ -493,12 +531,12 @@ def _refresh(m, channel, clock):
         _record(m, channel, clock, PRECHARGE_ALL, 0, 0, 0)
         d.precharges[channel] += 1
         d.precharge_any[channel] = clock + d.tppd
+        d.open_banks[channel] = 0
         for bank in range(d.banks):
             if d.open_row[channel, bank] >= 0:
                 d.open_row[channel, bank] = -1
                 d.activate_ready[channel, bank] = max(d.activate_ready[channel, bank], clock + d.trp)
-                _choose(m, channel, READ, bank, clock)
-                _choose(m, channel, WRITE, bank, clock)
+                _choose_both(m, channel, bank, clock)
         return clock + 1
     if clock < refresh:
         return refresh
@@ -536,7 +574,8 @@ def _turn(m, channel, clock):
         d.turn[channel] = turn
         d.turn_served[channel] = 0
         d.column_not_before[channel] = 0
-        d.row_not_before[channel] = 0
+        d.activate_not_before[channel] = 0
+        d.precharge_not_before[channel] = 0
         d.turns[channel] += 1
     return turn
 
@@ -594,18 +633,34 @@ def _advance(m, now, channel, limit):
                     if allowed == ALL_BANKS:
                         d.column_not_before[channel] = t
             soonest = min(soonest, t)
-        banks = d.misses[channel, kind] & allowed
-        if banks and (issued == 0 or d.split_bus):
-            t = d.row_not_before[channel]
+        row_bus_free = issued == 0 or d.split_bus
+        banks = d.misses[channel, kind] & allowed & ~d.open_banks[channel]
+        if banks and row_bus_free:
+            t = max(d.activate_any[channel], d.window[channel, d.window_oldest[channel]] + d.tfaw)
+            t = max(t, d.activate_not_before[channel])
             if clock >= t:
-                bank = _ready_row(m, channel, kind, banks, clock)
+                bank = _ready_activate(m, channel, kind, banks, clock)
                 if bank >= 0:
-                    _issue_row(m, channel, kind, bank, clock)
+                    _activate(m, channel, kind, bank, clock)
+                    issued = 1
+                    row_bus_free = False
+                else:
+                    t = -1 - bank
+                    if allowed == ALL_BANKS:
+                        d.activate_not_before[channel] = t
+            soonest = min(soonest, t)
+        banks = d.misses[channel, kind] & allowed & d.open_banks[channel]
+        if banks and row_bus_free:
+            t = max(d.precharge_any[channel], d.precharge_not_before[channel])
+            if clock >= t:
+                bank = _ready_precharge(m, channel, kind, banks, clock)
+                if bank >= 0:
+                    _precharge(m, channel, kind, bank, clock)
                     issued = 1
                 else:
                     t = -1 - bank
                     if allowed == ALL_BANKS:
-                        d.row_not_before[channel] = t
+                        d.precharge_not_before[channel] = t
             soonest = min(soonest, t)
         clock = clock + 1 if issued else soonest
     d.clock[channel] = clock
