@@ -6,7 +6,7 @@ from typing import Any
 
 from gpusim import __version__
 from gpusim.results import INSTRUCTION_KINDS, STALL_REASONS, CacheFacts, RunFacts, RunRecord
-from spartan.counters import ENGINE_COUNTERS
+from spartan.counters import ENGINE_COUNTERS, LATENCY_HISTOGRAM
 
 SCHEMA_VERSION = 1
 
@@ -219,6 +219,15 @@ METRICS: tuple[Metric, ...] = (
         lambda r, t: ratio(t.dram.bus_busy_cycles, t.dram.bus_available_cycles),
     ),
     *(Metric(f"engine.{name}", unit, text, _engine(name)) for name, (unit, text) in ENGINE_COUNTERS.items()),
+    Metric(
+        "engine.request_latency_cycles",
+        "cycles",
+        "mean over the answers, from a request's arrival to its answer's leaving for L2",
+        lambda r, t: None if t.engine is None else ratio(t.engine["latency_cycles"], t.engine["responses"]),
+    ),
+    Metric(
+        "engine.latency_histogram", LATENCY_HISTOGRAM[0], LATENCY_HISTOGRAM[1], lambda r, t: t.engine_latency_histogram
+    ),
     *(
         Metric(
             f"stalls.{reason}",
@@ -339,6 +348,12 @@ def describe(path: str) -> Metric | None:
             return by_path[path]
         path = path.rpartition(".")[0]
     return None
+
+
+def position(path: str) -> int:
+    """Where a path's entry stands in the table."""
+    metric = describe(path)
+    return METRICS.index(metric) if metric is not None else len(METRICS)
 
 
 def markdown() -> str:

@@ -29,16 +29,21 @@ class Rate:
     """Speed and time left, from what the observer is told since the first call."""
 
     def __init__(self) -> None:
-        self._start = time.monotonic()
+        self._start: float | None = None  # not before the core runs: compilation is no part of its speed
+        self._first_instructions = 0
 
     def line(self, p: Progress) -> str:
         """'1.2M cycles, 30/512 workgroups, 6.1M instructions/s, 0:12 left'."""
-        elapsed = time.monotonic() - self._start
-        speed = p.wavefront_instructions / elapsed if elapsed > 0 else 0.0
-        left = elapsed * (p.workgroups_total - p.workgroups_done) / p.workgroups_done if p.workgroups_done else None
+        now = time.monotonic()
+        if self._start is None:
+            self._start, self._first_instructions = now, p.wavefront_instructions
+        elapsed = now - self._start
+        speed = (p.wavefront_instructions - self._first_instructions) / elapsed if elapsed > 0 else 0.0
+        known = elapsed > 0 and p.workgroups_done > 0
+        left = elapsed * (p.workgroups_total - p.workgroups_done) / p.workgroups_done if known else None
         return (
             f"{scaled(p.cycles)} cycles, {p.workgroups_done}/{p.workgroups_total} workgroups, "
-            f"{scaled(speed)} instructions/s, {'?' if left is None else clock(left)} left"
+            f"{scaled(speed) if elapsed > 0 else '?'} instructions/s, {'?' if left is None else clock(left)} left"
         )
 
 
@@ -70,10 +75,11 @@ class Reporter:
 
         def update(p: Progress) -> None:
             nonlocal last
+            line = rate.line(p)
             now = time.monotonic()
             if not self.quiet and now - last >= PLAIN_INTERVAL_S:
                 last = now
-                self.say(f"{title}: {rate.line(p)}")
+                self.say(f"{title}: {line}")
 
         return update
 

@@ -43,6 +43,8 @@ def shown(path: str, value: Any) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):
+        return " ".join(map(str, value))
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
@@ -69,7 +71,7 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
 def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:
     """Group → rows of (path, value of each run, ratio if any, unit)."""
     values = [dict(metrics.leaves(tree)) for tree in trees]
-    paths = dict.fromkeys(path for v in values for path in v)
+    paths = sorted(dict.fromkeys(path for v in values for path in v), key=metrics.position)
     groups: dict[str, list[tuple[str, ...]]] = {}
     for path in paths:
         metric = metrics.describe(path)

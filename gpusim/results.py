@@ -102,6 +102,7 @@ class RunFacts:
     stalls: dict[str, int] = field(default_factory=dict)
     roofline: dict[str, float] = field(default_factory=dict)
     engine: dict[str, int] | None = None
+    engine_latency_histogram: list[int] | None = None  # answers by latency: bucket b holds 2^b to 2^(b+1) - 1 cycles
     wall_s: float = 0.0
     cpu_s: float = 0.0
     compile_s: float = 0.0
@@ -141,6 +142,7 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         return launches[0]
     first = launches[0]
     engines = [r.engine for r in launches if r.engine is not None]
+    histograms = [r.engine_latency_histogram for r in launches if r.engine_latency_histogram is not None]
     return RunFacts(
         kernel=" + ".join(r.kernel for r in launches),
         clock_ghz=first.clock_ghz,
@@ -157,6 +159,7 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         stalls=_summed_maps([r.stalls for r in launches]),
         roofline=_summed_maps([r.roofline for r in launches]),  # type: ignore[list-item]
         engine=_summed_maps(engines) if engines else None,
+        engine_latency_histogram=[sum(b) for b in zip(*histograms, strict=True)] if histograms else None,
         wall_s=sum(r.wall_s for r in launches),
         cpu_s=sum(r.cpu_s for r in launches),
         compile_s=sum(r.compile_s for r in launches),

@@ -20,6 +20,7 @@ from gpusim.results import STALL_REASONS, CacheFacts, DramFacts, OccupancyFacts,
 from isa.executor import FunctionalContext
 from isa.instruction import BRANCH, LDS, SALU, SMEM, VALU, VMEM
 from memory.dram import dram_totals
+from spartan.configure import latency_histogram
 from spartan.counters import ENGINE_COUNTERS
 from spartan.engine import engine_finish
 from spartan.engine_spec import EngineSpec
@@ -170,6 +171,7 @@ def _facts(
         stalls={reason: int(n) for reason, n in zip(STALL_REASONS, cu.stalls, strict=True)},
         roofline=roofline(m, gpu),
         engine=engine,
+        engine_latency_histogram=latency_histogram(m) if run.engine_on else None,
         wall_s=wall_s,
         cpu_s=cpu_s,
         compile_s=compile_s,

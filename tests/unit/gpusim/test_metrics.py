@@ -49,6 +49,7 @@ def facts(engine: bool = True, scale: int = 1) -> RunFacts:
         stalls=dict.fromkeys(STALL_REASONS, 2),
         roofline={"valu": 300.0, "l2": 10.0},
         engine=dict(ENGINE) if engine else None,
+        engine_latency_histogram=[1, 2] if engine else None,
         cpu_s=2.0,
     )
 
@@ -77,6 +78,7 @@ def test_values_follow_from_the_counts() -> None:
     assert tree["dram"]["bandwidth_utilisation"] == 0.25
     assert tree["simulator"]["instructions_per_s"] == 250
     assert tree["host"]["time_us"] == 17.0
+    assert tree["engine"]["request_latency_cycles"] == 1.0
 
 
 def test_engine_is_null_when_off_and_an_unknown_counter_is_an_error() -> None:
@@ -103,6 +105,7 @@ def test_launches_add_up() -> None:
     assert both.l1.transactions == 40
     assert both.dram.reads == 12
     assert both.engine == ENGINE
+    assert both.engine_latency_histogram == [1, 2]
     assert both.roofline == {"valu": 600.0, "l2": 20.0}
 
 

@@ -68,7 +68,7 @@ def test_shown(path: str, value: object, text: str) -> None:
 def test_progress_line_and_quiet() -> None:
     line = Rate().line(Progress(2_000_000, 0, 10, 0))
     assert line.startswith("2M cycles, 0/10 workgroups, ")
-    assert line.endswith("? left")
+    assert line.endswith("? instructions/s, ? left")
     out = io.StringIO()
     Reporter(quiet=True, stream=out).say("nothing")
     with Reporter(quiet=True, stream=out).following("k") as update:
