@@ -1,5 +1,6 @@
 """Code objects: AMDGPU ELF files and the kernels in them (LLVM AMDGPU guide, code-object versions 2 to 6)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,12 +136,12 @@ def _version_2(image: Image, symbol: Symbol) -> Descriptor:
     return _named(symbol, read_kernel_code, contents)
 
 
-def _named(symbol: Symbol, read, contents: bytes) -> Descriptor:  # type: ignore[no-untyped-def]
+def _named(symbol: Symbol, read: Callable[[bytes], Descriptor], contents: bytes) -> Descriptor:
+    """Reads a descriptor; what is wrong with it is told with the kernel's name."""
     try:
-        descriptor: Descriptor = read(contents)
+        return read(contents)
     except MalformedError as error:
         raise MalformedError(f"kernel '{symbol.name.removesuffix('.kd')}': {error}") from None
-    return descriptor
 
 
 def _functions(image: Image, entries: set[int]) -> tuple[int, ...]:

@@ -38,14 +38,16 @@ def decode(code: bytes, address: int = 0, start: int = 0, end: int | None = None
 def decode_kernel(kernel: "Kernel") -> list[Instruction]:
     """The kernel's instructions in address order: all that control flow can reach from its entry.
 
-    Where the kernel jumps through a register (calls), the other functions of its code object belong to it too.
-    An instruction that falls through stands directly before its successor. Raises DecodeError for unknown encodings
-    and for control flow that leaves the code or enters the middle of an instruction.
+    Where the kernel jumps through a register (calls, long branches), the code addresses that it computes from the
+    program counter and the other functions of its code object belong to it too. An instruction that falls through
+    stands directly before its successor. Raises DecodeError for unknown encodings, for control flow that leaves the
+    code or enters the middle of an instruction, and for a jump whose targets nothing tells.
     """
     code, base = kernel.code, kernel.code_address
     found: dict[int, Instruction] = {}
     pending = [kernel.entry]
-    functions = list(kernel.functions)
+    computed: set[int] = set()
+    jump = None
     while pending:
         offset = pending.pop()
         while offset not in found:
@@ -62,12 +64,32 @@ def decode_kernel(kernel: "Kernel") -> list[Instruction]:
                     )
                 pending.append(target - base)
             if "jump" in instruction.opcode.flags and target is None:
-                pending += functions
-                functions.clear()
+                jump = instruction
+            if instruction.opcode.mnemonic == "s_getpc_b64":
+                computed |= _computed_target(code, base, offset + instruction.size)
             if "ends_block" in instruction.opcode.flags:
                 break
             offset += instruction.size
+        if jump is not None and not pending:
+            pending = [offset for offset in computed.union(kernel.functions) if offset not in found]
+    if jump is not None and not computed and not kernel.functions:
+        raise DecodeError(
+            f"kernel '{kernel.name}': {_name(jump)} at 0x{jump.address:x} jumps through a register, and neither the"
+            " code nor the symbol table tells where to"
+        )
     return _in_order(kernel, found)
+
+
+def _computed_target(code: bytes, base: int, offset: int) -> set[int]:
+    """Where s_getpc_b64 before `offset` and s_add_u32 with a literal at it point, if that is in the code."""
+    try:
+        add = decode_one(code, base, offset, len(code))
+    except DecodeError:
+        return set()
+    if add.opcode.mnemonic != "s_add_u32" or add.literal is None:
+        return set()
+    target = offset + (add.literal - (1 << 32) if add.literal >> 31 else add.literal)
+    return {target} if 0 <= target < len(code) and target % 4 == 0 else set()
 
 
 def _in_order(kernel: "Kernel", found: dict[int, Instruction]) -> list[Instruction]:

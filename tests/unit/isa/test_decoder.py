@@ -177,9 +177,17 @@ def test_calls_bring_the_other_functions_in(template: Kernel) -> None:
     assert [i.address for i in decode_kernel(kernel)] == [0x1000, 0x1004, 0x100C, 0x1010]
 
 
+def test_code_addresses_from_the_program_counter_belong_to_the_kernel(template: Kernel) -> None:
+    far = 0xBE841C00, 0x8004FF04, 16, 0x82058005, 0xBE801D04, 0xFFFFFFFF, END  # s_getpc, s_add, s_addc, s_setpc
+    addresses = [i.address - 0x1000 for i in decode_kernel(kernel_of(template, *far[:5], END, END))]
+    assert addresses == [0, 4, 12, 16, 20]
+    assert [i.address - 0x1000 for i in decode_kernel(kernel_of(template, *far[:2], 20, *far[3:]))][-1] == 24
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ((0xBE801D1E, END), "s_setpc_b64 at 0x1000 jumps through a register"),
         ((0xBF820004, END), "branches to 0x1014, outside the code"),
         ((0xBF82FFF0,), "branches to 0xfc4, outside the code"),
         ((NOP, NOP), "leaves the code at 0x1008"),
