@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpusim.jit import address_of
-from memory.dram import (
+from memory.dram_spec import Timing
+from memory.dram_state import (
     ACTIVATE,
     ACTIVATES_IN_WINDOW,
     PRECHARGE,
@@ -21,7 +22,6 @@ from memory.dram import (
     REFRESH,
     WRITE_BURST,
 )
-from memory.dram_spec import Timing
 
 NAMES = {
     ACTIVATE: "ACT",
