@@ -13,7 +13,7 @@ from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.wheel import CU_MEMORY, L2, wake
 
 MAX_CUS = 64
-REQUEST_DEPTH = 64
+REQUEST_DEPTH = 256
 RESPONSE_DEPTH = 1024
 
 READ, WRITE, ATOMIC, ATOMIC_RETURN = range(4)
@@ -30,16 +30,16 @@ class CrossbarSpec(Spec):
         "cycles a request spends between an L1 and an L2 channel",
         "assumed: its share of the about 190 cycles that a load hitting L2 takes on GCN",
         ge=1,
-        le=500,
+        le=150,
     )
     response_latency_cycles: int = param(
-        35, "cycles a response spends between an L2 channel and a CU", "assumed, as the request side", ge=1, le=500
+        35, "cycles a response spends between an L2 channel and a CU", "assumed, as the request side", ge=1, le=300
     )
     request_queue_packets: int = param(
-        32, "packets a CU's request port holds", "assumed: half of the L1's misses in flight", ge=1, le=REQUEST_DEPTH
+        32, "packets a CU's request port holds", "assumed: half of the L1's misses in flight", ge=1, le=100
     )
     response_queue_packets: int = param(
-        32, "packets an L2 channel's response port holds before the channel stalls", "assumed", ge=1, le=512
+        32, "packets an L2 channel's response port holds before the channel stalls", "assumed", ge=1, le=256
     )
 
 
@@ -48,8 +48,10 @@ CROSSBAR = State(
     {
         "request_latency": Field((), "cycles from a CU's port to an L2 channel"),
         "response_latency": Field((), "cycles from an L2 channel's port to a CU"),
-        "request_limit": Field((), "packets a CU's request queue may hold"),
-        "response_limit": Field((), "packets in a channel's response queue from which the channel stalls"),
+        "request_limit": Field((), "packets a CU's request queue and the way behind it may hold"),
+        "response_limit": Field(
+            (), "answers under way from which a channel stalls: its pipeline, its queue and the way"
+        ),
         "o_line": Field((MAX_CUS, REQUEST_DEPTH), "line of a queued request, sparse mark included"),
         "o_source": Field((MAX_CUS, REQUEST_DEPTH), "source of a queued request"),
         "o_mask": Field((MAX_CUS, REQUEST_DEPTH), "bytes written by a queued request"),

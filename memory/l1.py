@@ -64,7 +64,13 @@ class L1Spec(Spec):
         ge=1,
         le=500,
     )
-    mshrs: int = param(64, "lines that may be missing at a time", "assumed", ge=1, le=MAX_MSHRS)
+    mshrs: int = param(
+        128,
+        "lines that may be missing at a time",
+        "assumed: covers the L2 latency at a CU's share of the L2 bandwidth, 16 lines a cycle over 36 CUs",
+        ge=1,
+        le=MAX_MSHRS,
+    )
     mshr_targets: int = param(512, "line requests that may wait for missing lines", "assumed", ge=1, le=MAX_TARGETS)
     queue_instructions: int = param(8, "vector memory instructions waiting for look-up", "assumed", ge=1, le=MAX_QUEUE)
     return_entries: int = param(

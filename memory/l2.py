@@ -55,10 +55,14 @@ class L2Spec(Spec):
         "cycles from look-up to a hit's answer leaving the channel",
         "assumed so that a load that misses L1 and hits L2 takes about 190 cycles, as GCN microbenchmarks report",
         ge=1,
-        le=500,
+        le=300,
     )
     fill_latency_cycles: int = param(
-        40, "cycles from fill data to the answer leaving the channel", "assumed: write and read of the data array", ge=1
+        40,
+        "cycles from fill data to the answer leaving the channel",
+        "assumed: write and read of the data array",
+        ge=1,
+        le=300,
     )
     mshrs_per_channel: int = param(64, "lines a channel may be missing at a time", "assumed", ge=1, le=MAX_MSHRS)
     mshr_targets_per_channel: int = param(

@@ -41,7 +41,9 @@ def _configure_map(m: Any, gpu: GpuSpec) -> None:
 def _configure_crossbar(m: Any, gpu: GpuSpec) -> None:
     x, spec = m.xbar, gpu.crossbar
     x.request_latency, x.response_latency = spec.request_latency_cycles, spec.response_latency_cycles
-    x.request_limit, x.response_limit = spec.request_queue_packets, spec.response_queue_packets
+    # a packet on its way (one a cycle, for the latency) is not in the queue
+    x.request_limit = spec.request_queue_packets + spec.request_latency_cycles
+    x.response_limit = spec.response_queue_packets + gpu.l2.latency_cycles + spec.response_latency_cycles
 
 
 def _configure_cus(m: Any, gpu: GpuSpec) -> None:

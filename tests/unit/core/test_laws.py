@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws
 from gpusim.core.loop import FINISHED
+from memory.crossbar import CrossbarSpec
 from memory.l1 import L1Spec
 from memory.l2 import L2Spec
 from tests.support.scripted import Script, ScriptedRun
@@ -32,8 +33,19 @@ ACTIONS = st.lists(
 SMALL = GpuSpec(
     shader_arrays=2,
     cus_per_array=2,
+    crossbar=CrossbarSpec(
+        request_latency_cycles=2, response_latency_cycles=2, request_queue_packets=2, response_queue_packets=1
+    ),
     l1=L1Spec(size_kib=1, mshrs=3, mshr_targets=6, queue_instructions=2, return_entries=3, stores_in_flight=5),
-    l2=L2Spec(size_kib=64, channels=2, ways=2, mshrs_per_channel=3, mshr_targets_per_channel=7, input_queue_packets=2),
+    l2=L2Spec(
+        latency_cycles=2,
+        size_kib=64,
+        channels=2,
+        ways=2,
+        mshrs_per_channel=3,
+        mshr_targets_per_channel=7,
+        input_queue_packets=2,
+    ),
 )
 
 
