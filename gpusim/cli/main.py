@@ -146,6 +146,22 @@ def capture(
 
 
 @app.command()
+def bench(
+    set_: SetOption = None,
+    history: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Measurements are added here. [default: the user's data folder]")
+    ] = None,
+) -> None:
+    """Measure the simulator's speed, beside the roofline, and where its time goes."""
+    import platformdirs
+
+    from gpusim.cli.bench import bench_command
+
+    kept = Path(platformdirs.user_data_dir("gpusim", appauthor=False)) / "bench.jsonl"
+    bench_command(set_ or [], history or kept)
+
+
+@app.command()
 def disasm(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="AMDGPU code object (ELF, gfx803).")],
     kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kernel.")] = None,

@@ -1,0 +1,191 @@
+"""Does `gpusim run` do what it says: every kernel verified, JSON complete, same metrics twice, files kept whole?"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpusim.cli.main import invoke
+from gpusim.config.model import load_run
+
+SMALL = {
+    "workload.batch": 2,
+    "workload.data": "synthetic",
+    "workload.layer.input_channels": 16,
+    "workload.layer.output_channels": 64,
+}
+
+
+def small(*arguments: str) -> list[str]:
+    sets = [text for path, value in SMALL.items() for text in ("--set", f"{path}={value}")]
+    return ["run", "layerB.yaml", "--checked", *sets, *arguments]
+
+
+def result(folder: Path, *arguments: str) -> dict:
+    path = folder / "result.json"
+    assert invoke(small("--quiet", "--json", str(path), *arguments)) == 0
+    return json.loads(path.read_text())
+
+
+def without_simulator(run: dict) -> dict:
+    return {key: value for key, value in run.items() if key != "simulator"}
+
+
+@pytest.mark.parametrize(
+    ("engine", "kernel"),
+    [
+        ("off", "kernels.dense=sgemm_4x4"),
+        ("off", "kernels.dense=sgemm_tiled16"),
+        ("on", "kernels.sparse=sgemm_dib_tiled"),
+        ("on", "kernels.sparse=sgemm_dib_gather"),
+        ("on", "kernels.sparse=software"),
+    ],
+)
+def test_every_kernel_is_verified_and_its_counts_obey_the_laws(engine: str, kernel: str, tmp_path: Path) -> None:
+    run = result(tmp_path, "--engine", engine, "--set", kernel)
+    assert run["verification"]["passed"] is True
+    assert run["verification"]["max_error"] <= run["verification"]["bound"]
+    assert run["partial"] is False
+    for level in ("l1", "l2"):
+        cache = run[level]
+        assert cache["hits"] + cache["misses"] + cache["mshr_merges"] == cache["transactions"]
+    assert run["l1"]["misses"] == run["l2"]["transactions"]
+    assert run["dram"]["bytes"] == 64 * (run["dram"]["reads"] + run["dram"]["writes"])
+    kernel_ = run["kernel"]
+    kinds = ("valu", "salu", "vmem", "lds", "smem", "branch", "other")
+    assert sum(kernel_[f"{k}_instructions"] for k in kinds) == kernel_["wavefront_instructions"]
+    assert kernel_["workgroups"] == kernel_["workgroups_total"]
+    assert max(run["roofline"].values()) <= kernel_["cycles"]
+    launches = 2 if "software" in kernel else 1
+    assert run["host"]["launches"] == launches
+    overhead = launches * run["config"]["gpu"]["kernel_launch_us"]
+    assert run["host"]["time_us"] == pytest.approx(kernel_["time_us"] + overhead)
+    uses_engine = engine == "on" and "software" not in kernel
+    assert (run["engine"] is not None) == uses_engine
+    if uses_engine:
+        counts = run["engine"]
+        assert counts["lines_needed"] + counts["lines_wasted"] == counts["lines_fetched"]
+        assert counts["response_mismatches"] == 0
+        assert sum(counts["latency_histogram"]) == counts["responses"]
+
+
+def test_same_metrics_twice(tmp_path: Path) -> None:
+    runs = [without_simulator(result(tmp_path, "--engine", "on")) for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_both_is_the_two_runs_and_their_ratio(tmp_path: Path) -> None:
+    both = result(tmp_path, "--engine", "both")
+    dense = result(tmp_path, "--engine", "off")
+    sparse = result(tmp_path, "--engine", "on")
+    for one, alone in ((both["dense"], dense), (both["sparse"], sparse)):
+        groups = set(one) - {"simulator"}
+        assert {g: one[g] for g in groups} == {g: alone[g] for g in groups}
+    assert both["normalised"]["kernel.cycles"] == sparse["kernel"]["cycles"] / dense["kernel"]["cycles"]
+
+
+def test_config_in_the_result_runs_again_to_the_same_result(tmp_path: Path) -> None:
+    first = result(tmp_path, "--engine", "off", "--set", "gpu.l2.size_kib=1024")
+    again = tmp_path / "again.yaml"
+    again.write_text(yaml.safe_dump(first["config"]))
+    path = tmp_path / "again.json"
+    assert invoke(["run", str(again), "--quiet", "--json", str(path)]) == 0
+    second = json.loads(path.read_text())
+    assert without_simulator(second) == without_simulator(first)
+
+
+def test_output_folder_report_and_quiet(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    out = tmp_path / "deep" / "out"
+    assert invoke(small("--engine", "off", "--out", str(out), "--no-verify")) == 0
+    captured = capfd.readouterr()
+    assert "kernel.cycles" in captured.out
+    assert "preparing layerB" in captured.err
+    assert captured.out == (out / "report.txt").read_text()
+    run = json.loads((out / "result.json").read_text())
+    assert run["verification"] is None
+    config = load_run(str(out / "config.yaml"))
+    assert config.resolved() == run["config"]
+    assert invoke(small("--engine", "off", "--quiet")) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_wrong_result_ends_with_code_1(monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
+    from workloads.gemm import GemmRun
+
+    def spoiled(self: GemmRun):  # type: ignore[no-untyped-def]
+        self.buffers.c_stored[0, 0] += 1.0
+        return verify(self)
+
+    verify = GemmRun.verify
+    monkeypatch.setattr(GemmRun, "verify", spoiled)
+    assert invoke(small("--engine", "off")) == 1
+    assert "differs from NumPy's" in capfd.readouterr().err
+
+
+def test_broken_and_missing_code_objects_are_told(tmp_path: Path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
+    from workloads import gemm
+
+    for content in (b"no ELF", None):
+        gemm._code_object.cache_clear()
+        path = tmp_path / "k.hsaco"
+        path.unlink(missing_ok=True)
+        if content is not None:
+            path.write_bytes(content)
+        monkeypatch.setattr(gemm, "code_object_path", lambda source, path=path: path)
+        assert invoke(small("--engine", "off", "--quiet")) == 2
+        err = capfd.readouterr().err
+        assert err.startswith("gpusim: error: ")
+        assert err.count("\n") == 1
+        assert "k.hsaco" in err
+    gemm._code_object.cache_clear()
+
+
+def test_activation_file_that_does_not_fit_is_told(capfd) -> None:  # type: ignore[no-untyped-def]
+    real = ["run", "layerB.yaml", "--engine", "off", "--quiet"]
+    for sets, part in (
+        (["workload.layer.input_channels=16"], "layerB.npz"),
+        (["workload.batch=257"], "257 images"),
+        (["workload.activations=layerX.npz"], "layerX"),
+    ):
+        assert invoke([*real, *(t for s in sets for t in ("--set", s))]) == 2
+        err = capfd.readouterr().err
+        assert err.startswith("gpusim: error: ")
+        assert err.count("\n") == 1
+        assert part in err
+
+
+def test_memory_too_small_for_the_layer_is_told(capfd) -> None:  # type: ignore[no-untyped-def]
+    assert invoke(small("--engine", "off", "--quiet", "--set", "gpu.memory_mib=1", "--set", "workload.batch=1000")) == 2
+    assert "do not fit" in capfd.readouterr().err
+
+
+def test_interrupt_ends_the_run_with_partial_results(tmp_path: Path) -> None:
+    path = tmp_path / "partial.json"
+    main = "from gpusim.cli.main import main; main()"
+    arguments = ["run", "layerB.yaml", "--engine", "off", "--set", "workload.data=synthetic", "--json", str(path)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", main, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "cycles" in line:  # the core is in its loop
+            break
+    else:
+        pytest.fail("the run ended before it told of any progress")
+    asked = time.monotonic()
+    os.kill(process.pid, signal.SIGINT)
+    rest = process.stderr.read()
+    assert process.wait(timeout=60) == 130
+    took_s = time.monotonic() - asked
+    assert "partial" in rest
+    run = json.loads(path.read_text())
+    assert run["partial"] is True
+    assert run["kernel"]["workgroups"] < run["kernel"]["workgroups_total"]
+    assert run["kernel"]["wavefront_instructions"] > 0
+    print(f"ended {took_s:.2f} s after the interrupt")
