@@ -32,6 +32,7 @@ def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped
     while t < limit:
         t += 1
         m.wheel.now = t
+        m.wheel.running = DRAM_CLASS
         for channel in range(m.map.dram_channels):
             port = ENGINE_FROM_DRAM + channel
             while port_ready(m, t, port):

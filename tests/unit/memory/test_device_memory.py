@@ -1,0 +1,77 @@
+"""Device memory: allocations are disjoint, guarded and checked; the image is what kernels see."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.device_memory import (
+    ALLOCATION_ALIGNMENT_BYTES,
+    GUARD_BYTES,
+    LINE_BYTES,
+    PARTIAL,
+    READABLE,
+    VIRTUAL_BASE,
+    WRITABLE,
+    DeviceMemory,
+    DeviceMemoryError,
+)
+
+CAPACITY = 1 << 20
+
+
+def rights(memory, address):
+    return int(memory.permissions[(address - VIRTUAL_BASE) // LINE_BYTES])
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 40_000), min_size=1, max_size=12))
+def test_allocations_are_aligned_disjoint_and_guarded(sizes):
+    memory = DeviceMemory(CAPACITY)
+    made = [memory.allocate(size, f"a{i}") for i, size in enumerate(sizes)]
+    for a in made:
+        assert a.address % ALLOCATION_ALIGNMENT_BYTES == 0
+        assert rights(memory, a.address - 1) == 0
+        last_line = (a.end - 1) // LINE_BYTES * LINE_BYTES
+        assert rights(memory, last_line) == READABLE | WRITABLE | (PARTIAL if a.size_bytes % LINE_BYTES else 0)
+        assert rights(memory, last_line + LINE_BYTES) == 0
+    for a, b in pairwise(made):
+        assert a.end + GUARD_BYTES <= b.address
+
+
+def test_upload_keeps_the_bytes_and_views_share_them():
+    memory = DeviceMemory(CAPACITY)
+    data = np.arange(100, dtype=np.float32).reshape(10, 10)
+    a = memory.upload(data, "data")
+    assert (memory.view(a, np.float32) == data.ravel()).all()
+    memory.view(a, np.float32)[3] = -1
+    assert memory.image[a.address - VIRTUAL_BASE :][:16].view(np.float32)[3] == -1
+
+
+def test_protected_and_read_only_allocations_refuse_stores():
+    memory = DeviceMemory(CAPACITY)
+    a, b = memory.allocate(64, "a"), memory.allocate(64, "b", writable=False)
+    memory.protect(a)
+    assert rights(memory, a.address) == rights(memory, b.address) == READABLE
+    assert not memory.allocations[0].writable
+
+
+def test_out_of_memory_and_empty_allocations_are_errors():
+    memory = DeviceMemory(CAPACITY)
+    with pytest.raises(DeviceMemoryError, match="do not fit"):
+        memory.allocate(CAPACITY, "big")
+    with pytest.raises(DeviceMemoryError, match="must be positive"):
+        memory.allocate(0, "none")
+
+
+def test_nearest_names_the_allocation_around_or_beside_an_address():
+    memory = DeviceMemory(CAPACITY)
+    assert memory.nearest(5) is None
+    a, b = memory.allocate(100, "a"), memory.allocate(100, "b")
+    assert memory.nearest(a.address + 50) == a
+    assert memory.nearest(a.end + 1) == a
+    assert memory.nearest(b.address - 1) == b
+    assert memory.nearest(0) == a
+    assert memory.nearest(b.end + 10_000_000) == b

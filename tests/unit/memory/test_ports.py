@@ -1,0 +1,99 @@
+"""Ports: answers come in order of ready cycle, rings refuse when full, waiters are woken once."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.jit import JIT_DISABLED, new_record, record_dtype, registered
+from memory.address_map import ADDRESS_MAP, MAX_L2_CHANNELS
+from memory.ports import (
+    ENGINE_FROM_DRAM,
+    ENGINE_WAITER,
+    L2_FROM_DRAM,
+    L2_FROM_ENGINE,
+    PORT_DEPTH,
+    PORTS,
+    deliver,
+    dram_space_freed,
+    port_ready,
+    port_take,
+    sparse_request,
+    sparse_taken,
+    wait_for_dram,
+)
+from memory.wheel import ENGINE, L2, SIZE, WHEEL
+
+RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP))
+
+
+def machine(now=10):
+    if not JIT_DISABLED:
+        for dispatcher in registered("timing"):
+            dispatcher.disable_compile(False)
+    m = new_record(RECORD)
+    m.wheel.now = now
+    m.map.l2_channels = MAX_L2_CHANNELS
+    m.ports.sparse_limit = 3
+    return m
+
+
+def woken(m, unit_class, unit):
+    """Cycles in which the unit will run."""
+    slots = [t for t in range(SIZE) if (int(m.wheel.mask[t, unit_class, 0]) >> unit) & 1]
+    return [m.wheel.now + (t - m.wheel.now) % SIZE for t in slots]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(11, 40), max_size=40))
+def test_answers_are_taken_in_order_of_ready_cycle_and_first_come_first(times):
+    m = machine()
+    for tag, t in enumerate(times):
+        deliver(m, t, L2_FROM_DRAM + 3, tag)
+    expected = sorted(range(len(times)), key=lambda tag: (times[tag], tag))
+    taken = []
+    for now in range(11, 41):
+        while port_ready(m, now, L2_FROM_DRAM + 3):
+            tag = port_take(m, L2_FROM_DRAM + 3)
+            assert times[tag] == now
+            taken.append(tag)
+    assert taken == expected
+    assert m.ports.count[L2_FROM_DRAM + 3] == 0
+
+
+def test_delivery_wakes_the_reader_when_the_answer_is_ready():
+    m = machine()
+    deliver(m, 15, L2_FROM_DRAM + 2, 0)
+    deliver(m, 17, L2_FROM_ENGINE + 2, 0)
+    deliver(m, 19, ENGINE_FROM_DRAM + 1, 0)
+    assert sorted(woken(m, L2, 2)) == [15, 17]
+    assert woken(m, ENGINE, 0) == [19]
+
+
+def test_a_full_port_counts_an_overflow_and_drops_nothing_older():
+    m = machine()
+    for tag in range(PORT_DEPTH + 1):
+        deliver(m, 11, ENGINE_FROM_DRAM, tag)
+    assert m.ports.overflows == 1
+    assert [port_take(m, ENGINE_FROM_DRAM) for _ in range(PORT_DEPTH)] == list(range(PORT_DEPTH))
+
+
+def test_sparse_queue_refuses_at_its_limit_and_wakes_the_stalled_channel():
+    m = machine()
+    assert [sparse_request(m, 12, 5, 100 + i, i) for i in range(4)] == [1, 1, 1, 0]
+    assert woken(m, ENGINE, 0) == [12]
+    head = m.ports.sparse_head[5]
+    assert (m.ports.sparse_line[5, head], m.ports.sparse_mshr[5, head]) == (100, 0)
+    sparse_taken(m, 20, 5)
+    assert woken(m, L2, 5) == [21]
+    assert sparse_request(m, 22, 5, 104, 4) == 1
+
+
+def test_space_in_a_dram_queue_wakes_its_waiters_once():
+    m = machine()
+    wait_for_dram(m, 1, 0)
+    wait_for_dram(m, 1, MAX_L2_CHANNELS - 1)
+    wait_for_dram(m, 1, ENGINE_WAITER)
+    wait_for_dram(m, 2, 7)
+    dram_space_freed(m, 30, 1)
+    assert woken(m, L2, 0) == woken(m, L2, MAX_L2_CHANNELS - 1) == woken(m, ENGINE, 0) == [31]
+    assert woken(m, L2, 7) == []
+    assert m.ports.dram_waiters[1] == 0
