@@ -62,7 +62,7 @@ UNITS = len(UNIT_NAMES)
     E_WORDS,
 ) = range(12)
 WAITING, DONE = 1, 2  # state of a wavefront of the running workgroup; 0: ready
-_FIRST_SLICES = 64
+_FIRST_SLICES = 1
 _BATCH_S = 0.1
 
 

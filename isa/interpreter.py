@@ -64,6 +64,8 @@ from isa.layout import (
     I_MASK_OUT,
     I_NEXT_BYTE,
     I_OUTPUT,
+    I_SCALAR,
+    I_SCALAR_DWORDS,
     I_SDWA_MERGE,
     I_SOURCE,
     I_SUBKIND,
@@ -92,6 +94,7 @@ from isa.layout import (
     K_SWAP_PC,
     K_VALU,
     K_VALU_MASK,
+    K_VALU_SCALAR,
     K_VALU_SLOW,
     K_VECTOR_MOVE_RELATIVE,
     K_WRITE_LANE,
@@ -165,13 +168,21 @@ def special_sources(sb, wave):
 
 
 @jit
+def fill_row(row, value):
+    """Put a 32-bit number into all 64 lanes of a row."""
+    pair = value | (value << 32)
+    for i in range(ROW_BYTES // 8):
+        st_i64(row, i, pair)
+
+
+@jit
 def prepared_source(helpers, sb, row, k, address, spare):
     """Address of source `k` after broadcast, SDWA selection and sign modifiers; `spare` are its scratch rows."""
     words = row + 8 * (I_SOURCE + SOURCE_WORDS * k)
     scalar = ld_i64(words, SRC_SCALAR)
     if scalar >= 0:
         for d in range(ld_i64(words, SRC_DWORDS)):
-            call_lane_op(ld_i64(helpers, H_BROADCAST), spare + d * ROW_BYTES, ld_u32(sb + scalar, d), 0, 0, -1, 0)
+            fill_row(spare + d * ROW_BYTES, ld_u32(sb + scalar, d))
         address = spare
     sdwa = ld_i64(words, SRC_SDWA)
     if sdwa:
@@ -406,6 +417,7 @@ def run_slice(ctx, slot):
         code = fault(ctx, FAULT_LIMIT, -1, 0, executed)
     if limit > MAX_SLICE_INSTRUCTIONS:
         limit = MAX_SLICE_INSTRUCTIONS
+    spare = vb + ld_i64(ctx, C_VGPR_COUNT) * ROW_BYTES
     pc = ld_i64(wave, W_PC)
     exe = ld_i64(sb, EXEC)
     begin = pc
@@ -421,7 +433,12 @@ def run_slice(ctx, slot):
             b = ld_i64(row, I_B) + (vb & ld_i64(row, I_B_MASK))
             c = ld_i64(row, I_C) + (vb & ld_i64(row, I_C_MASK))
             call_lane_op(ld_i64(row, I_FUNCTION), vb + ld_i64(row, I_D), a, b, c, exe, 0)
-        elif kind == K_VALU_MASK:
+        elif kind == K_VALU_MASK or kind == K_VALU_SCALAR:
+            if kind == K_VALU_SCALAR:
+                scalar = sb + ld_i64(row, I_SCALAR)
+                fill_row(spare, ld_u32(scalar, 0))
+                if ld_i64(row, I_SCALAR_DWORDS) == 2:
+                    fill_row(spare + ROW_BYTES, ld_u32(scalar, 1))
             a = ld_i64(row, I_A) + (vb & ld_i64(row, I_A_MASK))
             b = ld_i64(row, I_B) + (vb & ld_i64(row, I_B_MASK))
             c = ld_i64(row, I_C) + (vb & ld_i64(row, I_C_MASK))

@@ -106,6 +106,7 @@ LANES = 64
 ROW_BYTES = 4 * LANES
 SCRATCH_ROWS = 16  # behind the kernel's own: four for each of the three sources, four for a result
 RESULT_ROW = 12
+BROADCAST_OFFSET = -1  # in a program being built: the first scratch row, whose place is not known yet
 
 # -- launch words ----------------------------------------------------------------------------------------
 (
@@ -182,7 +183,7 @@ I_FLAGS = 12
 I_D_DWORDS, I_A_DWORDS, I_B_DWORDS = 13, 14, 15
 # slow vector path: 4 words for each source, then the result's
 I_SOURCE = 16
-SRC_SCALAR = 0  # byte offset of the scalar register to broadcast, or -1
+SRC_SCALAR = 0  # byte offset of the scalar register to broadcast, or -1: none
 SRC_DWORDS = 1
 SRC_SIGN = 2  # helper that negates or takes the absolute value << 8 | its flags; 0: none
 SRC_SDWA = 3  # 1 | select << 8 | sign extension << 16; 0: none
@@ -191,6 +192,8 @@ I_OUTPUT = 28  # helper << 8 | flags of omod and clamp; 0: none
 I_SDWA_MERGE = 29  # 1 | destination select << 8 | unused << 16; 0: none
 I_DPP = 30  # 1 | control << 8 | bound control << 24; 0: none
 I_DPP_LANES = 31
+# K_VALU_SCALAR instead: the one scalar register, and how many dwords of it are broadcast into the scratch rows
+I_SCALAR, I_SCALAR_DWORDS = 28, 29
 # branches, program counter, special registers
 I_TARGET = 2
 I_CONDITION = 4
@@ -219,23 +222,24 @@ OFFEN, IDXEN = 1, 2
 (
     K_VALU,  # plain vector arithmetic: vector and constant sources, no lane masks
     K_VALU_MASK,  # the same with lane masks read or written
-    K_VALU_SLOW,  # scalar sources, modifiers, SDWA, DPP, v_cmpx
+    K_VALU_SCALAR,  # the same with one scalar register among the sources
+    K_VALU_SLOW,  # modifiers, SDWA, DPP, v_cmpx, status bits as sources
     K_SALU,
     K_SALU_SPECIAL,  # reads SCC, VCCZ or EXECZ as an operand
     K_SAVEEXEC,
     K_BRANCH,
-    K_LDS,
+    K_LDS,  # from here to K_CACHE: instructions with a memory record
     K_FLAT,
     K_SMEM,
     K_BUFFER,
+    K_LANE_EXCHANGE,
+    K_CACHE,  # vector cache control: a memory record without lines
     K_NOP,
     K_BARRIER,
     K_END,
     K_READ_LANE,
     K_READ_FIRST_LANE,
     K_WRITE_LANE,
-    K_LANE_EXCHANGE,
-    K_CACHE,  # vector cache control: a memory record without lines
     K_GET_PC,
     K_SET_PC,
     K_SWAP_PC,
@@ -243,7 +247,8 @@ OFFEN, IDXEN = 1, 2
     K_SET_REGISTER,
     K_VECTOR_MOVE_RELATIVE,
     K_SCALAR_MOVE_RELATIVE,
-) = range(26)
+) = range(27)
+FIRST_MEMORY, LAST_MEMORY = K_LDS, K_CACHE
 
 # conditions of K_BRANCH
 ALWAYS, SCC0, SCC1, VCCZ, VCCNZ, EXECZ, EXECNZ = range(7)

@@ -83,8 +83,11 @@ def build_program(kernel: Kernel) -> Program:
         prefix[i + 1] = prefix[i]
         prefix[i + 1, instruction.opcode.unit] += 1
     keep = pool.finish()
-    start = int(index_of[kernel.entry // 4])
     vgprs = max(kernel.vgprs, top + 1)
+    with_scalar = table[:, at.I_KIND] == at.K_VALU_SCALAR
+    for word in (at.I_A, at.I_B, at.I_C):
+        table[with_scalar & (table[:, word] == at.BROADCAST_OFFSET), word] = vgprs * at.ROW_BYTES
+    start = int(index_of[kernel.entry // 4])
     return Program(kernel, instructions, table, index_of, start, end, vgprs, patterns, prefix, keep)
 
 

@@ -71,11 +71,27 @@ def vector_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: L
             raise Unsupported("its modifiers or its constant source are not implemented")
         row[at.I_KIND] = at.K_VECTOR_MOVE_RELATIVE
         row[at.I_SUBKIND] = moves
+    elif slow and _one_scalar(row):
+        row[at.I_KIND] = at.K_VALU_SCALAR
     elif slow:
         row[at.I_KIND] = at.K_VALU_SLOW
     else:
         masks = signature.reads_mask or signature.returns_mask
         row[at.I_KIND] = at.K_VALU_MASK if masks else at.K_VALU
+
+
+def _one_scalar(row: np.ndarray) -> bool:
+    """Turn a row whose only trouble is one scalar register, in however many sources, into the faster form."""
+    if row[at.I_FLAGS] or row[at.I_OUTPUT] or row[at.I_SDWA_MERGE] or row[at.I_DPP]:
+        return False
+    sources = row[at.I_SOURCE : at.I_SOURCE + 3 * at.SOURCE_WORDS].reshape(3, at.SOURCE_WORDS)
+    scalar = sources[:, at.SRC_SCALAR] >= 0
+    if sources[:, [at.SRC_SIGN, at.SRC_SDWA]].any() or len({tuple(s) for s in sources[scalar].tolist()}) != 1:
+        return False
+    row[at.I_SCALAR], row[at.I_SCALAR_DWORDS] = sources[scalar][0][[at.SRC_SCALAR, at.SRC_DWORDS]]
+    for k in np.flatnonzero(scalar):
+        row[at.I_A + 2 * k], row[at.I_A_MASK + 2 * k] = at.BROADCAST_OFFSET, -1
+    return True
 
 
 def _source_operands(instruction: Instruction, reads_mask: bool, row: np.ndarray) -> list[Operand]:

@@ -7,3 +7,9 @@ for source in *.cl; do
     ld.lld-19 -shared "$name.o" -o "$name.hsaco" || exit 1
     rm "$name.o"
 done
+for source in *.s; do
+    name=${source%.s}
+    clang-19 -target amdgcn-amd-amdhsa -mcpu=gfx803 -c "$source" -o "$name.o" || exit 1
+    ld.lld-19 -shared "$name.o" -o "$name.hsaco" || exit 1
+    rm "$name.o"
+done
