@@ -23,29 +23,6 @@ def compact(m, address, first_row, elements):
 
 
 @jit
-def _finish_padded(m, now, lane):
-    """Fill the column's last line up with zero bundles and send it on."""
-    g = m.engine
-    for k in range(g.lane_count[lane], LINE_ELEMENTS):
-        g.slot_bundles[g.lane_slot[lane], k] = 0
-    emit_line(m, now, lane, 1, 0)
-
-
-@jit
-def _finish_column(m, now, lane, e):
-    """The profiling lane has seen the whole column: its last line, and answers to all who asked beyond it."""
-    g = m.engine
-    if g.lane_count[lane]:
-        if g.lane_count[lane] < LINE_ELEMENTS:
-            add_mapping(m, e, tail(m, e), EXHAUSTED)
-        _finish_padded(m, now, lane)
-    answer_waiting(m, now, lane, NONE, NONE, 1)
-    free_slot(m, g.lane_slot[lane])
-    g.lane_slot[lane] = NONE
-    close_if_done(m, lane)
-
-
-@jit
 def _finish_line(m, now, r):
     """A sparse line has left its unit: profile it and add its non-zeros to the lane's line."""
     g = m.engine
@@ -71,38 +48,52 @@ def _finish_line(m, now, r):
     mask = compact(m, g.memory + line * LINE_BYTES, first_row, min(LINE_ELEMENTS, g.region_rows[region] - first_row))
     g.lane_consumed[lane] += 1
     new = 1 if g.lane_kind[lane] == PROFILE and location == profiled(m, e) else 0
-    needed = tail(m, e) + 1
+    rest = (mask >> skip) << skip
+    # sparse lines behind the last mapping, this one included
+    needed = tail(m, e) + (1 if mask else 0)
     if new:
         profile_line(m, e, location, mask)
-    rest = (mask >> skip) << skip
+    if g.lane_kind[lane] == REPLAY:
+        ends = column_ends_after(m, e, location)
+    else:
+        ends = 1 if location == g.region_lines[region] - 1 else 0
+    mapped = 0
+    credited = 0
     if rest == 0:
         g.lines_wasted += 1
-    else:
-        if g.lane_count[lane] == LINE_ELEMENTS:
-            # a profiling lane keeps a full line until it is known not to be the column's last
-            emit_line(m, now, lane, 0, 0)
-        g.slot_reads[g.lane_slot[lane]] += 1
-    mapped = 0
-    while rest:
-        k = ctz(rest)
-        g.slot_bundles[g.lane_slot[lane], g.lane_count[lane]] = g.unit_bundles[k]
-        g.lane_count[lane] += 1
-        rest &= rest - 1
-        if g.lane_count[lane] == LINE_ELEMENTS:
-            if new:
+    while True:
+        while rest and g.lane_count[lane] < LINE_ELEMENTS:
+            if not credited:
+                g.slot_reads[g.lane_slot[lane]] += 1
+                credited = 1
+            k = ctz(rest)
+            g.slot_bundles[g.lane_slot[lane], g.lane_count[lane]] = g.unit_bundles[k]
+            g.lane_count[lane] += 1
+            rest &= rest - 1
+            if new and g.lane_count[lane] == LINE_ELEMENTS:
                 add_mapping(m, e, needed, k if rest else EXHAUSTED)
                 mapped = 1
-            if rest:
-                emit_line(m, now, lane, 0, 1)
-            elif g.lane_kind[lane] == REPLAY:
-                emit_line(m, now, lane, column_ends_after(m, e, location), 0)
+                needed = 0
+        count = g.lane_count[lane]
+        last = 1 if ends and rest == 0 else 0
+        # a profiling lane keeps a full line until it is known not to be the column's last
+        full = 1 if count == LINE_ELEMENTS and (rest or g.lane_kind[lane] == REPLAY) else 0
+        if count == 0 or not (last or full):
+            break
+        if new and count < LINE_ELEMENTS:
+            add_mapping(m, e, needed, EXHAUSTED)
+            mapped = 1
+        for k in range(count, LINE_ELEMENTS):
+            g.slot_bundles[g.lane_slot[lane], k] = 0
+        emit_line(m, now, lane, last, credited if rest else 0)
     if new and mask and not mapped:
         lengthen_tail(m, e)
-    if g.lane_kind[lane] == REPLAY:
-        if g.lane_count[lane] and column_ends_after(m, e, location):
-            _finish_padded(m, now, lane)
-    elif location == g.region_lines[region] - 1:
-        _finish_column(m, now, lane, e)
+    if ends and g.lane_kind[lane] == PROFILE:
+        # whoever still waits asked for a line behind the end, or for the only one of a column of zeros
+        answer_waiting(m, now, lane, NONE, NONE, 1)
+        free_slot(m, g.lane_slot[lane])
+        g.lane_slot[lane] = NONE
+        close_if_done(m, lane)
         return
     if g.lane_waiter[lane] != NONE:
         g.lane_limit[lane] = g.lane_consumed[lane] + g.demand_window

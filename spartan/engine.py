@@ -61,46 +61,36 @@ def _entry_for(m, region, column):
 
 
 @jit
-def _answer_from_buffer(m, now, r, e):
-    """Answer a request whose line waits in a lane; 1 if there was one."""
-    g = m.engine
-    line = g.request_line[r]
-    for kind in range(2):
-        lane = g.entry_lane[e, kind]
-        if lane != NONE:
-            slot = find_filled(m, lane, line)
-            if slot != NONE:
-                use_lane(m, lane)
-                send(m, now, r, slot, 1 if line == compacted(m, e) - 1 and column_complete(m, e) else 0)
-                take_filled(m, lane, slot)
-                close_if_done(m, lane)
-                g.prefetch_buffer_hits += 1
-                return 1
-    return 0
-
-
-@jit
 def _look_up(m, now, r):
     """Answer a request from what is known, or let it wait at a lane; 0 if no SIB entry or lane can be had now."""
     g = m.engine
     region = g.request_region[r]
-    if region == NONE:
-        g.faults += 1
-        send(m, now, r, NONE, 1)
-        return 1
     line = g.request_line[r]
-    if line >= g.region_lines[region]:
-        g.past_end += 1
-        send(m, now, r, NONE, 1)
-        return 1
-    e = _entry_for(m, region, g.request_column[r])
-    if e == NONE:
-        return 0
-    if line >= compacted(m, e) and column_complete(m, e):
-        g.past_end += 1
-        send(m, now, r, NONE, 1)
-        return 1
-    if _answer_from_buffer(m, now, r, e):
+    e, lane, slot = NONE, NONE, NONE
+    past = 1 if region == NONE or line >= g.region_lines[region] else 0
+    if not past:
+        e = _entry_for(m, region, g.request_column[r])
+        if e == NONE:
+            return 0
+        past = 1 if line >= compacted(m, e) and column_complete(m, e) else 0
+        for kind in range(2):
+            if slot == NONE and g.entry_lane[e, kind] != NONE:
+                lane = g.entry_lane[e, kind]
+                slot = find_filled(m, lane, line)
+    if past or slot != NONE:
+        last = past
+        if slot != NONE and line == compacted(m, e) - 1:
+            last = column_complete(m, e)
+        send(m, now, r, slot, last)
+        if slot != NONE:
+            use_lane(m, lane)
+            take_filled(m, lane, slot)
+            close_if_done(m, lane)
+            g.prefetch_buffer_hits += 1
+        elif region == NONE:
+            g.faults += 1
+        else:
+            g.past_end += 1
         return 1
     mode = search_mode(m, e, line)
     kind = PROFILE if mode == HASTY else REPLAY
@@ -261,34 +251,28 @@ def _search_cycles(m):
 
 @jit
 def _run_shifters(m, now):
+    """Each free shifter issues what it has found, or searches for the next lane: at once if a cycle is enough."""
     g = m.engine
     for k in range(g.shifters):
         if g.shifter_ready[k] > now:
             continue
-        if g.shifter_lane[k] != NONE:
-            if g.read_free == NONE:
-                continue
-            lane = g.shifter_lane[k]
-            g.shifter_lane[k] = NONE
-            location = next_read(m, lane)
-            if location != NONE:
-                _issue(m, now, lane, location)
-            g.shifter_ready[k] = now + 1
-            continue
         while g.read_free != NONE:
-            lane = unqueue_issue(m)
+            held = g.shifter_lane[k]
+            g.shifter_lane[k] = NONE
+            lane = unqueue_issue(m) if held == NONE else held
             if lane == NONE:
                 break
             location = next_read(m, lane)
-            if location != NONE:
-                cycles = _search_cycles(m)
-                if cycles > 1:
-                    g.shifter_lane[k] = lane
-                    g.shifter_ready[k] = now + cycles - 1
-                else:
-                    _issue(m, now, lane, location)
-                    g.shifter_ready[k] = now + 1
-                break
+            if location == NONE:
+                continue
+            cycles = _search_cycles(m)
+            if held == NONE and cycles > 1:
+                g.shifter_lane[k] = lane
+                g.shifter_ready[k] = now + cycles - 1
+            else:
+                _issue(m, now, lane, location)
+                g.shifter_ready[k] = now + 1
+            break
 
 
 @jit

@@ -220,7 +220,9 @@ def _choose_replay(m, lane, e):
                 g.lane_run[lane] = g.lane_exact[lane]
             else:
                 g.lane_run[lane] = 0
-                place_before(m, lane, e, 0)
+                g.lane_restart[lane] = 0
+                g.lane_skip[lane] = 0
+                g.lane_position[lane] = 0
             g.lane_exact[lane] = NONE
         else:
             needed = mapping_needed(m, e, i)

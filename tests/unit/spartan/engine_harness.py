@@ -43,7 +43,7 @@ _VERSION = "version_" + hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[
 FAKE = State(
     "fake",
     {
-        _VERSION: Field((), "unused"),
+        _VERSION: Field((), "always 0: makes the type"),
         "random": Field((), "state of the generator that picks DRAM latencies"),
         "least_latency": Field((), "cycles"),
         "spread": Field((), "cycles on top, at random: answers overtake one another"),
@@ -200,7 +200,7 @@ def _compile(m: Any) -> None:
 
 def naive_image(matrix: np.ndarray, leading_dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Packed image and line counts of a rows x columns matrix, from the format's definition."""
-    rows, columns = matrix.shape
+    columns = matrix.shape[1]
     image = np.zeros(leading_dimension * columns, np.uint32)
     lines = np.zeros(columns, np.int64)
     for c in range(columns):
@@ -224,7 +224,7 @@ class Bench:
     """An engine with one or more matrices (rows x columns, float32) in its memory."""
 
     matrices: Sequence[np.ndarray]
-    spec: EngineSpec = EngineSpec()
+    spec: EngineSpec = field(default_factory=EngineSpec)
     seed: int = 1
     least_latency: int = 20
     spread: int = 60
