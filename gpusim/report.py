@@ -44,7 +44,7 @@ def shown(path: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return " ".join(map(str, value))
+        return _histogram(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
@@ -54,6 +54,17 @@ def shown(path: str, value: Any) -> str:
             return scaled(value)
         return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _histogram(buckets: list[int]) -> str:
+    """Median and largest value of a histogram in powers of two (bucket b: 2^b to 2^(b+1) - 1)."""
+    total = sum(buckets)
+    if not total:
+        return "–"
+    below = [sum(buckets[: b + 1]) for b in range(len(buckets))]
+    median = next(b for b, count in enumerate(below) if 2 * count >= total)
+    largest = next(b for b, count in enumerate(below) if count == total)
+    return f"half < {2 ** (median + 1):,}, all < {2 ** (largest + 1):,}"
 
 
 def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:

@@ -1,0 +1,41 @@
+"""Are the metrics of a few small runs what they were? A change of the model shows here, to be read in the diff.
+
+`.ci/generate` (or GPUSIM_UPDATE_GOLDEN=1 with this file alone) writes the new values.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from gpusim.cli.main import invoke
+
+GOLDEN = Path(__file__).parent / "golden"
+UPDATE = "GPUSIM_UPDATE_GOLDEN"
+SHAPE = ("workload.batch=4", "workload.layer.input_channels=48", "workload.layer.output_channels=64")
+DATA = ("workload.data=synthetic", "workload.sparsity=0.7", "workload.seed=3")
+
+CASES = {
+    "dense_4x4": ("off", ()),
+    "dense_tiled16_r9nano": ("off", ("kernels.dense=sgemm_tiled16", "gpu=r9nano")),
+    "sparse_tiled": ("on", ()),
+    "sparse_tiled_tiny_sib_and_buffer": ("on", ("engine.sib_kib=1", "engine.prefetch_buffer_kib=0.25")),
+    "sparse_gather": ("on", ("kernels.sparse=sgemm_dib_gather",)),
+    "software": ("on", ("kernels.sparse=software",)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_metrics_are_what_they_were(case: str, tmp_path: Path) -> None:
+    engine, sets = CASES[case]
+    path = tmp_path / "result.json"
+    assignments = [text for value in (*SHAPE, *DATA, *sets) for text in ("--set", value)]
+    assert invoke(["run", "layerB.yaml", "--quiet", "--engine", engine, "--json", str(path), *assignments]) == 0
+    run = json.loads(path.read_text())
+    found = {group: run[group] for group in run if group not in ("config", "config_hash", "simulator")}
+    golden = GOLDEN / f"{case}.json"
+    if os.environ.get(UPDATE):
+        GOLDEN.mkdir(exist_ok=True)
+        golden.write_text(json.dumps(found, indent=1) + "\n")
+    assert found == json.loads(golden.read_text()), f"{golden.name} differs: read the change, then run .ci/generate"
