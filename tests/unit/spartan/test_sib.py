@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -112,6 +112,8 @@ def naive_mappings(column):
     st.sampled_from([32, 48, 64]),
     st.integers(0, 999),
 )
+@example(190, 0.1, 32, 1)  # a window of two mappings
+@example(120, 0.02, 48, 2)  # lines that need 16 others
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_the_window_holds_the_newest_mappings_of_a_profiled_column(lines, density, entry_bytes, seed):
     rng = np.random.default_rng(seed)
