@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 T = TypeVar("T")
+Number = TypeVar("Number", int, float)
 
 # Why a resident wavefront did not issue in a cycle; exclusive, together they tile its whole residence.
 STALL_REASONS: tuple[str, ...] = (
@@ -128,11 +129,11 @@ def _summed(parts: Sequence[T]) -> T:
     return type(parts[0])(**total)
 
 
-def _summed_maps(maps: Sequence[Mapping[str, int]]) -> dict:
-    total: dict = {}
+def _summed_maps(maps: Sequence[Mapping[str, Number]]) -> dict[str, Number]:
+    total: dict[str, Number] = {}
     for one in maps:
         for key, value in one.items():
-            total[key] = total.get(key, 0) + value
+            total[key] = total[key] + value if key in total else value
     return total
 
 
@@ -157,7 +158,7 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         dram=_summed([r.dram for r in launches]),
         occupancy=_summed([r.occupancy for r in launches]),
         stalls=_summed_maps([r.stalls for r in launches]),
-        roofline=_summed_maps([r.roofline for r in launches]),  # type: ignore[list-item]
+        roofline=_summed_maps([r.roofline for r in launches]),
         engine=_summed_maps(engines) if engines else None,
         engine_latency_histogram=[sum(b) for b in zip(*histograms, strict=True)] if histograms else None,
         wall_s=sum(r.wall_s for r in launches),
