@@ -3,6 +3,7 @@
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,10 @@ from isa.code_object import Kernel
 from isa.disassembler import disassemble
 from isa.faults import ExecutionFault, has_address, nearest_text
 from isa.instruction import Instruction
-from isa.interpreter import mode_supported, produce
+from isa.interpreter import memory_instruction, mode_supported, produce
 from isa.lanes import library
 from isa.launch_setup import LaunchBlock, load_image, user_data
+from isa.memory_access import access_lanes
 from isa.operands import aligned_bytes
 from isa.program import Program, ProgramError, build_program
 from isa.trace import TRACE_WORDS
@@ -32,18 +34,28 @@ LANES = at.LANES
 _reported: list[bool] = []  # the lane library's compilation counts once a process
 
 
+@dataclass(frozen=True)
+class _Callbacks:
+    """Addresses of the interpreter's functions, and what keeps them alive."""
+
+    start: int
+    produce: int
+    memory: int
+    lanes: int
+    keep: tuple[Any, ...]
+
+
 @cache
-def _callbacks() -> tuple[int, int, Any]:
-    """Addresses of `start` and `produce`, and what keeps them alive."""
-    start_address, start_object = native_callback(start)
-    produce_address, produce_object = native_callback(produce)
-    return start_address, produce_address, (start_object, produce_object)
+def _callbacks() -> _Callbacks:
+    pairs = [native_callback(function) for function in (start, produce, memory_instruction, access_lanes)]
+    addresses = [address for address, _ in pairs]
+    return _Callbacks(*addresses, keep=tuple(kept for _, kept in pairs))
 
 
 def compile_interpreter(progress: Callable[[int, int], None] | None = None) -> float:
     """Make the interpreter and the lane library ready; returns the seconds it took, next to nothing when repeated."""
     lanes = library()
-    seconds = compile_all("isa", np.zeros(1, np.int64), (start, produce), progress)
+    seconds = compile_all("isa", np.zeros(1, np.int64), (), progress)
     begin = time.perf_counter()
     _callbacks()
     seconds += time.perf_counter() - begin
@@ -82,7 +94,8 @@ class FunctionalContext:
             )
         self.instructions: list[Instruction] = self.program.instructions
         self.compile_s = compile_interpreter()
-        self.start_address, self.produce_address, self._callback_objects = _callbacks()
+        self._callbacks = _callbacks()
+        self.start_address, self.produce_address = self._callbacks.start, self._callbacks.produce
 
         self._words = np.zeros(at.C_WORDS, np.int64)
         self.address = address_of(self._words)
@@ -115,6 +128,7 @@ class FunctionalContext:
         lanes = library()
         helpers = np.array([lanes.address(name) for name in at.HELPERS], np.int64)
         words[at.C_HELPERS] = self._buffer("helpers", helpers)
+        words[at.C_MEMORY_FUNCTION], words[at.C_LANES_FUNCTION] = self._callbacks.memory, self._callbacks.lanes
 
     def _lay_out_registers(self, slots: int, workgroup_slots: int) -> None:
         words, kernel = self._words, self.program.kernel

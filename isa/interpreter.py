@@ -4,7 +4,7 @@ Registers, program and trace are reached through the context (`isa.layout`). Vec
 called by address from the lane library; what is left here is control flow, register access and bookkeeping.
 """
 
-from gpusim.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i32, st_i64
+from gpusim.jit import call_i64_4, ctz, jit, ld_i32, ld_i64, ld_u32, st_i32, st_i64
 from isa.faults import FAULT_BRANCH, FAULT_LIMIT, FAULT_MODE, FAULT_REGISTER
 from isa.lanes import call_lane_op, call_scalar_op
 from isa.layout import (
@@ -14,6 +14,7 @@ from isa.layout import (
     C_FAULT,
     C_HELPERS,
     C_MAX_INSTRUCTIONS,
+    C_MEMORY_FUNCTION,
     C_PC_TABLE,
     C_PROGRAM,
     C_SGPR_STRIDE,
@@ -384,15 +385,21 @@ def special(ctx, slot, vb, sb, wave, row, kind):
     return 0
 
 
-@jit
-def memory_instruction(ctx, slot, vb, sb, row, kind, exe, clock, out):
-    """Execute an instruction that has a memory record; returns the record's words, or a fault."""
+def memory_instruction(ctx, slot, row, out):  # type: ignore[no-untyped-def]
+    """Execute an instruction that has a memory record; returns the record's words, or a fault.
+
+    Reached through its address, so that it is compiled once and not again inside the interpreter.
+    """
+    vb = ld_i64(ctx, C_VGPRS) + slot * ld_i64(ctx, C_VGPR_STRIDE)
+    sb = ld_i64(ctx, C_SGPRS) + slot * ld_i64(ctx, C_SGPR_STRIDE)
+    exe = ld_i64(sb, EXEC)
+    kind = ld_i64(row, I_KIND)
     if kind == K_LDS:
         return lds_access(ctx, slot, vb, row, exe, out)
     if kind == K_FLAT:
-        return flat_access(ctx, slot, vb, sb, row, exe, out)
+        return flat_access(ctx, slot, vb, row, exe, out)
     if kind == K_SMEM:
-        return scalar_access(ctx, sb, row, clock, out)
+        return scalar_access(ctx, sb, row, ld_i64(ctx, C_TOTAL), out)
     if kind == K_BUFFER:
         return buffer_access(ctx, slot, vb, sb, row, exe, out)
     if kind == K_LANE_EXCHANGE:
@@ -409,6 +416,7 @@ def run_slice(ctx, slot):
     wave = ld_i64(ctx, C_WAVES) + slot * WAVE_BYTES
     trace = ld_i64(ctx, C_TRACE) + slot * (8 * TRACE_WORDS)
     program = ld_i64(ctx, C_PROGRAM)
+    memory_function = ld_i64(ctx, C_MEMORY_FUNCTION)
     clock = ld_i64(ctx, C_TOTAL)
     executed = ld_i64(wave, W_EXECUTED)
     limit = ld_i64(ctx, C_MAX_INSTRUCTIONS) - executed
@@ -493,7 +501,8 @@ def run_slice(ctx, slot):
             if memory > MAX_MEMORY_WORDS - MAX_RECORD_WORDS:
                 break
             out = trace + 8 * (MEMORY_0 + memory)
-            words = memory_instruction(ctx, slot, vb, sb, row, kind, exe, clock + n, out)
+            st_i64(ctx, C_TOTAL, clock + n)
+            words = call_i64_4(memory_function, ctx, slot, row, out)
             if words < 0:
                 code = words
                 break
@@ -536,8 +545,7 @@ def run_slice(ctx, slot):
     return status
 
 
-@jit
-def produce(ctx, slot, unused0, unused1):
+def produce(ctx, slot, unused0, unused1):  # type: ignore[no-untyped-def]
     """Trace producer (`isa.trace`): run the next slice of the wavefront in `slot` with its floating-point mode."""
     helpers = ld_i64(ctx, C_HELPERS)
     mode = ld_i64(ld_i64(ctx, C_WAVES) + slot * WAVE_BYTES, W_MODE)

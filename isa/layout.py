@@ -41,9 +41,11 @@ buffer addresses from it at run time, so that no kernel and no configuration com
     C_FAULT,  # address of the fault words
     C_START_INDEX,  # index of the kernel's first instruction
     C_END_INDEX,  # index of an s_endpgm, where wavefronts without work-items start
+    C_MEMORY_FUNCTION,  # address of the function that executes instructions with a memory record
+    C_LANES_FUNCTION,  # address of `access_lanes`
     C_HELPERS,  # address of the addresses of the lane library's row helpers
     C_WORDS,
-) = range(37)
+) = range(39)
 
 # -- lane library functions, in the order of the words at C_HELPERS ------------------------------------------
 HELPERS = (
@@ -148,8 +150,8 @@ X_MASKS = X_LINES + 128  # bytes touched in each of them
 X_HASH = X_MASKS + 128  # hash table of lines: tag << 8 | position
 HASH_ENTRIES = 512
 X_TAG = X_HASH + HASH_ENTRIES
-X_DATA = X_TAG + 8  # scalar data of a wide access
-X_BANKS = X_DATA + 16  # 32 banks x 32 words
+X_EXEC = X_TAG + 1  # lanes of an access that is done lane by lane
+X_BANKS = X_TAG + 8  # 32 banks x 32 words
 X_WORDS = X_BANKS + 32 * 33
 
 # -- access pattern cache: words of one entry --------------------------------------------------------------

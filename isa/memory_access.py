@@ -6,7 +6,7 @@ the program table. Where the manual leaves room: an access of several dwords nee
 with unaligned access enabled), an atomic needs its natural alignment; lanes act in ascending order.
 """
 
-from gpusim.jit import ctz, jit, ld_i32, ld_i64, ld_u8, ld_u32, popcount, st_i32, st_i64
+from gpusim.jit import call_i64_4, ctz, jit, ld_i32, ld_i64, ld_u8, ld_u32, popcount, st_i32, st_i64
 from isa.coalescing import (
     add_access,
     beats,
@@ -31,6 +31,7 @@ from isa.layout import (
     C_ENDS_COUNT,
     C_FAULT,
     C_IMAGE,
+    C_LANES_FUNCTION,
     C_LDS,
     C_LDS_BYTES,
     C_LDS_STRIDE,
@@ -41,6 +42,10 @@ from isa.layout import (
     C_REGIONS,
     C_SCRATCH,
     C_SCRATCH_TOTAL,
+    C_SGPR_STRIDE,
+    C_SGPRS,
+    C_VGPR_STRIDE,
+    C_VGPRS,
     C_WAVES,
     C_WORK,
     F_ADDRESS,
@@ -87,6 +92,7 @@ from isa.layout import (
     STORE,
     W_WORKGROUP_SLOT,
     WAVE_BYTES,
+    X_EXEC,
     X_LINES,
     X_MASKS,
 )
@@ -210,10 +216,16 @@ def move_private(ctx, vb, row, lane, start, size, count):
     return count
 
 
-@jit
-def access_lanes(ctx, slot, vb, sb, row, exe, out):
-    """A flat access lane by lane: mixed address spaces, lines that end inside, and the exact fault."""
+def access_lanes(ctx, slot, row, out):  # type: ignore[no-untyped-def]
+    """A flat access lane by lane: mixed address spaces, lines that end inside, and the exact fault.
+
+    Addresses and lanes are in the work area. Reached through its address, so that it is compiled once, not once
+    more inside everything that can call it.
+    """
     work = ld_i64(ctx, C_WORK)
+    exe = ld_i64(work, X_EXEC)
+    vb = ld_i64(ctx, C_VGPRS) + slot * ld_i64(ctx, C_VGPR_STRIDE)
+    sb = ld_i64(ctx, C_SGPRS) + slot * ld_i64(ctx, C_SGPR_STRIDE)
     kind = ld_i64(row, M_CLASS)
     size = ld_i64(row, M_BYTES)
     need = READABLE if kind == LOAD else WRITABLE
@@ -257,7 +269,7 @@ def access_lanes(ctx, slot, vb, sb, row, exe, out):
 
 
 @jit
-def access_lines(ctx, slot, vb, sb, row, exe, entry, first, out):
+def access_lines(ctx, slot, vb, row, exe, entry, first, out):
     """A flat access whose addresses lie in the work area and follow the pattern `entry`, checked line by line."""
     work = ld_i64(ctx, C_WORK)
     kind = ld_i64(row, M_CLASS)
@@ -273,7 +285,8 @@ def access_lines(ctx, slot, vb, sb, row, exe, entry, first, out):
         line = line0 + ld_i64(entry, P_LINE + k)
         at = line - image0
         if at < 0 or at >= limit or ld_u8(permissions, at) & (need | PARTIAL) != need:
-            return access_lanes(ctx, slot, vb, sb, row, exe, out)
+            st_i64(work, X_EXEC, exe)
+            return call_i64_4(ld_i64(ctx, C_LANES_FUNCTION), ctx, slot, row, out)
     host = ld_i64(ctx, C_IMAGE) - base
     header = count | (ld_i64(entry, P_BUSY) << BUSY_SHIFT)
     if kind == LOAD:
@@ -342,7 +355,7 @@ def sparse_load(ctx, vb, row, exe, entry, first, out):
 
 
 @jit
-def flat_access(ctx, slot, vb, sb, row, exe, out):
+def flat_access(ctx, slot, vb, row, exe, out):
     """Execute a FLAT instruction."""
     if exe == 0:
         st_i64(out, 0, record_flags(row) | (1 << BUSY_SHIFT))
@@ -358,7 +371,7 @@ def flat_access(ctx, slot, vb, sb, row, exe, out):
         note_line_pattern(entry, work, exe, first, 4 if sparse else ld_i64(row, M_BYTES))
     if sparse:
         return sparse_load(ctx, vb, row, exe, entry, first, out)
-    return access_lines(ctx, slot, vb, sb, row, exe, entry, first, out)
+    return access_lines(ctx, slot, vb, row, exe, entry, first, out)
 
 
 @jit
@@ -424,4 +437,4 @@ def buffer_access(ctx, slot, vb, sb, row, exe, out):
     different = match_addresses(work, inside, first, entry)
     if different != 0 or ld_i64(entry, P_PHASE) != first & (LINE_BYTES - 1):
         note_line_pattern(entry, work, inside, first, size)
-    return access_lines(ctx, slot, vb, sb, row, inside, entry, first, out)
+    return access_lines(ctx, slot, vb, row, inside, entry, first, out)

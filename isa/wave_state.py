@@ -56,8 +56,7 @@ def clear(address, size):
         st_i64(address, i, 0)
 
 
-@jit
-def start(ctx, slot, workgroup, wave_and_group_slot):
+def start(ctx, slot, workgroup, wave_and_group_slot):  # type: ignore[no-untyped-def]
     """Lay out a wavefront's initial state in `slot`; the arguments are those of `isa.trace`'s producer.
 
     The registers, and with the workgroup's first wavefront its LDS, start as zeros. A workgroup at the grid's
