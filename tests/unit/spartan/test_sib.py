@@ -112,7 +112,7 @@ def naive_mappings(column):
     st.sampled_from([32, 48, 64]),
     st.integers(0, 999),
 )
-@example(190, 0.1, 32, 1)  # a window of two mappings
+@example(190, 0.3, 32, 3)  # a window of two mappings
 @example(120, 0.02, 48, 2)  # lines that need 16 others
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_the_window_holds_the_newest_mappings_of_a_profiled_column(lines, density, entry_bytes, seed):
