@@ -45,7 +45,8 @@ class GemmShape:
     """C = A·B: A of M x K weights, B of K x N activations (im2col), C of M x N outputs; all column-major.
 
     Leading dimensions are padded to what every kernel can work with: rows of A and C to 4 (a load of 16 bytes),
-    rows of B to 64 (a wavefront's sparse load covers four compacted lines of one column).
+    rows of B to an odd multiple of 64: a wavefront's sparse load covers four compacted lines of one column, and with
+    an even multiple (K = 4608 is 72 times 64) neighbouring columns would fall into a few sets of a cache.
     """
 
     m: int
@@ -64,7 +65,7 @@ class GemmShape:
     @property
     def ldb(self) -> int:
         """Elements between columns of B."""
-        return round_up(self.k, 64)
+        return 64 * (-(-self.k // 64) | 1)
 
     @property
     def ldc(self) -> int:

@@ -76,5 +76,5 @@ def test_other_kernels_have_no_sparse_load(source: str) -> None:
 
 def test_sgemm_4x4_is_mostly_multiply_accumulate() -> None:
     mnemonics = _mnemonics("sgemm_4x4", marked=False)
-    assert mnemonics.count("v_mac_f32") == 256 and mnemonics.count("ds_read_b128") == 16
+    assert mnemonics.count("v_mac_f32") == 256 and mnemonics.count("ds_read_b128") == 32
     assert {name for name in mnemonics if name.startswith("flat_load")} == {"flat_load_dwordx4"}

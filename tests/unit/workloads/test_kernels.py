@@ -1,0 +1,142 @@
+"""Does every shipped kernel compute what NumPy computes, at the edges too?
+
+Functional execution alone: sparse loads are answered from images that `spartan.format` packs.
+"""
+
+import numpy as np
+import pytest
+
+from gpusim.launch import Launch
+from isa.emulator import FunctionalResult, run_functional
+from memory.device_memory import DeviceMemory
+from spartan.format import pack
+from workloads.gemm import DENSE_KERNELS, SOFTWARE, SPARSE_KERNELS, GemmBuffers, GemmRun, gemm_run
+from workloads.layers import GemmShape
+from workloads.patterns import fill_synthetic, fill_weights
+from workloads.tiling import Tiling
+
+MEMORY_BYTES = 1 << 24
+UNTOUCHED = np.float32(12345.0)
+
+# M, N, K: one element; odd everything; more than a tile each way; exact tiles; more batches than one, few rows
+SHAPES = [(1, 1, 1), (5, 3, 17), (257, 37, 130), (64, 32, 128), (3, 6, 700)]
+
+
+def execute(launch: Launch) -> FunctionalResult:
+    shadows = []
+    for region in launch.regions:
+        held = next(a for a in launch.memory.allocations if a.address == region.address)
+        dense = launch.memory.view(held, np.float32)
+        shadows.append(pack(dense, region.rows, region.columns, region.leading_dimension))
+    return run_functional(launch, shadows=shadows or None)
+
+
+def multiply(kernel: str, buffers: GemmBuffers, tiling: Tiling | None = None) -> GemmRun:
+    buffers.seal()
+    buffers.c_stored[:] = UNTOUCHED
+    run = gemm_run(kernel, buffers, 36, tiling)
+    for launch in run.launches:
+        execute(launch)
+    return run
+
+
+def filled(shape: tuple[int, int, int], sparsity: float) -> GemmBuffers:
+    buffers = GemmBuffers.allocate(GemmShape(*shape), DeviceMemory(MEMORY_BYTES))
+    fill_weights(buffers.a_stored, buffers.shape, 1)
+    fill_synthetic(buffers.b_stored, buffers.shape, sparsity, 1)
+    return buffers
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kernel", DENSE_KERNELS + SPARSE_KERNELS)
+def test_result_equals_numpy(kernel: str, shape: tuple[int, int, int]) -> None:
+    run = multiply(kernel, filled(shape, 0.6))
+    assert run.verify().passed
+
+
+@pytest.mark.parametrize("sparsity", [0.0, 1.0])
+@pytest.mark.parametrize("kernel", SPARSE_KERNELS)
+def test_full_and_empty_columns(kernel: str, sparsity: float) -> None:
+    run = multiply(kernel, filled((70, 9, 256), sparsity))
+    assert run.verify().passed
+    if sparsity == 1.0:
+        assert not run.buffers.c_stored[:, :70].any()
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4])
+@pytest.mark.parametrize("wavefronts", [1, 7, 16])
+@pytest.mark.parametrize("kernel", ["sgemm_dib_tiled", SOFTWARE])
+def test_every_variant_of_the_tiled_kernel(kernel: str, columns: int, wavefronts: int) -> None:
+    assert multiply(kernel, filled((130, 19, 333), 0.5), Tiling(columns, wavefronts)).verify().passed
+
+
+@pytest.mark.parametrize("kernel", SPARSE_KERNELS)
+@pytest.mark.parametrize("non_zeros", [16, 63, 64, 65, 128, 129])
+def test_columns_that_end_with_a_line_or_a_batch(kernel: str, non_zeros: int) -> None:
+    buffers = filled((8, 5, 300), 1.0)
+    random = np.random.default_rng(non_zeros)
+    for column in range(5):
+        rows = random.choice(300, non_zeros, replace=False)
+        buffers.b_stored[column, rows] = random.standard_normal(non_zeros).astype(np.float32)
+    assert multiply(kernel, buffers).verify().passed
+
+
+@pytest.mark.parametrize("kernel", SPARSE_KERNELS)
+def test_an_underflowed_value_in_row_0_hides_no_other(kernel: str) -> None:
+    buffers = filled((8, 3, 200), 0.5)
+    buffers.b_stored[:, 0] = 1e-9  # a zero in FP16: its bundle is all zero bits
+    assert multiply(kernel, buffers).verify().passed
+
+
+@pytest.mark.parametrize("kernel", SPARSE_KERNELS)
+def test_negative_zero_counts_as_zero_and_subnormals_do_not(kernel: str) -> None:
+    buffers = filled((8, 3, 100), 0.3)
+    buffers.b_stored[:, 10:20] = -0.0
+    buffers.b_stored[:, 30] = np.float32(3e-7)  # subnormal in FP16
+    assert multiply(kernel, buffers).verify().passed
+
+
+@pytest.mark.parametrize("kernel", DENSE_KERNELS + SPARSE_KERNELS)
+def test_the_operands_stay_as_they_are(kernel: str) -> None:
+    buffers = filled((6, 4, 40), 0.5)
+    before = {a.name: buffers.memory.view(a).copy() for a in (buffers.a, buffers.b)}
+    run = multiply(kernel, buffers)
+    assert run.verify().passed
+    for allocation in (buffers.a, buffers.b):
+        assert np.array_equal(before[allocation.name], buffers.memory.view(allocation))
+
+
+def test_converted_columns_are_the_format_s() -> None:
+    buffers = filled((4, 11, 150), 0.5)
+    buffers.b_stored[2] = 0.0
+    buffers.seal()
+    convert = gemm_run(SOFTWARE, buffers, 36).launches[0]
+    execute(convert)
+    memory, shape = buffers.memory, buffers.shape
+    named = {a.name: a for a in memory.allocations}
+    bundles = memory.view(named["ELLPACK-DIB B"], np.uint32).reshape(shape.n, shape.ldb)
+    counts = memory.view(named["non-zeros a column"], np.uint32)
+    expected, lines = pack(buffers.b_stored.reshape(-1), shape.k, shape.n, shape.ldb)
+    assert np.array_equal(counts, np.count_nonzero(buffers.b_stored, axis=1))
+    for column in range(shape.n):
+        used = 16 * int(lines[column]) if counts[column] else 0
+        assert np.array_equal(bundles[column, :used], expected.reshape(shape.n, -1)[column, :used])
+
+
+def test_a_non_zero_costs_the_tiled_kernel_what_its_design_says() -> None:
+    """One LDS read and about seven vector instructions a non-zero and 256 rows (and the tile's share of staging)."""
+    buffers = filled((256, 32, 1024), 0.7)
+    buffers.seal()
+    (launch,) = gemm_run("sgemm_dib_tiled", buffers, 36, Tiling(4, 8)).launches
+    counted = execute(launch).instructions
+    non_zeros = np.count_nonzero(buffers.b_stored)
+    assert counted["valu"] < 7.6 * non_zeros
+    assert counted["lds"] < 1.2 * non_zeros
+
+
+def test_sgemm_4x4_is_near_one_vector_instruction_a_multiply_accumulate() -> None:
+    buffers = filled((64, 32, 512), 0.0)
+    buffers.seal()
+    (launch,) = gemm_run("sgemm_4x4", buffers, 36).launches
+    macs = 64 * 32 * 512 // 64
+    assert macs <= execute(launch).instructions["valu"] < 1.15 * macs
