@@ -25,7 +25,7 @@ GDDR5_CLOCK_HZ = 1.75e9
 
 
 def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped-def]
-    """Issue `script` in order, none before its cycle; `poll` runs every channel in every cycle."""
+    """Issue `script` in order, none before its cycle; `poll` runs all channels in every cycle, nothing remembered."""
     sent = 0
     open_reads = 0
     t = 0
@@ -55,6 +55,10 @@ def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped
         due = m.wheel.mask[slot, DRAM_CLASS, 0]
         if poll:
             due = (1 << m.map.dram_channels) - 1
+            for channel in range(m.map.dram_channels):
+                m.dram.column_not_before[channel] = 0
+                m.dram.activate_not_before[channel] = 0
+                m.dram.precharge_not_before[channel] = 0
         m.wheel.mask[slot, DRAM_CLASS, 0] = 0
         while due:
             dram_tick(m, t, ctz(due))
