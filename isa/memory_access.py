@@ -376,7 +376,10 @@ def flat_access(ctx, slot, vb, row, exe, out):
 
 @jit
 def buffer_access(ctx, slot, vb, sb, row, exe, out):
-    """Execute a MUBUF instruction (GCN3 ISA manual, section 8.1.5); out-of-range lanes load 0 and store nothing."""
+    """Execute a MUBUF instruction (GCN3 ISA manual, section 8.1.5); out-of-range lanes get 0 and store nothing.
+
+    NUM_RECORDS counts records where the resource is swizzled and has a stride, else bytes.
+    """
     work = ld_i64(ctx, C_WORK)
     resource = sb + ld_i64(row, M_SBASE)
     word1 = ld_u32(resource, 1)
@@ -416,7 +419,7 @@ def buffer_access(ctx, slot, vb, sb, row, exe, out):
                 within = index < records and offset + size <= stride
             if within:
                 inside |= 1 << i
-            elif ld_i64(row, M_CLASS) == LOAD:
+            elif ld_i64(row, M_CLASS) == LOAD or ld_i64(row, M_RETURN):
                 for d in range((size + 3) >> 2):
                     st_i32(vb + ld_i64(row, M_DST) + d * ROW_BYTES, i, 0)
             st_i64(work, i, base + scalar_offset + at)
