@@ -10,6 +10,9 @@ EXIT_INTERRUPTED = 130  # 128 + SIGINT
 class UserError(Exception):
     """Bad input; the message is one line that says where, what, and what is allowed."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.splitlines()))  # input quoted in a message may hold line ends
+
 
 class MissingExtraError(UserError):
     """An optional dependency is not installed."""

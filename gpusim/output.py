@@ -8,12 +8,20 @@ from gpusim.errors import UserError
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Replace `path` by `content`; when that fails what was there before stays, and UserError says why."""
+    """Replace `path` by `content`; when that fails what was there before stays, and UserError says why.
+
+    A link is followed; a device or a pipe is not replaced but written to.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
     temporary = ""
     try:
+        path = path.resolve()
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(data)
+            return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         with os.fdopen(handle, "wb") as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())

@@ -41,7 +41,11 @@ def checked(model: type[M], tree: Tree) -> M:
     Types are strict (true is no number, 1.5 no count); lists stand for tuples.
     """
     try:
-        return model.model_validate_json(json.dumps(tree.data, default=str), strict=True)
+        text = json.dumps(tree.data, default=str)
+    except (ValueError, RecursionError):
+        raise UserError(f"{tree.origin(())[0]}: a value contains itself, or is nested too deeply") from None
+    try:
+        return model.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise UserError(_one_line(model, tree, error)) from None
 

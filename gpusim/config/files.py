@@ -41,7 +41,12 @@ _Loader.add_implicit_resolver(
 
 def parse_value(text: str) -> Any:
     """One YAML value, as on the right of `--set path=value`; raises yaml.YAMLError."""
-    return yaml.load(text, _Loader)
+    try:
+        return yaml.load(text, _Loader)
+    except RecursionError:
+        raise yaml.YAMLError("nested too deeply") from None
+    except ValueError as error:  # a date or a number that YAML's form allows and Python's does not
+        raise yaml.YAMLError(str(error).splitlines()[0]) from None
 
 
 def shipped(folder: str = "") -> list[str]:
@@ -83,7 +88,7 @@ def read(path: Path) -> dict[str, Any]:
         mark = error.problem_mark
         where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         raise UserError(f"{path}{where}: not valid YAML: {error.problem}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except yaml.YAMLError as error:
         raise UserError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from None
     if data is None:
         return {}

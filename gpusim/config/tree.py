@@ -79,6 +79,6 @@ def parse_set(text: str) -> tuple[Path_, Any]:
         raise UserError(f"--set {text}: expected path=value, for example workload.batch=256")
     try:
         return path, parse_value(value_text)
-    except (yaml.YAMLError, ValueError) as error:
+    except yaml.YAMLError as error:
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise UserError(f"--set {text}: the value is not valid YAML: {problem}") from None

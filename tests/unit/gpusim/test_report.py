@@ -127,3 +127,24 @@ def test_unwritable_folder_is_a_user_error(tmp_path: Path) -> None:
         output.folder(tmp_path / "file" / "out")
     with pytest.raises(UserError, match="cannot be written"):
         output.write_whole(tmp_path / "missing" / "x.json", "text")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        output.write_whole(pipe, "text")
+        assert os.read(reader, 100) == b"text"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    output.write_whole(tmp_path / "link.json", "new")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real.json").read_text() == "new"

@@ -1,0 +1,81 @@
+"""Is any configuration, however odd, either accepted or refused in one line?"""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gpusim.config.model import RunConfig, load_run
+from gpusim.errors import UserError
+
+
+def paths(model: type, prefix: str = "") -> list[str]:
+    out = []
+    for name, field in model.model_fields.items():  # type: ignore[attr-defined]
+        out.append(prefix + name)
+        if hasattr(field.annotation, "model_fields"):
+            out += paths(field.annotation, f"{prefix}{name}.")
+    return out
+
+
+PATHS = paths(RunConfig)
+ODD = ["null", "true", "-1", "0", "1.5", "1e400", ".nan", ".inf", "[]", "{}", "{base: mi6}", "[1, [2]]", "x", "''", "~"]
+ODD += [
+    "2020-01-01",
+    "&a [*a]",
+    "*a",
+    "!!binary aGk=",
+    "!!set {a, b}",
+    "0x10",
+    "9" * 5000,
+    "[" * 2000,
+    "{1: 2}",
+    "\\x00",
+]
+
+
+def refused_in_one_line(*sets: str) -> None:
+    with contextlib.suppress(UserError):
+        try:
+            load_run("layerB.yaml", list(sets))
+        except UserError as error:
+            assert "\n" not in str(error)
+            assert str(error)
+            raise
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(PATHS), st.sampled_from(ODD))
+@example("gpu", "&a {base: mi6, x: *a}")
+def test_odd_values_anywhere(path: str, value: str) -> None:
+    refused_in_one_line(f"{path}={value}")
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_any_text(path: str, value: str) -> None:
+    refused_in_one_line(f"{path}={value}")
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(PATHS), st.text("ab._", max_size=4), st.sampled_from(ODD))
+def test_odd_paths(path: str, more: str, value: str) -> None:
+    refused_in_one_line(f"{path}.{more}={value}")
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda v: st.lists(v, max_size=3) | st.dictionaries(st.sampled_from([*PATHS, "base", "x"]), v, max_size=4),
+        max_leaves=10,
+    )
+)
+def test_any_file(tmp_path_factory: pytest.TempPathFactory, data: object) -> None:
+    path: Path = tmp_path_factory.getbasetemp() / "fuzz.yaml"
+    path.write_text(yaml.safe_dump(data))
+    with contextlib.suppress(UserError):
+        load_run(str(path))
