@@ -48,8 +48,8 @@ class _Callbacks:
 @cache
 def _callbacks() -> _Callbacks:
     pairs = [native_callback(function) for function in (start, produce, memory_instruction, access_lanes)]
-    addresses = [address for address, _ in pairs]
-    return _Callbacks(*addresses, keep=tuple(kept for _, kept in pairs))
+    begin, run, memory, lanes = (address for address, _ in pairs)
+    return _Callbacks(begin, run, memory, lanes, tuple(kept for _, kept in pairs))
 
 
 def compile_interpreter(progress: Callable[[int, int], None] | None = None) -> float:
