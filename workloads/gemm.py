@@ -12,7 +12,7 @@ import numpy as np
 from gpusim.errors import UserError
 from workloads.build import code_object_path
 from workloads.layers import GemmShape, gemm_shape
-from workloads.tiling import ROWS_PER_WORKGROUP, Tiling, choose_tiling
+from workloads.tiling import DENSE_COLUMNS, ROWS_PER_WORKGROUP, Tiling, choose_dense_tiling, choose_tiling
 
 if TYPE_CHECKING:
     from gpusim.config.model import RunConfig
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.device_memory import Allocation, DeviceMemory
     from workloads.verify import Verification
 
-DENSE_KERNELS = ("sgemm_4x4", "sgemm_tiled16")
+DENSE_KERNELS = ("sgemm_4x4", "sgemm_tiled16", "sgemm_wide")
 SOFTWARE = "software"  # conversion kernel, then the sparse GEMM with a count of non-zeros a column; no engine
 SPARSE_KERNELS = ("sgemm_dib_tiled", "sgemm_dib_gather", SOFTWARE)
 
@@ -127,7 +127,8 @@ def build_gemm_launches(config: "RunConfig", kernel: str) -> GemmRun:
 def gemm_run(kernel: str, buffers: GemmBuffers, compute_units: int, tiling: Tiling | None = None) -> GemmRun:
     """The launches of `kernel` over filled operands.
 
-    compute_units: of the GPU that will run them, for the tiled sparse kernels' work split, unless `tiling` gives it.
+    compute_units: of the GPU that will run them; decides the work split of kernels with a shared tile, unless `tiling`
+    does.
     """
     shape = buffers.shape
     if shape.lda * shape.padded_k * 4 > MAX_OPERAND_BYTES:
@@ -136,10 +137,13 @@ def gemm_run(kernel: str, buffers: GemmBuffers, compute_units: int, tiling: Tili
         limit = MAX_ROWS if kernel == "sgemm_dib_gather" else MAX_TILED_ROWS
         if shape.k > limit:
             raise GemmError(f"{kernel}: K = {shape.k} rows; allowed are at most {limit}")
-    tiling = tiling or choose_tiling(shape, compute_units)
+    if tiling is None:
+        choose = choose_dense_tiling if kernel == "sgemm_wide" else choose_tiling
+        tiling = choose(shape, compute_units)
     build = {
         "sgemm_4x4": _dense_4x4,
         "sgemm_tiled16": _dense_tiled16,
+        "sgemm_wide": _dense_wide,
         "sgemm_dib_gather": _gather,
         "sgemm_dib_tiled": _tiled,
         SOFTWARE: _software,
@@ -175,6 +179,12 @@ def _dense_4x4(buffers: GemmBuffers, _: Tiling) -> "tuple[Launch, ...]":
 def _dense_tiled16(buffers: GemmBuffers, _: Tiling) -> "tuple[Launch, ...]":
     kernel = _kernel("sgemm_tiled16", "sgemm_tiled16")
     return (_launch(kernel, buffers, _operands(buffers), _groups(buffers.shape, 16, 16), (16, 16, 1)),)
+
+
+def _dense_wide(buffers: GemmBuffers, tiling: Tiling) -> "tuple[Launch, ...]":
+    kernel = _kernel("sgemm_wide", "sgemm_wide")
+    tiling = Tiling(DENSE_COLUMNS, tiling.wavefronts)
+    return (_tiled_launch(kernel, buffers, _operands(buffers), tiling, sparse=False),)
 
 
 def _gather(buffers: GemmBuffers, _: Tiling) -> "tuple[Launch, ...]":

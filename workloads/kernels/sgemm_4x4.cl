@@ -26,7 +26,6 @@ kernel __attribute__((reqd_work_group_size(64, 1, 1), amdgpu_waves_per_eu(3))) v
   const uint lane = local_id_x();
   const uint tx = lane & 7u, ty = lane >> 3;
   const uint row = group_id_x() * TILE + 4u * tx;
-  const uint column = group_id_y() * TILE + 4u * ty;
 
   /* rows and columns past the edge read a valid neighbour and are not stored */
   global const float *a_from[2], *b_from[2];
@@ -75,9 +74,13 @@ kernel __attribute__((reqd_work_group_size(64, 1, 1), amdgpu_waves_per_eu(3))) v
     }
   }
 
-  if (row < m) {
+  /* computed anew: registers held through the loop would be spilled */
+  const uint end_lane = lane_id();
+  const uint end_row = group_id_x() * TILE + 4u * (end_lane & 7u);
+  const uint column = group_id_y() * TILE + 4u * (end_lane >> 3);
+  if (end_row < m) {
 #pragma unroll
     for (uint j = 0; j < 4; ++j)
-      if (column + j < n) *(global float4_t *)(c_matrix + (ulong)(column + j) * ldc + row) = acc[j];
+      if (column + j < n) *(global float4_t *)(c_matrix + (ulong)(column + j) * ldc + end_row) = acc[j];
   }
 }

@@ -69,7 +69,7 @@ def test_sparse_loads_are_two_dword_loads_with_both_cache_bits(source: str) -> N
     assert "flat_load_dwordx2" not in _mnemonics(source, marked=False)
 
 
-@pytest.mark.parametrize("source", ["sgemm_4x4", "sgemm_tiled16", "sgemm_dib_tiled_nnz", "dib_convert"])
+@pytest.mark.parametrize("source", ["sgemm_4x4", "sgemm_tiled16", "sgemm_wide", "sgemm_dib_tiled_nnz", "dib_convert"])
 def test_other_kernels_have_no_sparse_load(source: str) -> None:
     assert _mnemonics(source, marked=True) == []
 
