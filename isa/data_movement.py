@@ -219,6 +219,18 @@ def scatter(work, host, row, exe, size):
     if exe == -1 and size == 4:
         for i in range(LANES):
             st_i32(host + ld_i64(work, i), 0, ld_u32(row, i))
+    elif exe == -1 and size == 8:
+        for i in range(LANES):
+            a = host + ld_i64(work, i)
+            st_i32(a, 0, ld_u32(row, i))
+            st_i32(a, 1, ld_u32(row, LANES + i))
+    elif exe == -1 and size == 16:
+        for i in range(LANES):
+            a = host + ld_i64(work, i)
+            st_i32(a, 0, ld_u32(row, i))
+            st_i32(a, 1, ld_u32(row, LANES + i))
+            st_i32(a, 2, ld_u32(row, 2 * LANES + i))
+            st_i32(a, 3, ld_u32(row, 3 * LANES + i))
     else:
         for i in range(LANES):
             if (exe >> i) & 1:

@@ -523,6 +523,7 @@ def run_slice(ctx, slot):
             code = special(ctx, slot, vb, sb, wave, row, kind)
             if code < 0:
                 break
+            exe = ld_i64(sb, EXEC)
         n += 1
         pc += 1
     if pc > begin:

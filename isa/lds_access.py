@@ -112,7 +112,9 @@ def lds_access(ctx, slot, vb, row, exe, out):
             copy_row(target, lds + first)
         else:
             gather(work, lds, target, exe, size, ld_i64(row, M_SIGNED))
-        if paired:
+        if paired and whole_row:
+            copy_row(target + ROW_BYTES, lds + first + apart)
+        elif paired:
             gather(work, lds + apart, target + ((size + 3) >> 2) * ROW_BYTES, exe, size, 0)
     elif kind == STORE:
         if whole_row:
