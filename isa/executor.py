@@ -15,12 +15,13 @@ from isa.code_object import Kernel
 from isa.disassembler import disassemble
 from isa.faults import ExecutionFault, has_address, nearest_text
 from isa.instruction import Instruction
-from isa.interpreter import memory_instruction, mode_supported, produce
+from isa.interpreter import memory_instruction, produce
 from isa.lanes import library
 from isa.launch_setup import LaunchBlock, load_image, user_data
 from isa.memory_access import access_lanes
 from isa.operands import aligned_bytes
 from isa.program import Program, ProgramError, build_program
+from isa.special_instructions import mode_supported
 from isa.trace import TRACE_WORDS
 from isa.wave_state import start
 from memory.device_memory import LINE_BYTES, VIRTUAL_BASE
