@@ -184,12 +184,18 @@ def _block(m, lane, channel):
 
 
 @jit
+def _line_of(m, lane, location):
+    """DRAM line of a sparse line of the lane's column."""
+    e = m.engine.lane_entry[lane]
+    region = m.engine.entry_region[e]
+    return addr_calc(m, region, entry_column(m, e) - m.engine.region_column[region], location)
+
+
+@jit
 def _issue(m, now, lane, location):
     """Ask DRAM for a sparse line of the lane's column; a read record must be free. 0 if the channel is full."""
     g = m.engine
-    e = g.lane_entry[lane]
-    region = g.entry_region[e]
-    line = addr_calc(m, region, entry_column(m, e) - g.region_column[region], location)
+    line = _line_of(m, lane, location)
     channel = dram_channel(m, line)
     r = g.read_free
     waiting = (m.ports.dram_waiters[channel] >> ENGINE_WAITER) & 1
@@ -219,13 +225,15 @@ def _issue(m, now, lane, location):
     g.lane_issued[lane] += 1
     if g.lane_todo[lane]:
         g.lane_todo[lane] -= 1
-    queue_issue(m, lane)
     return 1
 
 
 @jit
 def _retry_blocked(m, now):
-    """Lanes whose DRAM channel has had space since."""
+    """Lanes whose DRAM channel has had space since: the first keeps its turn for all that it reads next there.
+
+    Neighbouring lines of a column lie in one DRAM row; between those of hundreds of columns the row would be lost.
+    """
     g = m.engine
     for channel in range(m.map.dram_channels):
         while (
@@ -234,11 +242,14 @@ def _retry_blocked(m, now):
             and g.read_free != NONE
         ):
             lane = g.blocked_first[channel]
-            g.blocked_first[channel] = g.lane_blocked_next[lane]
-            g.lane_blocked[lane] = 0
             location = next_read(m, lane)
-            if location != NONE:
+            if location != NONE and dram_channel(m, _line_of(m, lane, location)) == channel:
                 _issue(m, now, lane, location)
+            else:
+                g.blocked_first[channel] = g.lane_blocked_next[lane]
+                g.lane_blocked[lane] = 0
+                if location != NONE:
+                    queue_issue(m, lane)
 
 
 @jit
@@ -251,26 +262,31 @@ def _search_cycles(m):
 
 @jit
 def _run_shifters(m, now):
-    """Each free shifter issues what it has found, or searches for the next lane: at once if a cycle is enough."""
+    """A shifter stays with a lane until that has nothing more to read: neighbours in a DRAM row are read together."""
     g = m.engine
     for k in range(g.shifters):
         if g.shifter_ready[k] > now:
             continue
         while g.read_free != NONE:
-            held = g.shifter_lane[k]
-            g.shifter_lane[k] = NONE
-            lane = unqueue_issue(m) if held == NONE else held
+            lane = g.shifter_lane[k]
             if lane == NONE:
-                break
+                lane = unqueue_issue(m)
+                if lane == NONE:
+                    break
+            found = g.shifter_found[k]
+            g.shifter_lane[k] = NONE
+            g.shifter_found[k] = 0
             location = next_read(m, lane)
             if location == NONE:
                 continue
             cycles = _search_cycles(m)
-            if held == NONE and cycles > 1:
+            if found == 0 and cycles > 1:
+                g.shifter_found[k] = 1
                 g.shifter_lane[k] = lane
                 g.shifter_ready[k] = now + cycles - 1
             else:
-                _issue(m, now, lane, location)
+                if _issue(m, now, lane, location):
+                    g.shifter_lane[k] = lane
                 g.shifter_ready[k] = now + 1
             break
 

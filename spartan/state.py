@@ -151,7 +151,8 @@ ENGINE = State(
         "issue_first": Field((2,), "first lane of the issue queues"),
         "issue_last": Field((2,), "last lane"),
         "shifter_ready": Field((MAX_SHIFTERS,), "cycle from which a shifter is free, or has its result"),
-        "shifter_lane": Field((MAX_SHIFTERS,), "lane whose result it holds, or NONE"),
+        "shifter_lane": Field((MAX_SHIFTERS,), "lane that it searches for, or NONE"),
+        "shifter_found": Field((MAX_SHIFTERS,), "1: the search is over, the read is to be issued"),
         "blocked_first": Field((MAX_DRAM_CHANNELS,), "first lane that waits for a DRAM channel's queue"),
         "blocked_last": Field((MAX_DRAM_CHANNELS,), "last lane"),
         # compaction units

@@ -189,6 +189,20 @@ def test_finished_lines_answer_later_requests_without_a_read():
     assert int(bench.m.engine.prefetch_buffer_hits) == 2
 
 
+@pytest.mark.parametrize("gap", [1, 40, 300])
+def test_a_replaced_column_leaves_nothing_behind(gap):
+    """One SIB entry, two columns in turn, reads ahead still in flight when the other column takes the entry."""
+    rng = np.random.default_rng(7)
+    matrix = (rng.random((16 * 12, 2)) * (rng.random((16 * 12, 2)) < 0.6)).astype(np.float32)
+    spec = EngineSpec(sib_kib=1, entry_sizes=((65536, 1024),), prefetch_length=8)
+    bench = Bench([matrix], spec, least_latency=100, spread=50)
+    script = [(n % 2, n // 2, 0, n * gap) for n in range(12)]
+    counters = bench.run(script, finish_engine=False)
+    assert counters["sib_evictions"] > 2
+    open_lanes = np.flatnonzero(bench.m.engine.lane_entry[: spec.outstanding_columns] >= 0)
+    assert len(open_lanes) <= 2  # of the column that has the entry
+
+
 def test_the_comparison_with_the_packed_matrix_is_alive():
     column = np.ones((48, 1), np.float32)
     for spoil in range(2):
