@@ -71,13 +71,28 @@ def _program(kernel: Kernel) -> Program:
     return build_program(kernel)
 
 
+def _check_workgroup(launch: "Launch") -> None:
+    """ValueError for a work-group size that the kernel was not compiled for."""
+    kernel, size = launch.kernel, tuple(launch.local_size)
+    if kernel.required_workgroup_size is not None and size != tuple(kernel.required_workgroup_size):
+        raise ValueError(
+            f"kernel '{kernel.name}' requires work-groups of {kernel.required_workgroup_size}, the launch has {size}"
+        )
+    if kernel.max_workgroup_size is not None and size[0] * size[1] * size[2] > kernel.max_workgroup_size:
+        raise ValueError(
+            f"kernel '{kernel.name}' allows work-groups of up to {kernel.max_workgroup_size} work-items, the launch"
+            f" has {size[0] * size[1] * size[2]}"
+        )
+
+
 class FunctionalContext:
     """Everything one launch needs to execute, for `slots` resident wavefronts of `workgroup_slots` workgroups.
 
     address: the context for the callbacks; start_address, produce_address: the producer (`isa.trace`);
     trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart; instructions: the static code that
     segments index; compile_s: seconds this process spent compiling. Workgroup x, y, z has the number
-    x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError, ValueError (kernel arguments).
+    x + y * nx + z * nx * ny. Raises ProgramError, DecodeError,
+    DeviceMemoryError, ValueError (arguments, work-group size).
     """
 
     def __init__(
@@ -86,6 +101,7 @@ class FunctionalContext:
         if slots < 1 or workgroup_slots < 1 or max_instructions < 1:
             raise ValueError("a functional context needs at least one slot, workgroup slot and instruction")
         kernel = launch.kernel
+        _check_workgroup(launch)
         self.launch = launch
         self.program = _program(kernel)
         if not mode_supported(kernel.float_mode):

@@ -91,6 +91,15 @@ def test_short_kernel_arguments():
         run_functional(launch)
 
 
+def test_work_group_sizes_the_kernel_was_not_compiled_for():
+    device = Device()
+    device.put("out", np.zeros(1024, np.int32))
+    with pytest.raises(ValueError, match="requires work-groups"):
+        device.run(kernel("reduction", "reduce_sum"), 256, 128, "out", "out", "out")
+    with pytest.raises(ValueError, match="up to"):
+        device.run(kernel("geometry", "endless"), 2048, 2048, "out")
+
+
 def test_repeated_launches_use_their_device_memory_again():
     device = Device()
     device.put("out", np.zeros(64, np.int32))
