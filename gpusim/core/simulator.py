@@ -13,8 +13,9 @@ from gpusim.core.laws import LawViolation, assert_laws, who_waits
 from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, RUNNING, run_cycles
 from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy, occupancy
+from gpusim.core.prepare import prepare_core
 from gpusim.core.roofline import roofline
-from gpusim.jit import address_of, compile_all
+from gpusim.jit import address_of
 from gpusim.launch import Launch
 from gpusim.results import STALL_REASONS, CacheFacts, DramFacts, OccupancyFacts, Progress, RunFacts
 from isa.executor import FunctionalContext
@@ -51,6 +52,7 @@ def simulate(
     not change any result. Raises what the functional part found wrong (isa.faults), OccupancyError, DeadlockError.
     """
     fit = occupancy(launch, gpu.cu)
+    compile_s = prepare_core()
     engine_on = engine is not None and bool(launch.regions)
     context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS)
     m = new_machine(gpu, launch, fit, engine_on)
@@ -60,7 +62,6 @@ def simulate(
     run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
     run.every_cycle = int(not skip_idle)
     attached = attach_engine(m, engine, launch, context) if engine is not None and engine_on else None
-    compile_s = context.compile_s + compile_all("timing", m, (run_cycles, engine_finish))
 
     wall, cpu = time.perf_counter(), time.process_time()
     status = _loop(m, observer)

@@ -5,6 +5,7 @@ explicit signatures each function is compiled once. The signature follows from t
 parameter named `m` is the machine record, every other one an int64 unless annotated with a Numba type.
 """
 
+import gc
 import inspect
 import time
 from collections.abc import Callable
@@ -28,7 +29,7 @@ def jit(function: Callable[..., Any]) -> Any:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_dir(domain))
     try:
-        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     finally:
         numba.config.CACHE_DIR = before
     _registered[domain].append(dispatcher)
@@ -71,12 +72,18 @@ def compile_all(
     start = time.perf_counter()
     record_type = numba.typeof(record)
     todo = list(entry_points) if is_compiled(domain) else _registered[domain]
-    for done, dispatcher in enumerate(todo):
-        if progress is not None:
-            progress(done, len(todo))
-        if not dispatcher.signatures:
-            dispatcher.compile(signature_of(dispatcher.py_func, record_type))
-        dispatcher.disable_compile()
+    collecting = gc.isenabled()
+    gc.disable()  # the compiler keeps what it makes: collecting is a tenth of its time
+    try:
+        for done, dispatcher in enumerate(todo):
+            if progress is not None:
+                progress(done, len(todo))
+            if not dispatcher.signatures:
+                dispatcher.compile(signature_of(dispatcher.py_func, record_type))
+            dispatcher.disable_compile()
+    finally:
+        if collecting:
+            gc.enable()
     marker = cache_dir(domain) / "complete"
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()
