@@ -16,9 +16,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 KERNELS = FOLDER / "kernels"
 OBJECTS = FOLDER / "objects"
-FLAGS = (
-    "-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx803 -nogpulib -fno-ident -cl-kernel-arg-info -Wall -Werror"
-).split()
+FLAGS = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803", "-nogpulib", "-fno-ident", "-cl-kernel-arg-info", "-Wall", "-Werror"]
 RELEASES = {14: "14.0.6", 19: "19.1.7"}  # whose output is committed
 _ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file knows: archives of equal objects are equal
 
@@ -60,7 +58,9 @@ def missing_tool(clang: int) -> str | None:
     for tool in (f"clang-{clang}", "ld.lld-19"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed"
-    found = subprocess.run([f"clang-{clang}", "-dumpversion"], capture_output=True, text=True, check=True).stdout.strip()
+    found = subprocess.run(
+        [f"clang-{clang}", "-dumpversion"], capture_output=True, text=True, check=True
+    ).stdout.strip()
     return None if found == RELEASES[clang] else f"clang {found} is installed, the objects are of {RELEASES[clang]}"
 
 
@@ -109,7 +109,9 @@ def differences(variant: Variant) -> list[str]:
     problems = [f"{variant.name}: {name} is missing" for name in sorted(fresh.keys() - kept.keys())]
     problems += [f"{variant.name}: {name} has no source" for name in sorted(kept.keys() - fresh.keys())]
     common = sorted(fresh.keys() & kept.keys())
-    return problems + [f"{variant.name}: {name} differs from its source" for name in common if fresh[name] != kept[name]]
+    return problems + [
+        f"{variant.name}: {name} differs from its source" for name in common if fresh[name] != kept[name]
+    ]
 
 
 def main() -> None:

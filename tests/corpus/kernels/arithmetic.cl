@@ -38,7 +38,7 @@ kernel void integers(global const int *a, global const int *b, global int *out, 
 }
 
 // single precision with IEEE division and root, rounding, conversions
-kernel void floats(global const float *a, global const float *b, global float *out, global int *whole, uint n)
+kernel void single_floats(global const float *a, global const float *b, global float *out, global int *whole, uint n)
 {
     uint i = global_x();
     if (i >= n)
@@ -55,7 +55,7 @@ kernel void floats(global const float *a, global const float *b, global float *o
     whole[i] = (int)x;
     whole[n + i] = (int)(uint)magnitude(y);
     whole[2 * n + i] = x < y ? 1 : x == y ? 2 : x != x ? 3 : 4;
-    whole[3 * n + i] = (uchar)magnitude(x);
+    whole[3 * n + i] = (uchar)(uint)magnitude(x);
 }
 
 // double precision
