@@ -6,6 +6,7 @@ Functional execution alone: sparse loads are answered from images that `spartan.
 import numpy as np
 import pytest
 
+from gpusim.jit import JIT_DISABLED
 from gpusim.launch import Launch
 from isa.emulator import FunctionalResult, run_functional
 from memory.device_memory import DeviceMemory
@@ -20,6 +21,10 @@ UNTOUCHED = np.float32(12345.0)
 
 # M, N, K: one element; odd everything; more than a tile each way; exact tiles; more batches than one, few rows
 SHAPES = [(1, 1, 1), (5, 3, 17), (257, 37, 130), (64, 32, 128), (3, 6, 700)]
+if JIT_DISABLED:  # the same edges, smaller: plain Python runs about a thousandth as fast
+    SHAPES = [(1, 1, 1), (5, 3, 17), (33, 5, 20), (3, 2, 130)]
+VARIANT_SHAPE = (9, 5, 70) if JIT_DISABLED else (130, 19, 333)
+compiled_only = pytest.mark.skipif(JIT_DISABLED, reason="minutes in plain Python; compiled it is the same code")
 
 
 def execute(launch: Launch) -> FunctionalResult:
@@ -57,19 +62,20 @@ def test_result_equals_numpy(kernel: str, shape: tuple[int, int, int]) -> None:
 @pytest.mark.parametrize("sparsity", [0.0, 1.0])
 @pytest.mark.parametrize("kernel", SPARSE_KERNELS)
 def test_full_and_empty_columns(kernel: str, sparsity: float) -> None:
-    run = multiply(kernel, filled((70, 9, 256), sparsity))
+    run = multiply(kernel, filled((70, 2, 64), sparsity))
     assert run.verify().passed
     if sparsity == 1.0:
         assert not run.buffers.c_stored[:, :70].any()
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4])
-@pytest.mark.parametrize("wavefronts", [1, 7, 16])
+@pytest.mark.parametrize("wavefronts", [1, 3] if JIT_DISABLED else [1, 7, 16])
 @pytest.mark.parametrize("kernel", ["sgemm_dib_tiled", SOFTWARE])
 def test_every_variant_of_the_tiled_kernel(kernel: str, columns: int, wavefronts: int) -> None:
-    assert multiply(kernel, filled((130, 19, 333), 0.5), Tiling(columns, wavefronts)).verify().passed
+    assert multiply(kernel, filled(VARIANT_SHAPE, 0.5), Tiling(columns, wavefronts)).verify().passed
 
 
+@compiled_only
 @pytest.mark.parametrize("kernel", SPARSE_KERNELS)
 @pytest.mark.parametrize("non_zeros", [16, 63, 64, 65, 128, 129])
 def test_columns_that_end_with_a_line_or_a_batch(kernel: str, non_zeros: int) -> None:
@@ -123,6 +129,7 @@ def test_converted_columns_are_the_format_s() -> None:
         assert np.array_equal(bundles[column, :used], expected.reshape(shape.n, -1)[column, :used])
 
 
+@compiled_only
 def test_a_non_zero_costs_the_tiled_kernel_what_its_design_says() -> None:
     """One LDS read and about seven vector instructions a non-zero and 256 rows (and the tile's share of staging)."""
     buffers = filled((256, 32, 1024), 0.7)
@@ -134,6 +141,7 @@ def test_a_non_zero_costs_the_tiled_kernel_what_its_design_says() -> None:
     assert counted["lds"] < 1.2 * non_zeros
 
 
+@compiled_only
 def test_sgemm_4x4_is_near_one_vector_instruction_a_multiply_accumulate() -> None:
     buffers = filled((64, 32, 512), 0.0)
     buffers.seal()
