@@ -1,0 +1,76 @@
+"""Whole launches on the whole machine: results right, laws kept, and independent of how the simulator runs them."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.simulator import simulate
+from gpusim.jit import compiled_versions
+from memory.device_memory import DeviceMemory
+from memory.dram_spec import DramSpec
+from memory.l1 import L1Spec
+from memory.l2 import L2Spec
+from spartan.engine_spec import EngineSpec
+from workloads.gemm import GemmBuffers, GemmShape, gemm_run
+from workloads.patterns import fill_synthetic, fill_weights
+
+MI6 = GpuSpec()
+ONE_LINE = EngineSpec(sib_kib=1, prefetch_buffer_kib=0.0625, outstanding_columns=4, reads_in_flight=8)
+CASES = [
+    ("sgemm_dib_tiled", (256, 64, 256), 0.7, EngineSpec()),
+    ("sgemm_dib_gather", (64, 64, 300), 0.6, EngineSpec()),
+    ("software", (64, 128, 256), 0.6, None),
+    ("sgemm_wide", (256, 64, 128), 0.6, None),
+    ("sgemm_tiled16", (64, 64, 100), 0.6, None),
+    ("sgemm_4x4", (64, 64, 100), 0.6, None),
+    ("sgemm_dib_tiled", (64, 70, 500), 0.9, ONE_LINE),
+]
+
+
+def run(
+    kernel: str,
+    shape: tuple[int, int, int],
+    sparsity: float,
+    engine: EngineSpec | None,
+    gpu: GpuSpec = MI6,
+    skip_idle: bool = True,
+) -> list[dict[str, Any]]:
+    """Facts of the launches, apart from host times; the result is checked against NumPy, the laws are asserted."""
+    gemm = GemmShape(*shape)
+    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
+    fill_weights(buffers.a_stored, gemm, 1)
+    fill_synthetic(buffers.b_stored, gemm, sparsity, 1)
+    buffers.seal()
+    job = gemm_run(kernel, buffers, gpu.cus)
+    facts = []
+    for launch in job.launches:
+        one = dataclasses.asdict(simulate(launch, gpu, engine, checked=True, skip_idle=skip_idle))
+        facts.append({k: v for k, v in one.items() if k not in ("wall_s", "cpu_s", "compile_s")})
+    assert job.verify().passed
+    return facts
+
+
+@pytest.mark.parametrize(("kernel", "shape", "sparsity", "engine"), CASES)
+def test_running_idle_units_or_running_again_changes_nothing(
+    kernel: str, shape: tuple[int, int, int], sparsity: float, engine: EngineSpec | None
+) -> None:
+    first = run(kernel, shape, sparsity, engine)
+    assert run(kernel, shape, sparsity, engine) == first
+    assert run(kernel, shape, sparsity, engine, skip_idle=False) == first
+
+
+def test_another_configuration_does_not_recompile() -> None:
+    run("sgemm_dib_tiled", (64, 64, 128), 0.7, EngineSpec())
+    before = compiled_versions("timing"), compiled_versions("isa")
+    other = GpuSpec(
+        shader_arrays=4,
+        cus_per_array=4,
+        l1=L1Spec(size_kib=32, ways=8, mshrs=16),
+        l2=L2Spec(size_kib=4096, channels=32, ways=8),
+        dram=DramSpec(part="hbm1", channels=32),
+    )
+    run("sgemm_dib_tiled", (64, 64, 128), 0.7, EngineSpec(sib_kib=64, prefetch_buffer_kib=32), other)
+    run("sgemm_4x4", (32, 32, 64), 0.0, None, other)
+    assert (compiled_versions("timing"), compiled_versions("isa")) == before
