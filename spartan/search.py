@@ -183,6 +183,13 @@ def _behind_reads(m, lane, i):
 
 
 @jit
+def _space_ahead(m, lane):
+    """1 if a further read ahead finds a free buffer line even if each one under way finishes a line."""
+    g = m.engine
+    return 1 if g.lane_issued[lane] - g.lane_consumed[lane] < g.slots_free else 0
+
+
+@jit
 def _choose_replay(m, lane, e):
     """Choose what a replay lane reads next: 1 if the next set bit from `lane_position` on, 0 if nothing."""
     g = m.engine
@@ -210,7 +217,7 @@ def _choose_replay(m, lane, e):
         if demanded or lowest == NONE:
             if run == NONE or g.lane_issued[lane] >= g.lane_limit[lane]:
                 return 0
-            return 1 if demanded or g.slots_free else 0
+            return 1 if demanded or _space_ahead(m, lane) else 0
         i = lowest
         if onward != NONE:
             i = onward
@@ -248,7 +255,7 @@ def next_read(m, lane):
     end = profiled(m, e)
     if g.lane_kind[lane] == PROFILE:
         location = g.lane_position[lane]
-        if g.lane_issued[lane] >= g.lane_limit[lane] or (g.lane_waiter[lane] == NONE and g.slots_free == 0):
+        if g.lane_issued[lane] >= g.lane_limit[lane] or (g.lane_waiter[lane] == NONE and not _space_ahead(m, lane)):
             return NONE
         if location < end:
             location = next_set_bit(m, e, location, end)

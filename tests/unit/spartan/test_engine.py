@@ -156,6 +156,30 @@ def test_prudent_search_skips_zero_lines(lines, density, seed, data):
     assert counters["buffer_evictions"] == counters["sib_evictions"] == 0
 
 
+@pytest.mark.parametrize("ahead", [0, 2, 7])
+def test_prudent_search_reads_ahead_as_far_as_configured(ahead):
+    column = np.ones((16 * 190, 1), np.float32)
+    spec = EngineSpec(entry_sizes=((65536, 32),), prefetch_length=ahead, demand_window_lines=1)
+    bench = Bench([column], spec, serial=True)
+    counters = bench.run([(0, i) for i in [*range(190), 5]])
+    assert counters["prudent"] == 1
+    last = [line for n, (_, _, line) in enumerate(bench.reads()) if bench.m.fake.log_request[n] == 191]
+    assert last == list(range(6 + ahead))
+
+
+def test_a_profile_that_goes_on_in_a_new_lane_reads_no_zero_line_again():
+    rng = np.random.default_rng(5)
+    matrix = np.ones((16 * 40, 2), np.float32) * (rng.random((16 * 40, 2)) < 0.05)
+    spec = EngineSpec(outstanding_columns=1, prefetch_length=10, demand_window_lines=1)
+    bench = Bench([matrix.astype(np.float32)], spec, serial=True)
+    counters = bench.run([(c, i) for i in range(2) for c in range(2)])
+    assert counters["buffer_evictions"] >= 3
+    reads = bench.reads()
+    for c in range(2):
+        zero = [n for n in range(40) if not matrix[16 * n : 16 * n + 16, c].any()]
+        assert zero and all(reads.count((0, c, n)) <= 1 for n in zero)
+
+
 @given(st.integers(1, 40), pick(0, 1, 5, 16), pick(1, 4, 16), st.integers(0, 9999))
 @SETTINGS
 def test_hasty_search_reads_line_after_line_and_no_further_than_asked(lines, ahead, window, seed):
