@@ -16,7 +16,10 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 KERNELS = FOLDER / "kernels"
 OBJECTS = FOLDER / "objects"
-FLAGS = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803", "-nogpulib", "-fno-ident", "-cl-kernel-arg-info", "-Wall", "-Werror"]
+FLAGS = (
+    *("-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803", "-nogpulib"),
+    *("-fno-ident", "-cl-kernel-arg-info", "-Wall", "-Werror"),
+)
 RELEASES = {14: "14.0.6", 19: "19.1.7"}  # whose output is committed
 _ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file knows: archives of equal objects are equal
 

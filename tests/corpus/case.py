@@ -87,5 +87,5 @@ def zeros(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 
 
 def sum_error(terms: int, magnitudes: Any) -> Any:
-    """Bound on the error of a sum of products in single precision in any order: terms roundings of the magnitudes' sum."""
+    """Bound on the error of a sum of products in single precision, in any order."""
     return (terms + 2) * HALF_ULP * np.asarray(magnitudes, np.float64)

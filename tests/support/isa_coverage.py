@@ -1,0 +1,133 @@
+"""Which instructions the simulator executes: each opcode in random valid words, offered to the program builder.
+
+python -m tests.support.isa_coverage > docs/isa-coverage.md
+"""
+
+import random
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from isa import layout as at
+from isa.decoder import DecodeError, decode
+from isa.instruction import Opcode
+from isa.lanes import library
+from isa.opcodes import TABLES
+from isa.operands import Pool, Unsupported
+from isa.program import _BUILDERS  # the one list of which encodings have a builder
+from tests.support.gfx803_words import ENCODING_BITS, forms, random_words
+
+SAMPLES = 40  # words tried of an opcode and form
+IMPLEMENTED, PARTLY, REFUSED = "yes", "partly", "no"
+_GRAPHICS = "graphics: the decoder refuses it"
+_TITLES = {
+    "sop1": "scalar, one source",
+    "sop2": "scalar, two sources",
+    "sopk": "scalar, 16-bit constant",
+    "sopc": "scalar comparisons",
+    "sopp": "program control",
+    "smem": "scalar memory",
+    "vop1": "vector, one source",
+    "vop2": "vector, two sources",
+    "vopc": "vector comparisons",
+    "vop3": "vector, three sources, and the long forms of VOP1, VOP2 and VOPC",
+    "ds": "local data share",
+    "flat": "flat memory",
+    "mubuf": "untyped buffers",
+    "mtbuf": "typed buffers",
+    "mimg": "images",
+    "vintrp": "interpolation",
+    "exp": "export",
+}
+_HEAD = """# Instruction coverage
+
+Generated from the opcode table (`isa/opcodes`) and the program builder (`isa/program.py`) by `.ci/generate`; do not
+edit. Every opcode of `gfx803` that LLVM knows is in the table; each was offered to the program builder in {samples}
+random valid encodings of every form it has (plain, SDWA, DPP).
+
+What is refused is refused when a kernel is loaded, with mnemonic, encoding and address, before anything runs. Beyond
+single opcodes a kernel is refused for
+
+- the bit GDS of any DS instruction, the bits TFE and LDS of any buffer instruction, the bit TFE of a FLAT one;
+- a descriptor whose FP16 and FP64 mode does not keep denormals or rounds otherwise than FP32 does (a running kernel
+  that writes such bits into MODE stops with an error).
+"""
+_NEVER = ("tfe", "lds", "gds")  # bits that no instruction is executed with; the page says so once
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Of one opcode: IMPLEMENTED, PARTLY or REFUSED, and the reasons of what is refused."""
+
+    opcode: Opcode
+    state: str
+    reasons: tuple[str, ...] = ()
+
+
+def coverage_of(opcode: Opcode) -> Coverage:
+    """Tries an opcode's forms."""
+    if "refused" in opcode.flags or opcode.encoding not in ENCODING_BITS:
+        return Coverage(opcode, REFUSED, (_GRAPHICS,))
+    builder = _BUILDERS.get(opcode.encoding)
+    if builder is None:
+        return Coverage(opcode, REFUSED, ("this encoding is not implemented",))
+    draw = random.Random(f"{opcode.encoding} {opcode.mnemonic}")
+    lanes, tried, reasons = library(), 0, Counter[str]()
+    for form in forms(opcode):
+        for _ in range(SAMPLES):
+            words = random_words(draw, opcode, form)
+            try:
+                (instruction,) = decode(b"".join(word.to_bytes(4, "little") for word in words))
+            except DecodeError:
+                continue  # not a valid instruction after all
+            if any(instruction.fields.get(bit) for bit in _NEVER) and "gds_only" not in opcode.flags:
+                continue
+            tried += 1
+            try:
+                builder(np.zeros(at.ROW_WORDS, np.int64), instruction, Pool(), lanes, True)
+            except Unsupported as reason:
+                reasons[re.sub(r"\b\d+\b", "n", str(reason))] += 1
+    assert tried, f"{opcode.mnemonic}: no random word was valid"
+    refused = sum(reasons.values())
+    state = IMPLEMENTED if not refused else REFUSED if refused == tried else PARTLY
+    return Coverage(opcode, state, tuple(sorted(reasons)))
+
+
+def coverage() -> dict[str, list[Coverage]]:
+    """Of every opcode, by encoding."""
+    return {encoding: [coverage_of(table[n]) for n in sorted(table)] for encoding, table in TABLES.items()}
+
+
+def markdown(found: dict[str, list[Coverage]]) -> str:
+    """The page."""
+    lines = [_HEAD.format(samples=SAMPLES)]
+    lines += ["| encoding | | opcodes | executed | in part | refused |", "|---|---|---|---|---|---|"]
+    for encoding, rows in found.items():
+        states = Counter(row.state for row in rows)
+        counts = " | ".join(str(states[state]) for state in (IMPLEMENTED, PARTLY, REFUSED))
+        lines.append(f"| {encoding.upper()} | {_TITLES[encoding]} | {len(rows)} | {counts} |")
+    lines += ["", "## Refused", ""]
+    for encoding, rows in found.items():
+        lines += _by_reason(encoding, [row for row in rows if row.state == REFUSED])
+    lines += ["", "## Executed in part", "", "The forms named are refused, all others are executed.", ""]
+    for encoding, rows in found.items():
+        lines += _by_reason(encoding, [row for row in rows if row.state == PARTLY])
+    lines += ["", "## Executed", ""]
+    for encoding, rows in found.items():
+        names = [f"`{row.opcode.mnemonic}`" for row in rows if row.state == IMPLEMENTED]
+        if names:
+            lines += [f"**{encoding.upper()}** ({len(names)}): {', '.join(names)}", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _by_reason(encoding: str, rows: list[Coverage]) -> list[str]:
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        groups.setdefault("; ".join(row.reasons), []).append(f"`{row.opcode.mnemonic}`")
+    return [f"- {encoding.upper()}, {reason}: {', '.join(names)}" for reason, names in groups.items()]
+
+
+if __name__ == "__main__":
+    print(markdown(coverage()), end="")
