@@ -16,7 +16,8 @@ class Launch:
 
     kernarg: the kernel argument block, laid out as the code object's metadata says;
     global_size, local_size: work-items in x, y, z; regions: the sparse regions the command processor registers
-    with the compaction engine (none: the engine stays off and sparse loads are ordinary loads).
+    with the compaction engine (none: the engine stays off and sparse loads are ordinary loads); dimensions: what the
+    kernel reads as the number of the grid's dimensions, 1 to 3 (0: those up to the last one larger than 1).
     """
 
     kernel: "Kernel"
@@ -26,8 +27,12 @@ class Launch:
     local_size: tuple[int, int, int]
     dynamic_lds_bytes: int = 0
     regions: tuple[SparseRegion, ...] = field(default=())
+    dimensions: int = 0
 
     def __post_init__(self) -> None:
+        if not self.dimensions:
+            _, y, z = self.global_size
+            object.__setattr__(self, "dimensions", 3 if z > 1 else 2 if y > 1 else 1)
         for axis, total, local in zip("xyz", self.global_size, self.local_size, strict=True):
             if total < 1 or local < 1:
                 raise ValueError(f"launch of '{self.kernel.name}': size along {axis} must be at least 1")

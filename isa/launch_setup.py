@@ -98,7 +98,7 @@ class LaunchBlock:
             "hidden_private_base": PRIVATE_APERTURE_HIGH,
             "hidden_shared_base": SHARED_APERTURE_HIGH,
             "hidden_dynamic_lds_size": launch.dynamic_lds_bytes,
-            "hidden_grid_dims": 3 if launch.global_size[2] > 1 else 2 if launch.global_size[1] > 1 else 1,
+            "hidden_grid_dims": launch.dimensions,
         }
         for axis, total, local in zip("xyz", launch.global_size, launch.local_size, strict=True):
             values[f"hidden_block_count_{axis}"] = total // local  # complete workgroups
@@ -116,7 +116,7 @@ class LaunchBlock:
         return struct.pack(
             "<HHHHHHIIIIIQQQQ",
             _PACKET_HEADER,
-            3,  # dimensions
+            launch.dimensions,
             *launch.local_size,
             0,
             *launch.global_size,

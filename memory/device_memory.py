@@ -17,6 +17,11 @@ class DeviceMemoryError(Exception):
     """Out of device memory, or an access outside every allocation."""
 
 
+def _with_guard(end: int) -> int:
+    """First offset at which another allocation may begin behind one that ends at `end`."""
+    return -(-(end + GUARD_BYTES) // ALLOCATION_ALIGNMENT_BYTES) * ALLOCATION_ALIGNMENT_BYTES
+
+
 @dataclass(frozen=True)
 class Allocation:
     """A named range of device memory: `address` and `size_bytes`."""
@@ -48,23 +53,55 @@ class DeviceMemory:
         self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
         self.allocations: list[Allocation] = []
         self._next = GUARD_BYTES
+        self._free: list[tuple[int, int]] = []  # (start, end) offsets that were given back, ordered, never adjacent
 
     def allocate(self, size_bytes: int, name: str, writable: bool = True) -> Allocation:
         """Reserve `size_bytes`, zeroed; raises DeviceMemoryError when the device is full."""
         if size_bytes <= 0:
             raise DeviceMemoryError(f"allocation '{name}': size {size_bytes} must be positive")
-        start = self._next
-        end = start + size_bytes
-        if end + GUARD_BYTES > self.capacity_bytes:
-            free = max(0, self.capacity_bytes - start - GUARD_BYTES)
-            raise DeviceMemoryError(
-                f"allocation '{name}': {size_bytes} bytes do not fit, {free} of {self.capacity_bytes} are free"
-            )
-        self._next = -(-(end + GUARD_BYTES) // ALLOCATION_ALIGNMENT_BYTES) * ALLOCATION_ALIGNMENT_BYTES
+        start = self._reuse(size_bytes)
+        if start is None:
+            start = self._next
+            end = start + size_bytes
+            if end + GUARD_BYTES > self.capacity_bytes:
+                free = max(0, self.capacity_bytes - start - GUARD_BYTES)
+                raise DeviceMemoryError(
+                    f"allocation '{name}': {size_bytes} bytes do not fit, {free} of {self.capacity_bytes} are free"
+                )
+            self._next = _with_guard(end)
         allocation = Allocation(name, VIRTUAL_BASE + start, size_bytes, writable)
         self.allocations.append(allocation)
         self._set_permissions(allocation)
         return allocation
+
+    def free(self, allocation: Allocation) -> None:
+        """Give an allocation back: accesses to it fault from now on; DeviceMemoryError if it is not allocated."""
+        if allocation not in self.allocations:
+            raise DeviceMemoryError(f"allocation '{allocation.name}' is not allocated")
+        self.allocations.remove(allocation)
+        start = allocation.address - VIRTUAL_BASE
+        end = _with_guard(start + allocation.size_bytes)
+        self.permissions[start // LINE_BYTES : end // LINE_BYTES] = 0
+        merged: list[tuple[int, int]] = []
+        for first, last in sorted([*self._free, (start, end)]):
+            if merged and merged[-1][1] == first:
+                first = merged.pop()[0]
+            merged.append((first, last))
+        if merged[-1][1] == self._next:
+            self._next, _ = merged[-1]
+            self.image[self._next : end] = 0
+            merged.pop()
+        self._free = merged
+
+    def _reuse(self, size_bytes: int) -> int | None:
+        """Start of the first range given back that is large enough, zeroed and taken; None if there is none."""
+        needed = _with_guard(size_bytes)
+        for k, (start, end) in enumerate(self._free):
+            if end - start >= needed:
+                self._free[k : k + 1] = [(start + needed, end)] if end - start > needed else []
+                self.image[start : start + size_bytes] = 0
+                return start
+        return None
 
     def upload(self, array: np.ndarray, name: str, writable: bool = True) -> Allocation:
         """Allocate and copy `array`'s bytes (in its own memory order)."""

@@ -15,10 +15,11 @@ from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy, occupancy
 from gpusim.core.prepare import prepare_core
 from gpusim.core.roofline import roofline
+from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
 from gpusim.launch import Launch
 from gpusim.results import STALL_REASONS, CacheFacts, DramFacts, OccupancyFacts, Progress, RunFacts
-from isa.executor import FunctionalContext
+from isa.executor import MAX_INSTRUCTIONS, FunctionalContext
 from isa.instruction import BRANCH, LDS, SALU, SMEM, VALU, VMEM
 from memory.dram import dram_totals
 from spartan.configure import latency_histogram
@@ -44,18 +45,24 @@ def simulate(
     observer: Callable[[Progress], bool] | None = None,
     checked: bool = False,
     skip_idle: bool = True,
+    max_instructions: int = MAX_INSTRUCTIONS,
+    warm: WarmCaches | None = None,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine if `engine` is given and it has sparse regions.
 
     observer: called several times a second, ends the run by returning False (the facts are then partial);
     checked: assert the conservation laws at the end; skip_idle=False runs every unit in every cycle, which must
-    not change any result. Raises what the functional part found wrong (isa.faults), OccupancyError, DeadlockError.
+    not change any result; max_instructions: of one wavefront, before it counts as an endless loop; warm: what earlier
+    launches left in L2, and where this one leaves its own (None: L2 is empty at first). Raises what the functional
+    part found wrong (isa.faults), OccupancyError, DeadlockError.
     """
     fit = occupancy(launch, gpu.cu)
     compile_s = prepare_core()
     engine_on = engine is not None and bool(launch.regions)
-    context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS)
+    context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS, max_instructions)
     m = new_machine(gpu, launch, fit, engine_on)
+    if warm is not None:
+        warm.restore(m)
     code = code_table(context.instructions)
     run = m.run
     run.code, run.trace_base = address_of(code), context.trace_address
@@ -72,6 +79,8 @@ def simulate(
         raise DeadlockError(who_waits(m))
     if engine_on:
         engine_finish(m, int(m.wheel.now))
+    if warm is not None:
+        warm.keep(m)
     facts = _facts(m, gpu, launch, fit, wall, cpu, compile_s)
     facts.partial = status == RUNNING
     if checked and status == FINISHED:

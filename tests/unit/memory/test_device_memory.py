@@ -75,3 +75,43 @@ def test_nearest_names_the_allocation_around_or_beside_an_address():
     assert memory.nearest(b.address - 1) == b
     assert memory.nearest(0) == a
     assert memory.nearest(b.end + 10_000_000) == b
+
+
+def test_freed_memory_faults_and_is_used_again_zeroed():
+    memory = DeviceMemory(1 << 16)
+    first = memory.upload(np.full(5000, 7, np.uint8), "first")
+    second = memory.allocate(100, "second")
+    free_before = memory._next
+    memory.free(first)
+    assert memory.nearest(first.address) == second
+    assert not memory.permissions[(first.address - VIRTUAL_BASE) // 64 : (first.end - VIRTUAL_BASE) // 64 + 1].any()
+    with pytest.raises(DeviceMemoryError, match="'first' is not allocated"):
+        memory.free(first)
+    again = memory.allocate(4900, "again")
+    assert again.address == first.address
+    assert memory._next == free_before
+    assert not memory.view(again).any()
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 9000), st.integers(0, 5)), min_size=1, max_size=40))
+def test_allocations_never_overlap_and_all_memory_comes_back(steps):
+    memory, held = DeviceMemory(1 << 18), []
+    for size, which in steps:
+        if which < 3 and held:
+            memory.free(held.pop(which % len(held)))
+            continue
+        try:
+            allocation = memory.allocate(size, "x")
+        except DeviceMemoryError:
+            continue
+        assert not memory.view(allocation).any()
+        memory.view(allocation)[:] = 1
+        held.append(allocation)
+        ordered = sorted(held, key=lambda a: a.address)
+        assert all(a.end + GUARD_BYTES <= b.address for a, b in pairwise(ordered))
+    for allocation in held:
+        memory.free(allocation)
+    assert memory._next == GUARD_BYTES
+    assert not memory.permissions.any()
+    assert not memory.allocations

@@ -1,0 +1,63 @@
+"""Do warm caches keep in L2 what the launch before left there, and nothing else?"""
+
+import numpy as np
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.simulator import simulate
+from gpusim.core.warm import WarmCaches
+from tests.support.functional import Device, kernel
+
+N = 1024
+LINES = N * 4 // 64
+
+
+def _gpu(**l2: int) -> GpuSpec:
+    return GpuSpec.model_validate({"name": "small", "shader_arrays": 1, "cus_per_array": 2, "l2": l2})
+
+
+def _device() -> tuple[Device, list]:
+    device = Device()
+    for name in "abcd":
+        device.put(name, np.ones(N, np.float32))
+    adds = [device.launch(kernel("vector_add", "vector_add"), N, 64, *names, N) for names in ("abc", "abd", "acd")]
+    return device, adds
+
+
+def test_warm_l2_hits_where_a_cold_one_misses() -> None:
+    _, (first, other, _) = _device()
+    warm = WarmCaches()
+    cold = simulate(first, _gpu(), checked=True, warm=warm)
+    assert (cold.l2.misses, cold.dram.reads) == (2 * LINES, 2 * LINES)
+    again = simulate(other, _gpu(), checked=True, warm=warm)
+    assert (again.l2.misses, again.dram.reads) == (0, 0)
+    assert again.l2.transactions == cold.l2.transactions
+    assert again.cycles < cold.cycles
+    without = simulate(other, _gpu(), checked=True)
+    assert (without.cycles, without.l2.misses) == (cold.cycles, cold.l2.misses)
+
+
+def test_l1_is_empty_and_written_lines_are_read_from_l2() -> None:
+    _, (first, _, reads_c) = _device()
+    warm = WarmCaches()
+    simulate(first, _gpu(), warm=warm)
+    after = simulate(reads_c, _gpu(), checked=True, warm=warm)
+    assert after.l1.hits == 0
+    assert after.dram.reads == 0
+
+
+def test_oldest_lines_go_first_and_dirty_ones_are_written_back() -> None:
+    gpu = _gpu(size_kib=16, channels=4, ways=2)  # 256 lines; a launch touches 192
+    _, (first, other, _) = _device()
+    warm = WarmCaches()
+    simulate(first, gpu, warm=warm)
+    after = simulate(other, gpu, checked=True, warm=warm)
+    assert after.l2.write_backs > 0
+    assert simulate(other, gpu).l2.write_backs < after.l2.write_backs
+
+
+def test_an_l2_of_another_shape_starts_empty() -> None:
+    _, (first, other, _) = _device()
+    warm = WarmCaches()
+    simulate(first, _gpu(), warm=warm)
+    after = simulate(other, _gpu(ways=8), checked=True, warm=warm)
+    assert after.l2.misses == 2 * LINES
