@@ -1,15 +1,15 @@
 """From a layer to kernel launches: operands in device memory, kernel arguments, and the check of the result."""
 
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusim.errors import UserError
+from gpusim.kernarg import Local, Pointer, pack
 from workloads.build import code_object_path
 from workloads.layers import GemmShape, gemm_shape
 from workloads.tiling import DENSE_COLUMNS, ROWS_PER_WORKGROUP, Tiling, choose_dense_tiling, choose_tiling
@@ -33,8 +33,6 @@ CONVERT_COLUMNS = 4
 WAVEFRONT = 64
 SHIPPED_ACTIVATIONS = Path(__file__).parent / "activations"
 TILE_BYTES_PER_WAVEFRONT = 4096  # dib_tile.h: four columns of A, 256 rows each
-
-_FORMATS = {1: "<B", 2: "<H", 4: "<I", 8: "<Q"}
 
 
 class GemmError(UserError):
@@ -205,9 +203,9 @@ def _software(buffers: GemmBuffers, tiling: Tiling) -> "tuple[Launch, ...]":
     counts = buffers.memory.allocate(4 * shape.n, "non-zeros a column")
     convert = _kernel("dib_convert", "dib_convert")
     values = {
-        "b_matrix": buffers.b.address,
-        "bundles": bundles.address,
-        "counts": counts.address,
+        "b_matrix": Pointer(buffers.b.address),
+        "bundles": Pointer(bundles.address),
+        "counts": Pointer(counts.address),
         "n": shape.n,
         "k": shape.k,
         "ldb": shape.ldb,
@@ -215,18 +213,17 @@ def _software(buffers: GemmBuffers, tiling: Tiling) -> "tuple[Launch, ...]":
     groups = (-(-shape.n // CONVERT_COLUMNS), 1)
     first = _launch(convert, buffers, values, groups, (WAVEFRONT * CONVERT_COLUMNS, 1, 1))
     multiply = _kernel("sgemm_dib_tiled_nnz", f"sgemm_dib_tiled_nnz_c{tiling.columns_per_wavefront}")
-    values = {**_operands(buffers), "b_matrix": bundles.address, "counts": counts.address}
+    values = {**_operands(buffers), "b_matrix": Pointer(bundles.address), "counts": Pointer(counts.address)}
     return first, _tiled_launch(multiply, buffers, values, tiling, sparse=False)
 
 
 def _tiled_launch(
-    kernel: "Kernel", buffers: GemmBuffers, values: Mapping[str, int], tiling: Tiling, sparse: bool
+    kernel: "Kernel", buffers: GemmBuffers, values: Mapping[str, Any], tiling: Tiling, sparse: bool
 ) -> "Launch":
     wavefronts = tiling.wavefronts
     groups = _groups(buffers.shape, ROWS_PER_WORKGROUP, tiling.columns)
-    lds_bytes = TILE_BYTES_PER_WAVEFRONT * wavefronts
-    values = {**values, "wavefronts": wavefronts, "a_tile": 0}
-    return _launch(kernel, buffers, values, groups, (WAVEFRONT * wavefronts, 1, 1), lds_bytes, sparse)
+    values = {**values, "wavefronts": wavefronts, "a_tile": Local(TILE_BYTES_PER_WAVEFRONT * wavefronts)}
+    return _launch(kernel, buffers, values, groups, (WAVEFRONT * wavefronts, 1, 1), sparse)
 
 
 def _groups(shape: GemmShape, rows: int, columns: int) -> tuple[int, int]:
@@ -234,10 +231,11 @@ def _groups(shape: GemmShape, rows: int, columns: int) -> tuple[int, int]:
     return -(-shape.m // rows), -(-shape.n // columns)
 
 
-def _operands(buffers: GemmBuffers) -> dict[str, int]:
+def _operands(buffers: GemmBuffers) -> dict[str, Any]:
     """The arguments that every GEMM kernel takes, by name."""
     shape = buffers.shape
-    addresses = {"a_matrix": buffers.a.address, "b_matrix": buffers.b.address, "c_matrix": buffers.c.address}
+    held = {"a_matrix": buffers.a, "b_matrix": buffers.b, "c_matrix": buffers.c}
+    addresses = {name: Pointer(allocation.address) for name, allocation in held.items()}
     sizes = {"m": shape.m, "n": shape.n, "k": shape.k, "lda": shape.lda, "ldb": shape.ldb, "ldc": shape.ldc}
     return {**addresses, **sizes}
 
@@ -245,10 +243,9 @@ def _operands(buffers: GemmBuffers) -> dict[str, int]:
 def _launch(
     kernel: "Kernel",
     buffers: GemmBuffers,
-    values: Mapping[str, int],
+    values: Mapping[str, Any],
     groups: tuple[int, int],
     local: tuple[int, int, int],
-    lds_bytes: int = 0,
     sparse: bool = False,
 ) -> "Launch":
     from gpusim.launch import Launch
@@ -257,27 +254,8 @@ def _launch(
     shape = buffers.shape
     regions = (SparseRegion(buffers.b.address, shape.k, shape.n, shape.ldb),) if sparse else ()
     total = (groups[0] * local[0], groups[1] * local[1], 1)
-    return Launch(kernel, buffers.memory, pack_arguments(kernel, values), total, local, lds_bytes, regions)
-
-
-def pack_arguments(kernel: "Kernel", values: Mapping[str, int]) -> bytes:
-    """The kernel argument block, every argument of the metadata by its name; raises GemmError on any mismatch.
-
-    A dynamic LDS pointer's value counts from the end of the kernel's static LDS.
-    """
-    block = bytearray(kernel.kernarg_bytes)
-    explicit = [argument for argument in kernel.arguments if not argument.kind.startswith("hidden_")]
-    names = {argument.name for argument in explicit}
-    if names != set(values):
-        raise GemmError(f"kernel '{kernel.name}' takes {sorted(names)}, the launch gives {sorted(values)}")
-    for argument in explicit:
-        value = values[argument.name]
-        if argument.kind == "dynamic_shared_pointer":
-            value += -(-kernel.lds_bytes // max(1, argument.alignment)) * max(1, argument.alignment)
-        if not 0 <= value < 1 << 8 * argument.size:
-            raise GemmError(f"kernel '{kernel.name}': {argument.name} = {value} does not fit {argument.size} bytes")
-        struct.pack_into(_FORMATS[argument.size], block, argument.offset, value)
-    return bytes(block)
+    packed = pack(kernel, values)
+    return Launch(kernel, buffers.memory, packed.block, total, local, packed.dynamic_lds_bytes, regions)
 
 
 @cache
