@@ -13,6 +13,7 @@ from memory.dram_commands import (
     issue_activate,
     issue_column,
     issue_precharge,
+    line_of_row,
     refresh_step,
 )
 from memory.dram_spec import LINE_BYTES
@@ -55,10 +56,9 @@ def dram_place(m, line):
     """Where a line lies in its channel: bank (bits 0-7), line of the row (bits 8-23), row (from bit 24)."""
     d = m.dram
     local = dram_local_line(m, line)
-    group = local & ((1 << d.group_bits) - 1)
-    local >>= d.group_bits
-    column = local & ((1 << d.column_bits) - 1)
-    local >>= d.column_bits
+    column = line_of_row(m, local)
+    group = (local >> d.group_shift) & ((1 << d.group_bits) - 1)
+    local >>= d.group_bits + d.column_bits
     bank = local & ((1 << d.bank_bits) - 1)
     row = local >> d.bank_bits
     if d.bank_hash:

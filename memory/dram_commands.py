@@ -21,6 +21,15 @@ from memory.ports import deliver, dram_space_freed
 
 
 @jit
+def line_of_row(m, local):
+    """Which line of its row a channel's line is: its low bits, and the bits above the bank group."""
+    d = m.dram
+    low = local & ((1 << d.group_shift) - 1)
+    high = (local >> (d.group_shift + d.group_bits)) & ((1 << (d.column_bits - d.group_shift)) - 1)
+    return (high << d.group_shift) | low
+
+
+@jit
 def record_command(m, channel, clock, command, bank, row, column):
     d = m.dram
     if d.record_address:
@@ -170,7 +179,7 @@ def issue_column(m, now, channel, kind, bank, clock):
         d.bytes_written[channel] += LINE_BYTES // d.bursts
     d.precharge_ready[channel, bank] = max(d.precharge_ready[channel, bank], clock + d.to_precharge[kind])
     d.data_bus_busy[channel] += d.burst_clocks
-    column = (d.local[channel, s] >> d.group_bits) & ((1 << d.column_bits) - 1)
+    column = line_of_row(m, d.local[channel, s])
     record_command(m, channel, clock, READ_BURST + kind, bank, d.row[channel, s], column * d.bursts + burst)
     if left:
         d.begun[channel, kind] |= 1 << bank

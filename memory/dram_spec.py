@@ -193,6 +193,11 @@ class DramSpec(Spec):
     bank_hash: bool = param(
         True, "XOR the low row bits into bank and bank group", "Zhang et al., MICRO 2000 (permutation interleaving)"
     )
+    group_interleave_lines: Literal[1, 2, 4, 8, 16, 32] = param(
+        4,
+        "successive lines of a channel in one bank group; at most a row's",
+        "assumed: what an L2 channel interleaves (256 bytes) opens one row, and the next 256 bytes another group's",
+    )
     request_latency_ns: float = param(10.0, "controller front end", "gem5 MemCtrl: static frontend latency", ge=0)
     response_latency_ns: float = param(10.0, "controller back end and PHY", "gem5 MemCtrl: static backend", ge=0)
     ideal_latency_ns: float = param(100.0, "ideal model: latency of every access", "assumed", ge=0)

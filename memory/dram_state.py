@@ -86,6 +86,7 @@ _SETTINGS = {
     "split_bus": Field((), "1: row commands have a bus of their own"),
     "banks": Field((), "banks of a channel"),
     "group_bits": Field((), "log2 of bank groups"),
+    "group_shift": Field((), "log2 of successive lines in one bank group"),
     "bank_bits": Field((), "log2 of banks in a group"),
     "column_bits": Field((), "log2 of lines in a row"),
     "bank_hash": Field((), "1: row bits are XORed into bank and group"),
@@ -206,6 +207,7 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
     d.split_bus, d.bank_hash = int(timing.separate_row_bus), int(spec.bank_hash)
     d.banks = timing.banks
     d.group_bits = timing.bank_groups.bit_length() - 1
+    d.group_shift = min(spec.group_interleave_lines, timing.lines_per_row).bit_length() - 1
     d.bank_bits = timing.banks_per_group.bit_length() - 1
     d.column_bits = timing.lines_per_row.bit_length() - 1
 

@@ -78,8 +78,10 @@ def compile_all(
         for done, dispatcher in enumerate(todo):
             if progress is not None:
                 progress(done, len(todo))
-            if not dispatcher.signatures:
-                dispatcher.compile(signature_of(dispatcher.py_func, record_type))
+            signature = signature_of(dispatcher.py_func, record_type)
+            if signature not in dispatcher.signatures:
+                dispatcher.disable_compile(False)  # another record type may have come before
+                dispatcher.compile(signature)
             dispatcher.disable_compile()
     finally:
         if collecting:

@@ -117,7 +117,9 @@ def machine(spec: DramSpec, core_clock_hz: float = GDDR5_CLOCK_HZ, interleave_li
 def line_at(spec: DramSpec, row: int = 0, bank: int = 0, group: int = 0, column: int = 0) -> int:
     """Line of a place in the only channel of a `plain_spec` (bank: within its group)."""
     t = resolve(spec)
-    return ((row * t.banks_per_group + bank) * t.lines_per_row + column) * t.bank_groups + group
+    together = spec.group_interleave_lines
+    block = (row * t.banks_per_group + bank) * (t.lines_per_row // together) + column // together
+    return (block * t.bank_groups + group) * together + column % together
 
 
 def run(

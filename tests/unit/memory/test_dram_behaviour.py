@@ -69,10 +69,11 @@ def test_fr_fcfs_serves_row_hits_first_and_fcfs_does_not():
 
 
 def test_age_cap_bounds_what_row_hits_can_overtake():
-    hits = [(1 + 5 * i, READ, i % 32 * 4) for i in range(400)]
-    script = sorted([*hits, (31, READ, 4 * 32 * 4)])
-    at = script.index((31, READ, 4 * 32 * 4))
     bounded = plain_spec(age_cap_clocks=300, timing=NO_REFRESH)
+    hits = [(1 + 5 * i, READ, line_at(bounded, column=i % 32)) for i in range(400)]
+    conflict = (31, READ, line_at(bounded, row=1))
+    script = sorted([*hits, conflict])
+    at = script.index(conflict)
     patient = plain_spec(age_cap_clocks=100_000, timing=NO_REFRESH)
     assert run(bounded, script).done[at] < 31 + 300 + 250
     assert run(patient, script).done[at] > 31 + 1500
