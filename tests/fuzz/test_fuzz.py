@@ -1,0 +1,64 @@
+"""Damaged code objects and random programs: an error, or a run; never a crash, a hang, a traceback, a stray access."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.corpus.build import BASE, committed
+from tests.fuzz.mutants import Mutant, Worker, mutants, originals, programs
+
+FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Iterator[Worker]:
+    """The compiled interpreter."""
+    worker = Worker(checked=False)
+    yield worker
+    worker.close()
+
+
+@pytest.fixture(scope="module")
+def checked() -> Iterator[Worker]:
+    """The same interpreter in Python, every raw access checked."""
+    worker = Worker(checked=True)
+    yield worker
+    worker.close()
+
+
+def _sound(answer: str) -> None:
+    assert answer == "ran" or answer.startswith("refused "), answer.replace("\\n", "\n")
+
+
+@FAST
+@given(mutant=mutants())
+def test_damaged_objects(compiled: Worker, mutant: Mutant) -> None:
+    _sound(compiled.attempt(mutant.data))
+
+
+@FAST
+@given(mutant=programs())
+def test_random_programs(compiled: Worker, mutant: Mutant) -> None:
+    _sound(compiled.attempt(mutant.data))
+
+
+@SLOW
+@given(mutant=mutants())
+def test_damaged_objects_make_no_stray_access(checked: Worker, mutant: Mutant) -> None:
+    _sound(checked.attempt(mutant.data))
+
+
+@SLOW
+@given(mutant=programs())
+def test_random_programs_make_no_stray_access(checked: Worker, mutant: Mutant) -> None:
+    _sound(checked.attempt(mutant.data))
+
+
+def test_undamaged_objects_run_or_reach_the_limit(compiled: Worker) -> None:
+    for original in originals():
+        answer = compiled.attempt(original.data)
+        assert answer == "ran" or "ExecutionFault" in answer, answer
+    assert compiled.attempt(committed(BASE)["elementwise"]) == "ran"
+    assert compiled.attempt(b"\x7fELF").startswith("refused CodeObjectError")
