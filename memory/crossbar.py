@@ -18,6 +18,12 @@ RESPONSE_DEPTH = 1024
 
 READ, WRITE, ATOMIC, ATOMIC_RETURN = range(4)
 KIND_MASK = 7
+
+# words of a packet, side by side because they are used together
+P_LINE = 0  # line, sparse mark included
+P_SOURCE = 1  # who asks, and for what
+P_MASK = 2  # bytes written
+P_READY = 3  # cycle from which the packet may be taken
 SOURCE_CU_SHIFT = 4
 SOURCE_ID_SHIFT = 12
 
@@ -52,16 +58,12 @@ CROSSBAR = State(
         "response_limit": Field(
             (), "answers under way from which a channel stalls: its pipeline, its queue and the way"
         ),
-        "o_line": Field((MAX_CUS, REQUEST_DEPTH), "line of a queued request, sparse mark included"),
-        "o_source": Field((MAX_CUS, REQUEST_DEPTH), "source of a queued request"),
-        "o_mask": Field((MAX_CUS, REQUEST_DEPTH), "bytes written by a queued request"),
-        "o_ready": Field((MAX_CUS, REQUEST_DEPTH), "cycle from which the packet may be taken"),
+        "request": Field((MAX_CUS, REQUEST_DEPTH, 4), "queued requests of a CU, by P_LINE ... P_READY"),
         "o_head": Field((MAX_CUS,), "position of the oldest request"),
         "o_count": Field((MAX_CUS,), "requests held"),
         "waiting": Field((MAX_L2_CHANNELS, 2), "CUs whose oldest request is for the channel, 32 a word"),
         "turn": Field((MAX_L2_CHANNELS,), "CU that the channel looks at first"),
-        "r_source": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH), "source of a queued response"),
-        "r_ready": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH), "cycle from which the response may be taken"),
+        "response": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH, 4), "queued responses of a channel: P_SOURCE and P_READY"),
         "r_head": Field((MAX_L2_CHANNELS,), "position of the oldest response"),
         "r_count": Field((MAX_L2_CHANNELS,), "responses held"),
         "r_free": Field((MAX_L2_CHANNELS,), "cycle in which the channel's response port is free again"),
@@ -77,9 +79,9 @@ CROSSBAR = State(
 def _announce_request(m, now, cu):
     x = m.xbar
     h = x.o_head[cu]
-    channel = l2_channel(m, x.o_line[cu, h])
+    channel = l2_channel(m, x.request[cu, h, P_LINE])
     x.waiting[channel, cu >> 5] |= 1 << (cu & 31)
-    wake(m, L2, x.o_ready[cu, h], channel)
+    wake(m, L2, x.request[cu, h, P_READY], channel)
 
 
 @jit
@@ -94,10 +96,10 @@ def crossbar_send(m, now, cu, line, source, mask):
     x = m.xbar
     n = x.o_count[cu]
     q = (x.o_head[cu] + n) & (REQUEST_DEPTH - 1)
-    x.o_line[cu, q] = line
-    x.o_source[cu, q] = source
-    x.o_mask[cu, q] = mask
-    x.o_ready[cu, q] = now + x.request_latency
+    x.request[cu, q, P_LINE] = line
+    x.request[cu, q, P_SOURCE] = source
+    x.request[cu, q, P_MASK] = mask
+    x.request[cu, q, P_READY] = now + x.request_latency
     x.o_count[cu] = n + 1
     x.requests += 1
     if n == 0:
@@ -120,7 +122,7 @@ def crossbar_pick_request(m, now, channel):
         while bits:
             cu = word * 32 + ctz(bits)
             bits &= bits - 1
-            ready = x.o_ready[cu, x.o_head[cu]]
+            ready = x.request[cu, x.o_head[cu], P_READY]
             if ready <= now:
                 return cu
             wake(m, L2, ready, channel)
@@ -139,8 +141,8 @@ def crossbar_pop_request(m, now, channel, cu):
     x.turn[channel] = (cu + 1) & (MAX_CUS - 1)
     if n > 1:
         q = x.o_head[cu]
-        if x.o_ready[cu, q] <= now:
-            x.o_ready[cu, q] = now + 1  # one packet a cycle leaves the port
+        if x.request[cu, q, P_READY] <= now:
+            x.request[cu, q, P_READY] = now + 1  # one packet a cycle leaves the port
         _announce_request(m, now, cu)
     if n == x.request_limit:
         wake(m, CU_MEMORY, now + 1, cu)
@@ -151,9 +153,9 @@ def crossbar_pop_request(m, now, channel, cu):
 def _announce_response(m, now, channel):
     x = m.xbar
     h = x.r_head[channel]
-    cu = (x.r_source[channel, h] >> SOURCE_CU_SHIFT) & 255
+    cu = (x.response[channel, h, P_SOURCE] >> SOURCE_CU_SHIFT) & 255
     x.returning[cu] |= 1 << channel
-    wake(m, CU_MEMORY, x.r_ready[channel, h], cu)
+    wake(m, CU_MEMORY, x.response[channel, h, P_READY], cu)
 
 
 @jit
@@ -170,8 +172,8 @@ def crossbar_respond(m, now, t, channel, source):
     x.r_free[channel] = leaves + 1
     n = x.r_count[channel]
     q = (x.r_head[channel] + n) & (RESPONSE_DEPTH - 1)
-    x.r_source[channel, q] = source
-    x.r_ready[channel, q] = leaves + x.response_latency
+    x.response[channel, q, P_SOURCE] = source
+    x.response[channel, q, P_READY] = leaves + x.response_latency
     x.r_count[channel] = n + 1
     if n == 0:
         _announce_response(m, now, channel)
@@ -194,14 +196,14 @@ def crossbar_take_response(m, now, cu):
             channel = ctz(some)
             some &= some - 1
             h = x.r_head[channel]
-            ready = x.r_ready[channel, h]
+            ready = x.response[channel, h, P_READY]
             if ready > now:
                 wake(m, CU_MEMORY, ready, cu)
             elif taken >= 0:
                 wake(m, CU_MEMORY, now + 1, cu)
                 return taken
             else:
-                taken = x.r_source[channel, h]
+                taken = x.response[channel, h, P_SOURCE]
                 n = x.r_count[channel]
                 x.returning[cu] &= ~(1 << channel)
                 x.r_head[channel] = (h + 1) & (RESPONSE_DEPTH - 1)
@@ -210,8 +212,8 @@ def crossbar_take_response(m, now, cu):
                 x.responses += 1
                 if n > 1:
                     q = x.r_head[channel]
-                    if x.r_ready[channel, q] <= now:
-                        x.r_ready[channel, q] = now + 1
+                    if x.response[channel, q, P_READY] <= now:
+                        x.response[channel, q, P_READY] = now + 1
                     _announce_response(m, now, channel)
                 if n == x.response_limit:
                     wake(m, L2, now, channel)

@@ -40,6 +40,18 @@ MAX_RETURN = 256
 MAX_MSHRS = 256
 MAX_TARGETS = 1024
 MAX_ACKS = 128
+# words of a return entry, side by side because they are used together
+E_PENDING = 0  # lines still missing
+E_ARRIVAL = 1  # cycle in which the last line is there
+E_COMPLETE = 2  # 1: all its lines were looked up
+E_BEATS = 3  # cycles on the return path
+E_TOKEN = 4  # the core's name of the instruction
+E_SINCE = 5  # cycle of first look-up
+E_DONE = 6  # cycle in which the registers hold the data
+# words of an MSHR target
+T_NEXT = 0  # next target, or next free one; -1 none
+T_ENTRY = 1  # return entry that waits
+T_SINCE = 2  # cycle of its look-up
 DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
 
 FLAG_BYPASS = 1 << 29  # set by the core in a queued header: do not look up, do not allocate
@@ -97,16 +109,14 @@ L1 = State(
         "address_cycles": Field((), "least look-up cycles an instruction"),
         "store_limit": Field((), "unacknowledged store packets at most"),
         "bypass": Field((), "1: all loads go past the cache"),
-        "tag": Field((MAX_CUS, MAX_L1_LINES), "line held by [set * ways + way], -1 none"),
-        "lru": Field((MAX_CUS, MAX_L1_LINES), "cycle of last use"),
-        "pending": Field((MAX_CUS, MAX_L1_LINES), "MSHR + 1 that fills the way, 0 if valid"),
+        "tag": Field((MAX_CUS * MAX_L1_LINES,), "line held by [(CU * sets + set) * ways + way], -1 none"),
+        "lru": Field((MAX_CUS * MAX_L1_LINES,), "cycle of last use"),
+        "pending": Field((MAX_CUS * MAX_L1_LINES,), "MSHR + 1 that fills the way, 0 if valid"),
         "m_free": Field((MAX_CUS, MAX_MSHRS), "stack of free MSHRs"),
         "m_free_count": Field((MAX_CUS,), "free MSHRs"),
         "m_where": Field((MAX_CUS, MAX_MSHRS), "way that the MSHR fills"),
         "m_first": Field((MAX_CUS, MAX_MSHRS), "first target of the MSHR"),
-        "t_next": Field((MAX_CUS, MAX_TARGETS), "next target, or next free one; -1 none"),
-        "t_entry": Field((MAX_CUS, MAX_TARGETS), "return entry that waits"),
-        "t_since": Field((MAX_CUS, MAX_TARGETS), "cycle of its look-up"),
+        "target": Field((MAX_CUS, MAX_TARGETS, 4), "line requests waiting for a line, by T_NEXT ... T_SINCE"),
         "t_free": Field((MAX_CUS,), "first free target, -1 none"),
         "q_header": Field((MAX_CUS, MAX_QUEUE), "memory record header of a queued instruction"),
         "q_token": Field((MAX_CUS, MAX_QUEUE), "the core's name of it"),
@@ -117,13 +127,7 @@ L1 = State(
         "q_started": Field((MAX_CUS,), "cycle of its first look-up"),
         "q_entry": Field((MAX_CUS,), "its return entry"),
         "look_free": Field((MAX_CUS,), "cycle in which look-up may take the next instruction"),
-        "r_pending": Field((MAX_CUS, MAX_RETURN), "lines still missing"),
-        "r_arrival": Field((MAX_CUS, MAX_RETURN), "cycle in which the last line is there"),
-        "r_complete": Field((MAX_CUS, MAX_RETURN), "1: all its lines were looked up"),
-        "r_beats": Field((MAX_CUS, MAX_RETURN), "cycles on the return path"),
-        "r_token": Field((MAX_CUS, MAX_RETURN), "the core's name of the instruction"),
-        "r_since": Field((MAX_CUS, MAX_RETURN), "cycle of first look-up"),
-        "r_done": Field((MAX_CUS, MAX_RETURN), "cycle in which the registers hold the data"),
+        "entry": Field((MAX_CUS, MAX_RETURN, 8), "loads between look-up and return, by E_PENDING ... E_DONE"),
         "r_head": Field((MAX_CUS,), "oldest load not yet returned (a running number)"),
         "r_scheduled": Field((MAX_CUS,), "first load whose return is not scheduled (a running number)"),
         "r_tail": Field((MAX_CUS,), "one past the youngest load (a running number)"),
@@ -155,14 +159,14 @@ def configure_l1(m, spec: L1Spec, cus: int) -> None:  # type: ignore[no-untyped-
     l1.queue_limit, l1.return_limit = spec.queue_instructions, spec.return_entries
     l1.address_cycles, l1.store_limit = spec.address_cycles, spec.stores_in_flight
     l1.bypass = int(spec.bypass)
-    l1.tag[:cus] = -1
+    l1.tag[: cus * spec.size_kib * 16] = -1
     l1.stalled_since[:cus] = -1
     l1.q_started[:cus] = -1
     l1.m_free_count[:cus] = spec.mshrs
     for cu in range(cus):
         l1.m_free[cu, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
-        l1.t_next[cu, : spec.mshr_targets] = range(1, spec.mshr_targets + 1)
-        l1.t_next[cu, spec.mshr_targets - 1] = -1
+        l1.target[cu, : spec.mshr_targets, T_NEXT] = range(1, spec.mshr_targets + 1)
+        l1.target[cu, spec.mshr_targets - 1, T_NEXT] = -1
 
 
 @jit
@@ -191,12 +195,12 @@ def _schedule_returns(m, now, cu):
     tail = l1.r_tail[cu]
     while s < tail:
         e = s & (MAX_RETURN - 1)
-        if l1.r_pending[cu, e] or not l1.r_complete[cu, e]:
+        if l1.entry[cu, e, E_PENDING] or not l1.entry[cu, e, E_COMPLETE]:
             break
-        done = max(l1.r_arrival[cu, e], l1.bus_free[cu]) + l1.r_beats[cu, e]
+        done = max(l1.entry[cu, e, E_ARRIVAL], l1.bus_free[cu]) + l1.entry[cu, e, E_BEATS]
         l1.bus_free[cu] = done
-        l1.return_busy += l1.r_beats[cu, e]
-        l1.r_done[cu, e] = done
+        l1.return_busy += l1.entry[cu, e, E_BEATS]
+        l1.entry[cu, e, E_DONE] = done
         if s == l1.r_head[cu]:
             wake(m, CU_MEMORY, done, cu)
         s += 1
@@ -204,12 +208,12 @@ def _schedule_returns(m, now, cu):
 
 
 @jit
-def _victim(m, cu, base):
+def _victim(m, base):
     """Least recently used way that is not being filled, or -1."""
     l1 = m.l1
     best = -1
     for way in range(l1.ways):
-        if l1.pending[cu, base + way] == 0 and (best < 0 or l1.lru[cu, base + way] < l1.lru[cu, best]):
+        if l1.pending[base + way] == 0 and (best < 0 or l1.lru[base + way] < l1.lru[best]):
             best = base + way
     return best
 
@@ -218,40 +222,40 @@ def _victim(m, cu, base):
 def _look_up(m, now, cu, line, entry):
     """Look a load's line up: 0 hit, 1 merged, 2 missed, 3 stalled (nothing changed)."""
     l1 = m.l1
-    base = (line & (l1.sets - 1)) * l1.ways
+    base = (cu * l1.sets + (line & (l1.sets - 1))) * l1.ways
     for at in range(base, base + l1.ways):
-        if l1.tag[cu, at] == line:
-            mshr = l1.pending[cu, at] - 1
+        if l1.tag[at] == line:
+            mshr = l1.pending[at] - 1
             if mshr < 0:
-                l1.lru[cu, at] = now
+                l1.lru[at] = now
                 return 0
             t = l1.t_free[cu]
             if t < 0:
                 return 3
-            l1.lru[cu, at] = now
-            l1.t_free[cu] = l1.t_next[cu, t]
-            l1.t_entry[cu, t] = entry
-            l1.t_since[cu, t] = now
-            l1.t_next[cu, t] = l1.m_first[cu, mshr]
+            l1.lru[at] = now
+            l1.t_free[cu] = l1.target[cu, t, T_NEXT]
+            l1.target[cu, t, T_ENTRY] = entry
+            l1.target[cu, t, T_SINCE] = now
+            l1.target[cu, t, T_NEXT] = l1.m_first[cu, mshr]
             l1.m_first[cu, mshr] = t
             return 1
     t = l1.t_free[cu]
     n = l1.m_free_count[cu]
     if n == 0 or t < 0 or not crossbar_has_room(m, cu):
         return 3
-    at = _victim(m, cu, base)
+    at = _victim(m, base)
     if at < 0:
         return 3
     mshr = l1.m_free[cu, n - 1]
     l1.m_free_count[cu] = n - 1
-    l1.tag[cu, at] = line
-    l1.lru[cu, at] = now
-    l1.pending[cu, at] = mshr + 1
+    l1.tag[at] = line
+    l1.lru[at] = now
+    l1.pending[at] = mshr + 1
     l1.m_where[cu, mshr] = at
-    l1.t_free[cu] = l1.t_next[cu, t]
-    l1.t_entry[cu, t] = entry
-    l1.t_since[cu, t] = now
-    l1.t_next[cu, t] = -1
+    l1.t_free[cu] = l1.target[cu, t, T_NEXT]
+    l1.target[cu, t, T_ENTRY] = entry
+    l1.target[cu, t, T_SINCE] = now
+    l1.target[cu, t, T_NEXT] = -1
     l1.m_first[cu, mshr] = t
     crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
     return 2
@@ -266,12 +270,12 @@ def _start(m, now, cu, header, token):
         if tail - l1.r_head[cu] >= l1.return_limit:
             return 0
         e = tail & (MAX_RETURN - 1)
-        l1.r_pending[cu, e] = 0
-        l1.r_arrival[cu, e] = now
-        l1.r_complete[cu, e] = 0
-        l1.r_beats[cu, e] = max((header >> BUSY_SHIFT) & BUSY_MASK, 1)
-        l1.r_token[cu, e] = token
-        l1.r_since[cu, e] = now
+        l1.entry[cu, e, E_PENDING] = 0
+        l1.entry[cu, e, E_ARRIVAL] = now
+        l1.entry[cu, e, E_COMPLETE] = 0
+        l1.entry[cu, e, E_BEATS] = max((header >> BUSY_SHIFT) & BUSY_MASK, 1)
+        l1.entry[cu, e, E_TOKEN] = token
+        l1.entry[cu, e, E_SINCE] = now
         l1.r_tail[cu] = tail + 1
         l1.q_entry[cu] = e
     l1.q_started[cu] = now
@@ -289,7 +293,7 @@ def _access(m, now, cu, q, header, position):
         line = l1.q_words[cu, q, 2 * position]
         mask = l1.q_words[cu, q, 2 * position + 1]
         if header & RECORD_RETURN:
-            l1.r_pending[cu, e] += 1
+            l1.entry[cu, e, E_PENDING] += 1
             source = ATOMIC_RETURN | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT
         else:
             if l1.stores_out[cu] >= l1.store_limit:
@@ -305,7 +309,7 @@ def _access(m, now, cu, q, header, position):
     if l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE):
         if not crossbar_has_room(m, cu):
             return 0
-        l1.r_pending[cu, e] += 1
+        l1.entry[cu, e, E_PENDING] += 1
         crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT, 0)
         l1.misses += 1
     else:
@@ -313,11 +317,11 @@ def _access(m, now, cu, q, header, position):
         if result == 3:
             return 0
         if result == 0:
-            l1.r_arrival[cu, e] = max(l1.r_arrival[cu, e], now + l1.hit_latency)
+            l1.entry[cu, e, E_ARRIVAL] = max(l1.entry[cu, e, E_ARRIVAL], now + l1.hit_latency)
             l1.latency += l1.hit_latency
             l1.hits += 1
         else:
-            l1.r_pending[cu, e] += 1
+            l1.entry[cu, e, E_PENDING] += 1
             if result == 1:
                 l1.merges += 1
             else:
@@ -361,7 +365,7 @@ def l1_step(m, now, cu):
     if header & (RECORD_STORE | RECORD_ATOMIC):
         least = max(least, (header >> BUSY_SHIFT) & BUSY_MASK)
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
-        l1.r_complete[cu, l1.q_entry[cu]] = 1
+        l1.entry[cu, l1.q_entry[cu], E_COMPLETE] = 1
         _schedule_returns(m, now, cu)
     elif lines == 0:
         _acknowledge(m, cu, l1.q_token[cu, q])
@@ -388,8 +392,8 @@ def _acknowledge(m, cu, token):
 def _arrived(m, now, cu, entry, since):
     l1 = m.l1
     t = now + l1.fill_latency
-    l1.r_pending[cu, entry] -= 1
-    l1.r_arrival[cu, entry] = max(l1.r_arrival[cu, entry], t)
+    l1.entry[cu, entry, E_PENDING] -= 1
+    l1.entry[cu, entry, E_ARRIVAL] = max(l1.entry[cu, entry, E_ARRIVAL], t)
     l1.latency += t - since
 
 
@@ -409,19 +413,19 @@ def l1_receive(m, now, cu):
     if tag & DIRECT:
         e = tag & (DIRECT - 1)
         if kind == READ:
-            _arrived(m, now, cu, e, l1.r_since[cu, e])
+            _arrived(m, now, cu, e, l1.entry[cu, e, E_SINCE])
         else:
-            l1.r_pending[cu, e] -= 1
-            l1.r_arrival[cu, e] = max(l1.r_arrival[cu, e], now + l1.fill_latency)
+            l1.entry[cu, e, E_PENDING] -= 1
+            l1.entry[cu, e, E_ARRIVAL] = max(l1.entry[cu, e, E_ARRIVAL], now + l1.fill_latency)
     else:
-        l1.pending[cu, l1.m_where[cu, tag]] = 0
+        l1.pending[l1.m_where[cu, tag]] = 0
         l1.m_free[cu, l1.m_free_count[cu]] = tag
         l1.m_free_count[cu] += 1
         t = l1.m_first[cu, tag]
         while t >= 0:
-            follow = l1.t_next[cu, t]
-            _arrived(m, now, cu, l1.t_entry[cu, t], l1.t_since[cu, t])
-            l1.t_next[cu, t] = l1.t_free[cu]
+            follow = l1.target[cu, t, T_NEXT]
+            _arrived(m, now, cu, l1.target[cu, t, T_ENTRY], l1.target[cu, t, T_SINCE])
+            l1.target[cu, t, T_NEXT] = l1.t_free[cu]
             l1.t_free[cu] = t
             t = follow
     _schedule_returns(m, now, cu)
@@ -435,11 +439,11 @@ def l1_next_load_done(m, now, cu):
     if h == l1.r_scheduled[cu]:
         return -1
     e = h & (MAX_RETURN - 1)
-    if l1.r_done[cu, e] > now:
-        wake(m, CU_MEMORY, l1.r_done[cu, e], cu)
+    if l1.entry[cu, e, E_DONE] > now:
+        wake(m, CU_MEMORY, l1.entry[cu, e, E_DONE], cu)
         return -1
     l1.r_head[cu] = h + 1
-    return l1.r_token[cu, e]
+    return l1.entry[cu, e, E_TOKEN]
 
 
 @jit

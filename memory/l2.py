@@ -10,6 +10,10 @@ from gpusim.spec import Spec, param
 from memory.address_map import LINE_SPARSE, MAX_L2_CHANNELS, dram_channel, l2_local_line
 from memory.crossbar import (
     KIND_MASK,
+    P_LINE,
+    P_MASK,
+    P_READY,
+    P_SOURCE,
     READ,
     WRITE,
     crossbar_pick_request,
@@ -29,11 +33,17 @@ from memory.ports import (
 from memory.wheel import L2 as L2_CLASS
 from memory.wheel import wake
 
-MAX_CHANNEL_LINES = 16384  # 1 MiB a channel
+MAX_LINES = 262144  # 16 MiB in all
 MAX_MSHRS = 256
 MAX_TARGETS = 4096
 MAX_INPUT = 64
 ALL_BYTES = -1
+
+# words of an MSHR target, side by side because they are used together
+T_NEXT = 0  # next target, or next free one; -1 none
+T_SOURCE = 1  # source of the waiting request
+T_SINCE = 2  # cycle it came to the channel
+T_MASK = 3  # bytes a waiting atomic changes
 
 HIT, MERGED, MISSED, STALLED = range(4)
 
@@ -82,25 +92,21 @@ L2 = State(
         "mshrs": Field((), "MSHRs a channel"),
         "targets": Field((), "MSHR targets a channel"),
         "input_limit": Field((), "requests waiting at a channel at most"),
-        "tag": Field((MAX_L2_CHANNELS, MAX_CHANNEL_LINES), "line held by [set * ways + way], sparse mark included"),
-        "lru": Field((MAX_L2_CHANNELS, MAX_CHANNEL_LINES), "cycle of last use"),
-        "pending": Field((MAX_L2_CHANNELS, MAX_CHANNEL_LINES), "MSHR + 1 that fills the way, 0 if none"),
-        "held": Field((MAX_L2_CHANNELS, MAX_CHANNEL_LINES), "mask of the bytes held, -1 all"),
-        "dirty": Field((MAX_L2_CHANNELS, MAX_CHANNEL_LINES), "mask of the bytes to write back"),
+        "tag": Field((MAX_LINES,), "line held by [(channel * sets + set) * ways + way], sparse mark included; -1 none"),
+        "lru": Field((MAX_LINES,), "cycle of last use"),
+        "pending": Field((MAX_LINES,), "MSHR + 1 that fills the way, 0 if none"),
+        "held": Field((MAX_LINES,), "mask of the bytes held, -1 all"),
+        "dirty": Field((MAX_LINES,), "mask of the bytes to write back"),
         "m_free": Field((MAX_L2_CHANNELS, MAX_MSHRS), "stack of free MSHRs"),
         "m_free_count": Field((MAX_L2_CHANNELS,), "free MSHRs"),
         "m_where": Field((MAX_L2_CHANNELS, MAX_MSHRS), "way that the MSHR fills"),
         "m_first": Field((MAX_L2_CHANNELS, MAX_MSHRS), "first target: the oldest"),
         "m_last": Field((MAX_L2_CHANNELS, MAX_MSHRS), "last target"),
-        "t_next": Field((MAX_L2_CHANNELS, MAX_TARGETS), "next target, or next free one; -1 none"),
-        "t_source": Field((MAX_L2_CHANNELS, MAX_TARGETS), "source of the waiting request"),
-        "t_since": Field((MAX_L2_CHANNELS, MAX_TARGETS), "cycle it came to the channel"),
-        "t_mask": Field((MAX_L2_CHANNELS, MAX_TARGETS), "bytes a waiting atomic changes"),
+        "target": Field((MAX_L2_CHANNELS, MAX_TARGETS, 4), "requests waiting for a line, by T_NEXT ... T_MASK"),
         "t_free": Field((MAX_L2_CHANNELS,), "first free target, -1 none"),
-        "i_line": Field((MAX_L2_CHANNELS, MAX_INPUT), "line of a waiting request"),
-        "i_source": Field((MAX_L2_CHANNELS, MAX_INPUT), "its source"),
-        "i_mask": Field((MAX_L2_CHANNELS, MAX_INPUT), "bytes it writes"),
-        "i_since": Field((MAX_L2_CHANNELS, MAX_INPUT), "cycle it came"),
+        "input": Field(
+            (MAX_L2_CHANNELS, MAX_INPUT, 4), "waiting requests: P_LINE ... P_MASK, and P_READY: cycle it came"
+        ),
         "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
         "reads": Field((), "read requests"),
@@ -137,12 +143,12 @@ def configure_l2(m, spec: L2Spec, engine_on: bool) -> None:  # type: ignore[no-u
     l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets
     channels = slice(0, spec.channels)
-    l2.tag[channels, :lines] = -1
+    l2.tag[: spec.channels * lines] = -1
     l2.stalled_since[channels] = -1
     l2.m_free_count[channels] = l2.mshrs
     l2.m_free[channels, : l2.mshrs] = range(int(l2.mshrs) - 1, -1, -1)
-    l2.t_next[channels, : l2.targets] = range(1, int(l2.targets) + 1)
-    l2.t_next[channels, l2.targets - 1] = -1
+    l2.target[channels, : l2.targets, T_NEXT] = range(1, int(l2.targets) + 1)
+    l2.target[channels, l2.targets - 1, T_NEXT] = -1
 
 
 @jit
@@ -162,18 +168,18 @@ def _fill(m, now, channel, mshr):
     """The line of an MSHR is here: serve its targets, oldest first."""
     l2 = m.l2
     at = l2.m_where[channel, mshr]
-    l2.pending[channel, at] = 0
-    l2.held[channel, at] = ALL_BYTES
+    l2.pending[at] = 0
+    l2.held[at] = ALL_BYTES
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
     l2.m_free_count[channel] += 1
     t = l2.m_first[channel, mshr]
     while t >= 0:
-        source = l2.t_source[channel, t]
+        source = l2.target[channel, t, T_SOURCE]
         if source & KIND_MASK != READ:
-            l2.dirty[channel, at] |= l2.t_mask[channel, t]
-        _answer(m, now, now + l2.fill_latency, channel, source, l2.t_since[channel, t])
-        follow = l2.t_next[channel, t]
-        l2.t_next[channel, t] = l2.t_free[channel]
+            l2.dirty[at] |= l2.target[channel, t, T_MASK]
+        _answer(m, now, now + l2.fill_latency, channel, source, l2.target[channel, t, T_SINCE])
+        follow = l2.target[channel, t, T_NEXT]
+        l2.target[channel, t, T_NEXT] = l2.t_free[channel]
         l2.t_free[channel] = t
         t = follow
 
@@ -182,15 +188,15 @@ def _fill(m, now, channel, mshr):
 def _add_target(m, channel, mshr, source, since, mask):
     l2 = m.l2
     t = l2.t_free[channel]
-    l2.t_free[channel] = l2.t_next[channel, t]
-    l2.t_next[channel, t] = -1
-    l2.t_source[channel, t] = source
-    l2.t_since[channel, t] = since
-    l2.t_mask[channel, t] = mask
+    l2.t_free[channel] = l2.target[channel, t, T_NEXT]
+    l2.target[channel, t, T_NEXT] = -1
+    l2.target[channel, t, T_SOURCE] = source
+    l2.target[channel, t, T_SINCE] = since
+    l2.target[channel, t, T_MASK] = mask
     if l2.m_first[channel, mshr] < 0:
         l2.m_first[channel, mshr] = t
     else:
-        l2.t_next[channel, l2.m_last[channel, mshr]] = t
+        l2.target[channel, l2.m_last[channel, mshr], T_NEXT] = t
     l2.m_last[channel, mshr] = t
 
 
@@ -198,14 +204,14 @@ def _add_target(m, channel, mshr, source, since, mask):
 def _evict(m, now, channel, at):
     """Make a way free, writing it back if dirty; 0 if DRAM has no room for the write."""
     l2 = m.l2
-    mask = l2.dirty[channel, at]
+    mask = l2.dirty[at]
     if mask == 0:
         return 1
-    line = l2.tag[channel, at]
+    line = l2.tag[at]
     if not dram_write(m, now, line, mask):
         wait_for_dram(m, dram_channel(m, line), channel)
         return 0
-    l2.dirty[channel, at] = 0
+    l2.dirty[at] = 0
     l2.write_backs += 1
     return 1
 
@@ -227,36 +233,42 @@ def _fetch(m, now, channel, line, mshr):
 
 @jit
 def _l2_access(m, now, channel, line, source, mask, since):
-    """Serve one request: HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs begun."""
+    """Serve one request: # words of an MSHR target, side by side because they are used together
+    T_NEXT = 0  # next target, or next free one; -1 none
+    T_SOURCE = 1  # source of the waiting request
+    T_SINCE = 2  # cycle it came to the channel
+    T_MASK = 3  # bytes a waiting atomic changes
+
+    HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs begun."""
     l2 = m.l2
     kind = source & KIND_MASK
-    base = (l2_local_line(m, line) & (l2.sets - 1)) * l2.ways
+    base = (channel * l2.sets + (l2_local_line(m, line) & (l2.sets - 1))) * l2.ways
     found = -1
     victim = -1
     for at in range(base, base + l2.ways):
-        if l2.tag[channel, at] == line:
+        if l2.tag[at] == line:
             found = at
             break
-        if l2.pending[channel, at] == 0 and (victim < 0 or l2.lru[channel, at] < l2.lru[channel, victim]):
+        if l2.pending[at] == 0 and (victim < 0 or l2.lru[at] < l2.lru[victim]):
             victim = at
     if found >= 0:
-        mshr = l2.pending[channel, found] - 1
+        mshr = l2.pending[found] - 1
         if kind == WRITE:
-            l2.lru[channel, found] = now
-            l2.held[channel, found] |= mask
-            l2.dirty[channel, found] |= mask
+            l2.lru[found] = now
+            l2.held[found] |= mask
+            l2.dirty[found] |= mask
             _answer(m, now, now + l2.latency, channel, source, since)
             return HIT
         if mshr >= 0:
             if l2.t_free[channel] < 0:
                 return STALLED
-            l2.lru[channel, found] = now
+            l2.lru[found] = now
             _add_target(m, channel, mshr, source, since, mask)
             return MERGED
-        if l2.held[channel, found] == ALL_BYTES:
-            l2.lru[channel, found] = now
+        if l2.held[found] == ALL_BYTES:
+            l2.lru[found] = now
             if kind != READ:
-                l2.dirty[channel, found] |= mask
+                l2.dirty[found] |= mask
             _answer(m, now, now + l2.latency, channel, source, since)
             return HIT
         victim = found  # partly held: fetch the rest into the same way, keeping its dirty bytes
@@ -265,10 +277,10 @@ def _l2_access(m, now, channel, line, source, mask, since):
     if kind == WRITE:
         if not _evict(m, now, channel, victim):
             return STALLED
-        l2.tag[channel, victim] = line
-        l2.lru[channel, victim] = now
-        l2.held[channel, victim] = mask
-        l2.dirty[channel, victim] = mask
+        l2.tag[victim] = line
+        l2.lru[victim] = now
+        l2.held[victim] = mask
+        l2.dirty[victim] = mask
         l2.write_allocations += 1
         _answer(m, now, now + l2.latency, channel, source, since)
         return HIT
@@ -283,11 +295,11 @@ def _l2_access(m, now, channel, line, source, mask, since):
     l2.m_free_count[channel] = n - 1
     l2.m_where[channel, mshr] = victim
     l2.m_first[channel, mshr] = -1
-    l2.tag[channel, victim] = line
-    l2.lru[channel, victim] = now
-    l2.pending[channel, victim] = mshr + 1
+    l2.tag[victim] = line
+    l2.lru[victim] = now
+    l2.pending[victim] = mshr + 1
     if found < 0:
-        l2.held[channel, victim] = 0
+        l2.held[victim] = 0
     _add_target(m, channel, mshr, source, since, mask)
     return MISSED
 
@@ -297,11 +309,11 @@ def _serve_oldest(m, now, channel):
     """Serve the channel's oldest waiting request, if its port has room and nothing stalls it."""
     l2 = m.l2
     h = l2.i_head[channel]
-    line = l2.i_line[channel, h]
-    source = l2.i_source[channel, h]
+    line = l2.input[channel, h, P_LINE]
+    source = l2.input[channel, h, P_SOURCE]
     result = STALLED
     if crossbar_response_room(m, channel):
-        result = _l2_access(m, now, channel, line, source, l2.i_mask[channel, h], l2.i_since[channel, h])
+        result = _l2_access(m, now, channel, line, source, l2.input[channel, h, P_MASK], l2.input[channel, h, P_READY])
     if result == STALLED:
         if l2.stalled_since[channel] < 0:
             l2.stalled_since[channel] = now
@@ -353,9 +365,9 @@ def l2_tick(m, now, channel):
             q = (l2.i_head[channel] + n) & (MAX_INPUT - 1)
             x = m.xbar
             h = crossbar_pop_request(m, now, channel, cu)
-            l2.i_line[channel, q] = x.o_line[cu, h]
-            l2.i_source[channel, q] = x.o_source[cu, h]
-            l2.i_mask[channel, q] = x.o_mask[cu, h]
-            l2.i_since[channel, q] = now
+            l2.input[channel, q, P_LINE] = x.request[cu, h, P_LINE]
+            l2.input[channel, q, P_SOURCE] = x.request[cu, h, P_SOURCE]
+            l2.input[channel, q, P_MASK] = x.request[cu, h, P_MASK]
+            l2.input[channel, q, P_READY] = now
             l2.i_count[channel] = n + 1
             wake(m, L2_CLASS, now + 1, channel)

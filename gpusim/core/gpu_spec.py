@@ -7,7 +7,7 @@ from gpusim.spec import Spec, param
 from memory.crossbar import MAX_CUS, CrossbarSpec
 from memory.dram_spec import DramSpec
 from memory.l1 import MAX_L1_LINES, L1Spec
-from memory.l2 import MAX_CHANNEL_LINES, L2Spec
+from memory.l2 import L2Spec
 
 
 def _power_of_two(value: int) -> bool:
@@ -65,6 +65,4 @@ class GpuSpec(Spec):
                 f"l2: {self.l2.size_kib} KiB over {self.l2.channels} channels of {self.l2.ways} ways of 64-byte lines "
                 f"gives {l2_sets:g} sets a channel; allowed is a power of two of at least 2"
             )
-        if self.l2.size_kib * 16 // self.l2.channels > MAX_CHANNEL_LINES:
-            raise ValueError(f"l2.size_kib: {self.l2.size_kib} exceeds {MAX_CHANNEL_LINES // 16} KiB a channel")
         return self

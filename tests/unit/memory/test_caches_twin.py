@@ -120,10 +120,11 @@ def test_one_access_after_another_finds_what_a_naive_cache_finds(accesses: list[
         "write backs": int(l2.write_backs),
     }
     for (channel, index), lines in naive.l2.sets.items():  # type: ignore[misc]
-        ways = range(index * L2_WAYS, (index + 1) * L2_WAYS)
-        held = sorted((int(l2.lru[channel, w]), int(l2.tag[channel, w])) for w in ways if l2.tag[channel, w] >= 0)
+        first = (channel * L2_SETS + index) * L2_WAYS
+        ways = range(first, first + L2_WAYS)
+        held = sorted((int(l2.lru[w]), int(l2.tag[w])) for w in ways if l2.tag[w] >= 0)
         assert [tag for _, tag in held] == lines
     for index, lines in naive.l1.sets.items():
         ways = range(index * L1_WAYS, (index + 1) * L1_WAYS)  # type: ignore[operator]
-        held = sorted((int(l1.lru[0, w]), int(l1.tag[0, w])) for w in ways if l1.tag[0, w] >= 0)
+        held = sorted((int(l1.lru[w]), int(l1.tag[w])) for w in ways if l1.tag[w] >= 0)
         assert [tag for _, tag in held] == lines
