@@ -226,4 +226,6 @@ def _found(value: Any) -> str:
         return "a device array"
     if value is None:
         return "None"
+    if isinstance(value, Local):
+        return f"gpusim.Local({value.size_bytes})"
     return f"{type(value).__name__} {value!r}"

@@ -298,6 +298,16 @@ METRICS: tuple[Metric, ...] = (
 
 # Groups that are null as a whole when they do not apply.
 _NULLABLE = ("engine", "verification")
+# What a run without the timing model knows; all else is null there.
+_UNTIMED_GROUPS = ("verification", "simulator")
+_UNTIMED = {
+    "kernel.name",
+    "kernel.workgroups",
+    "kernel.workgroups_total",
+    "kernel.wavefronts",
+    "kernel.wavefront_instructions",
+    *(f"kernel.{kind}_instructions" for kind in INSTRUCTION_KINDS),
+}
 
 
 def to_tree(run: RunRecord) -> dict[str, Any]:
@@ -309,8 +319,9 @@ def to_tree(run: RunRecord) -> dict[str, Any]:
         holder = tree
         for group in groups:
             holder = holder.setdefault(group, {})
-        holder[name] = metric.of(run, total)
-    for group in _NULLABLE:
+        known = run.timed or metric.path in _UNTIMED or metric.path.startswith(_UNTIMED_GROUPS)
+        holder[name] = metric.of(run, total) if known else None
+    for group in _NULLABLE if run.timed else [name for name, held in tree.items() if isinstance(held, dict)]:
         if all(value is None for value in tree[group].values()):
             tree[group] = None
     return tree

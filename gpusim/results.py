@@ -182,7 +182,8 @@ class RunRecord:
     """One run of a configuration: its launches, the time on the host's clock, and what it cost to simulate.
 
     engine: 'on' or 'off'; kernels: the kernels' configured name; host_time_us: from the first packet written to
-    the last completion signal; verification: None when it was skipped or the run is partial.
+    the last completion signal; verification: None when it was skipped or the run is partial; timed: False where the
+    kernel was executed without the timing model, so that only what execution counts is known.
     """
 
     engine: str
@@ -194,6 +195,7 @@ class RunRecord:
     verify_s: float = 0.0
     peak_memory_mb: float | None = None
     partial: bool = False
+    timed: bool = True
 
     @property
     def total(self) -> RunFacts:
