@@ -20,27 +20,22 @@ class WarmCaches:
     def restore(self, m: Any) -> None:
         """Fill the L2 of a new machine; an L2 of another shape stays empty."""
         if self._shape == _shape(m):
-            channels, _, lines = _extent(m)
             for name, values in self._held.items():
-                getattr(m.l2, name)[:channels, :lines] = values
+                getattr(m.l2, name)[: len(values)] = values
 
     def keep(self, m: Any) -> None:
         """Remember the L2 of a machine whose launch has ended. Ages count back from the next launch's cycle 0."""
-        channels, _, lines = _extent(m)
-        kept = {name: getattr(m.l2, name)[:channels, :lines].copy() for name in ("tag", "lru", "held", "dirty")}
+        lines = int(m.l2.channels * m.l2.sets * m.l2.ways)
+        kept = {name: getattr(m.l2, name)[:lines].copy() for name in ("tag", "lru", "held", "dirty")}
         kept["lru"] -= int(m.wheel.now) + 1
-        filling = m.l2.pending[:channels, :lines] != 0  # only after a launch that was stopped
+        filling = m.l2.pending[:lines] != 0  # only after a launch that was stopped
         kept["tag"][filling] = -1
         kept["dirty"][filling] = 0
         self._shape, self._held = _shape(m), kept
 
 
-def _extent(m: Any) -> tuple[int, int, int]:
-    """Channels, sets and lines of a channel."""
-    sets = int(m.l2.sets)
-    return int(m.l2.channels), sets, sets * int(m.l2.ways)
-
-
 def _shape(m: Any) -> tuple[int, ...]:
     """What decides where a line lies in L2."""
-    return (*_extent(m), int(m.map.interleave_lines_bits), int(m.map.hash_channels))
+    l2, address_map = m.l2, m.map
+    parts = (l2.channels, l2.sets, l2.ways, address_map.interleave_lines_bits, address_map.hash_channels)
+    return tuple(int(p) for p in parts)
