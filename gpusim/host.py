@@ -29,6 +29,10 @@ class Timeline:
     ended_us: float
 
 
+class _KernelFailed(Exception):
+    """A command's `run` raised."""
+
+
 def run_queue(launch_us: float, commands: Sequence[Command]) -> list[Timeline]:
     """Run `commands` through one in-order queue; returns their times in order.
 
@@ -40,6 +44,7 @@ def run_queue(launch_us: float, commands: Sequence[Command]) -> list[Timeline]:
     gpu = simpy.Resource(environment, capacity=1)
     completions = [environment.event() for _ in commands]
     timelines: list[Timeline] = []
+    failed: list[BaseException] = []
 
     def host():  # type: ignore[no-untyped-def]
         for index in range(len(commands)):
@@ -58,12 +63,20 @@ def run_queue(launch_us: float, commands: Sequence[Command]) -> list[Timeline]:
 
     def kernel(index: int, begin: float, turn):  # type: ignore[no-untyped-def]
         start = environment.now
-        yield environment.timeout(commands[index].run())
+        try:
+            took_us = commands[index].run()
+        except BaseException as error:
+            failed.append(error)
+            raise _KernelFailed from error
+        yield environment.timeout(took_us)
         gpu.release(turn)
         timelines.append(Timeline(commands[index].name, begin, start, environment.now))
         completions[index].succeed()
 
     environment.process(host())
     environment.process(command_processor())
-    environment.run()
+    try:
+        environment.run()
+    except _KernelFailed:
+        raise failed[0] from None  # SimPy raises a copy of its own making, which not every error's class allows
     return timelines

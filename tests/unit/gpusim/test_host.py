@@ -1,5 +1,6 @@
 """Does the command queue order launches and charge launch overhead as a formula says?"""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,3 +49,18 @@ def test_dependent_launches_pay_every_overhead() -> None:
 def test_independent_launches_hide_the_overhead() -> None:
     timelines = run_queue(5.0, [Command("a", lambda: 10.0, False), Command("b", lambda: 20.0, False)])
     assert timelines[-1].ended_us == 5 + 10 + 20
+
+
+def test_an_error_of_a_kernel_comes_through_as_it_is() -> None:
+    class Fault(Exception):
+        def __init__(self, code: int, text: str) -> None:
+            super().__init__(text)
+
+    fault = Fault(1, "kernel fault")
+
+    def run() -> float:
+        raise fault
+
+    with pytest.raises(Fault) as caught:
+        run_queue(5.0, [Command("first", lambda: 1.0, True), Command("second", run, True)])
+    assert caught.value is fault
