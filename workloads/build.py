@@ -1,13 +1,22 @@
-"""Build the kernels' code objects from their OpenCL C sources, and check that the committed ones are up to date."""
+"""Build kernels' code objects from OpenCL C, assembly or LLVM IR, and check that the committed ones are up to date.
+
+clang and ld.lld do it where they are installed. LLVM IR needs neither: llvmlite, which Numba brings, has the back end,
+and `workloads.link` links what it gives.
+"""
 
 import shutil
 import subprocess
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
+from workloads.build_error import KernelBuildError
+from workloads.link import link
+
 KERNELS_DIR = Path(__file__).parent / "kernels"
-TARGET_FLAGS = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803", "-mcode-object-version=5")
-LANGUAGE_FLAGS = (
+TRIPLES = ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-unknown")
+TARGET_FLAGS = ("-target", TRIPLES[0], "-mcpu=gfx803", "-mcode-object-version=5")
+OPENCL_FLAGS = (
     "-x",
     "cl",
     "-cl-std=CL2.0",
@@ -18,18 +27,23 @@ LANGUAGE_FLAGS = (
     "-Wall",
     "-Werror",
 )
+LANGUAGE_FLAGS = {
+    ".cl": OPENCL_FLAGS,
+    ".s": ("-x", "assembler"),
+    ".ll": ("-x", "ir", "-O3", "-nogpulib", "-fno-ident", "-Wno-override-module"),
+}
 COMPILERS = ("clang-19", "clang")
 LINKERS = ("ld.lld-19", "ld.lld")
 COMPILER_VERSION = "19."  # the committed objects are this release's output
 
 
-class KernelBuildError(Exception):
-    """No usable compiler, or a source that does not build; the message says which and why."""
-
-
 def kernel_sources(directory: Path = KERNELS_DIR) -> list[Path]:
-    """The OpenCL C sources, each the source of one code object."""
-    return sorted(directory.glob("*.cl"))
+    """The sources, each of one code object; raises KernelBuildError where two would give the same one."""
+    found = sorted(path for path in directory.iterdir() if path.suffix in LANGUAGE_FLAGS)
+    for first, second in pairwise(found):
+        if first.stem == second.stem:
+            raise KernelBuildError(f"{first.name} and {second.name} would both give {first.stem}.hsaco")
+    return found
 
 
 def code_object_path(name: str, directory: Path = KERNELS_DIR) -> Path:
@@ -38,23 +52,64 @@ def code_object_path(name: str, directory: Path = KERNELS_DIR) -> Path:
 
 
 def build(source: Path, target: Path) -> None:
-    """Compile and link one source into `target`; raises KernelBuildError."""
+    """Compile or assemble, and link one source into `target`; raises KernelBuildError."""
+    flags = LANGUAGE_FLAGS.get(source.suffix)
+    if flags is None:
+        raise KernelBuildError(f"{source.name}: no kernel source; sources end in {', '.join(LANGUAGE_FLAGS)}")
+    if not source.is_file():
+        raise KernelBuildError(f"{source}: there is no such file")
+    if source.suffix == ".ll" and not compiler_available():
+        target.write_bytes(_linked(source, _compile_ir(source)))
+        return
     compiler, linker = _tool(COMPILERS), _tool(LINKERS)
     with tempfile.TemporaryDirectory() as scratch:
         relocatable = Path(scratch) / "kernel.o"
         linked = Path(scratch) / "kernel.hsaco"
-        flags = [*LANGUAGE_FLAGS, *TARGET_FLAGS]
         # run beside the source: no path of this machine gets into the object
-        _run([compiler, *flags, "-c", source.name, "-o", str(relocatable)], source)
-        _run([linker, "-shared", str(relocatable), "-o", str(linked)], source)
+        _run([compiler, *flags, *TARGET_FLAGS, "-c", source.name, "-o", str(relocatable)], source)
+        _run([linker, "-shared", "--no-undefined", str(relocatable), "-o", str(linked)], source)
         shutil.copyfile(linked, target)
+
+
+def _compile_ir(source: Path) -> bytes:
+    """The relocatable object that llvmlite's AMDGPU back end makes of LLVM IR."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        module = llvm.parse_assembly(source.read_text(encoding="utf-8"))
+        module.verify()
+    except (RuntimeError, UnicodeDecodeError) as error:
+        raise KernelBuildError(f"{source.name}: {' '.join(str(error).split())}") from None
+    if module.triple not in ("", *TRIPLES):
+        raise KernelBuildError(f"{source.name}: is for target '{module.triple}', not {TRIPLES[0]}")
+    target = llvm.Target.from_triple(TRIPLES[0])
+    machine = target.create_target_machine(cpu="gfx803", opt=3, reloc="pic")
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    llvm.create_pass_builder(machine, options).getModulePassManager().run(
+        module, llvm.create_pass_builder(machine, options)
+    )
+    return bytes(machine.emit_object(module))
+
+
+def _linked(source: Path, relocatable: bytes) -> bytes:
+    try:
+        return link(relocatable)
+    except KernelBuildError as error:
+        raise KernelBuildError(f"{source.name}: {error}") from None
 
 
 def build_all(directory: Path = KERNELS_DIR) -> list[Path]:
     """Build every kernel's code object beside its source; returns what was written."""
+    return build_sources(kernel_sources(directory))
+
+
+def build_sources(sources: list[Path]) -> list[Path]:
+    """Build each source's code object beside it; returns what was written."""
     targets = []
-    for source in kernel_sources(directory):
-        target = code_object_path(source.stem, directory)
+    for source in sources:
+        target = code_object_path(source.stem, source.parent)
         build(source, target)
         targets.append(target)
     return targets

@@ -1,13 +1,15 @@
 """`gpusim kernels`: build the shipped kernels' code objects, and compare them with their sources."""
 
+from pathlib import Path
+
 from workloads import build
 
 EXIT_DIFFERENT = 1
 
 
-def build_command() -> None:
-    """Compile every kernel; prints what was written."""
-    for path in build.build_all():
+def build_command(sources: list[Path]) -> None:
+    """Compile the sources, or without any every shipped kernel; prints what was written."""
+    for path in build.build_sources(sources or build.kernel_sources()):
         print(path)
 
 

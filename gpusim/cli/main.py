@@ -181,11 +181,18 @@ app.add_typer(kernels, name="kernels")
 
 
 @kernels.command("build")
-def kernels_build() -> None:
-    """Compile every kernel from its OpenCL C source."""
+def kernels_build(
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[SOURCE]...", help="OpenCL C (.cl), assembly (.s) or LLVM IR (.ll). [default: shipped]"
+        ),
+    ] = None,
+) -> None:
+    """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""
     from gpusim.cli.kernels import build_command
 
-    build_command()
+    build_command(sources or [])
 
 
 @kernels.command("check")

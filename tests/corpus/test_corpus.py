@@ -13,7 +13,7 @@ from tests.corpus.table import CASES, Case
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_results(variant: Variant, case: Case) -> None:
     for size in case.sizes:
-        result = execute(variant, case, size)
+        result = execute(kernel_of(variant, case), case, size)
         assert result.finished and result.wavefront_instructions > 0
 
 

@@ -13,8 +13,11 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 from hypothesis import strategies as st
 
+from isa.decoder import DecodeError, decode
+from isa.instruction import BRANCH, LDS, SMEM, VMEM
 from tests.corpus.build import BASE, Variant, committed
 from tests.support.gfx803_words import forms, opcodes, random_words
+from tests.support.isa_coverage import refusal
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWER_S = 60  # a hang, on however busy a machine
@@ -91,6 +94,21 @@ def mutants(draw: st.DrawFn) -> Mutant:
     return Mutant(bytes(data), original.name, tuple(changes))
 
 
+def _executable(choose: random.Random, memory: bool) -> list[int]:
+    """Words of a random instruction that no loader refuses by itself."""
+    while True:
+        opcode = choose.choice(opcodes())
+        if not memory and opcode.unit in (LDS, VMEM, SMEM, BRANCH):
+            continue
+        words = random_words(choose, opcode, choose.choice(forms(opcode)))
+        try:
+            (instruction,) = decode(b"".join(word.to_bytes(4, "little") for word in words))
+        except DecodeError:
+            continue
+        if refusal(instruction) is None:
+            return words
+
+
 @st.composite
 def programs(draw: st.DrawFn) -> Mutant:
     """An object whose kernels begin with random valid instructions, memory instructions among them."""
@@ -98,13 +116,13 @@ def programs(draw: st.DrawFn) -> Mutant:
     choose = random.Random(draw(st.integers(0, 1 << 32)))
     data = bytearray(original.data)
     text, size = original.sections[".text"]
-    count = draw(st.integers(1, 8))
+    count = draw(st.integers(1, 20))
     changes = []
     for entry in original.entries:
         words: list[int] = []
+        memory = choose.random() < 0.5  # which mostly ends a program: its address is garbage
         for _ in range(count):
-            opcode = choose.choice(opcodes())
-            words += random_words(choose, opcode, choose.choice(forms(opcode)))
+            words += _executable(choose, memory)
         if choose.random() < 0.5:
             words.append(S_ENDPGM)  # otherwise the kernel goes on with registers that are garbage now
         contents = b"".join(word.to_bytes(4, "little") for word in words)[: text + size - entry]

@@ -12,7 +12,7 @@ import numpy as np
 
 from isa import layout as at
 from isa.decoder import DecodeError, decode
-from isa.instruction import Opcode
+from isa.instruction import Instruction, Opcode
 from isa.lanes import library
 from isa.opcodes import TABLES
 from isa.operands import Pool, Unsupported
@@ -66,15 +66,24 @@ class Coverage:
     reasons: tuple[str, ...] = ()
 
 
+def refusal(instruction: Instruction) -> str | None:
+    """Why the program builder refuses an instruction; None where it takes it."""
+    builder = _BUILDERS.get(instruction.opcode.encoding)
+    if builder is None:
+        return "this encoding is not implemented"
+    try:
+        builder(np.zeros(at.ROW_WORDS, np.int64), instruction, Pool(), library(), True)
+    except Unsupported as reason:
+        return str(reason)
+    return None
+
+
 def coverage_of(opcode: Opcode) -> Coverage:
     """Tries an opcode's forms."""
     if "refused" in opcode.flags or opcode.encoding not in ENCODING_BITS:
         return Coverage(opcode, REFUSED, (_GRAPHICS,))
-    builder = _BUILDERS.get(opcode.encoding)
-    if builder is None:
-        return Coverage(opcode, REFUSED, ("this encoding is not implemented",))
     draw = random.Random(f"{opcode.encoding} {opcode.mnemonic}")
-    lanes, tried, reasons = library(), 0, Counter[str]()
+    tried, reasons = 0, Counter[str]()
     for form in forms(opcode):
         for _ in range(SAMPLES):
             words = random_words(draw, opcode, form)
@@ -85,10 +94,9 @@ def coverage_of(opcode: Opcode) -> Coverage:
             if any(instruction.fields.get(bit) for bit in _NEVER) and "gds_only" not in opcode.flags:
                 continue
             tried += 1
-            try:
-                builder(np.zeros(at.ROW_WORDS, np.int64), instruction, Pool(), lanes, True)
-            except Unsupported as reason:
-                reasons[re.sub(r"\b\d+\b", "n", str(reason))] += 1
+            reason = refusal(instruction)
+            if reason is not None:
+                reasons[re.sub(r"\b\d+\b", "n", reason)] += 1
     assert tried, f"{opcode.mnemonic}: no random word was valid"
     refused = sum(reasons.values())
     state = IMPLEMENTED if not refused else REFUSED if refused == tried else PARTLY
