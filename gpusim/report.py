@@ -25,11 +25,32 @@ def document(config: dict[str, Any], records: Sequence[RunRecord]) -> dict[str, 
         "config": config,
         "config_hash": config_hash(config),
     }
-    trees = [metrics.to_tree(r) for r in records]
+    trees = [metrics.to_tree(r) | _hotspot_tree(r) for r in records]
     if len(records) == 1:
         return {**head, **trees[0]}
     dense, sparse = trees
     return {**head, "dense": dense, "sparse": sparse, "normalised": metrics.normalised(sparse, dense)}
+
+
+def _hotspot_tree(record: RunRecord) -> dict[str, Any]:
+    """The costliest instructions, if they were asked for."""
+    hotspots = record.total.hotspots
+    if not hotspots:
+        return {}
+    rows = [{"kernel": h.kernel, "address": h.address, "instruction": h.instruction, **h.stalls} for h in hotspots]
+    return {"hotspots": rows}
+
+
+def _print_hotspots(record: RunRecord, out: TextIO) -> None:
+    total = record.total
+    whole = sum(total.stalls.values())
+    print(f"\n{record.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons", file=out)
+    for h in total.hotspots:
+        reasons = sorted(h.stalls.items(), key=lambda item: -item[1])[:3]
+        text = ", ".join(f"{name} {100 * n / h.cycles:.0f} %" for name, n in reasons)
+        print(
+            f"{h.cycles:>15,}  {100 * h.cycles / whole:5.1f} %  {h.address:#07x}  {h.instruction:<56}  {text}", file=out
+        )
 
 
 def as_json(result: dict[str, Any]) -> str:
@@ -77,6 +98,9 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
         _tables(titles, trees, ratios, out)
     else:
         _lines(titles, trees, ratios, out)
+    for record in records:
+        if record.total.hotspots:
+            _print_hotspots(record, out)
 
 
 def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:

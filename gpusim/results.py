@@ -78,6 +78,21 @@ class OccupancyFacts:
     limiter: str = ""
 
 
+@dataclass(frozen=True)
+class Hotspot:
+    """A static instruction and the wavefront-cycles spent in front of it and on its issue, by stall reason."""
+
+    kernel: str
+    address: int
+    instruction: str
+    stalls: dict[str, int]
+
+    @property
+    def cycles(self) -> int:
+        """All wavefront-cycles of the instruction."""
+        return sum(self.stalls.values())
+
+
 @dataclass
 class RunFacts:
     """Everything `simulate` counted for one launch.
@@ -108,6 +123,7 @@ class RunFacts:
     cpu_s: float = 0.0
     compile_s: float = 0.0
     partial: bool = False
+    hotspots: list[Hotspot] = field(default_factory=list)  # costliest first; empty unless asked for
 
     @property
     def time_us(self) -> float:
@@ -165,6 +181,7 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         cpu_s=sum(r.cpu_s for r in launches),
         compile_s=sum(r.compile_s for r in launches),
         partial=any(r.partial for r in launches),
+        hotspots=sorted((h for r in launches for h in r.hotspots), key=lambda h: -h.cycles),
     )
 
 

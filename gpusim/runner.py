@@ -81,7 +81,10 @@ def _kernel_run(launch: Launch, config: RunConfig, record: RunRecord, reporter: 
                 return not interrupt.asked
 
             try:
-                facts = simulate(launch, config.gpu, engine, observer, config.run.checked)
+                facts = simulate(
+                    launch, config.gpu, engine, observer, config.run.checked, hotspots=bool(config.run.hotspots)
+                )
+                del facts.hotspots[config.run.hotspots :]
             finally:
                 interrupt.deferred = False
         record.launches.append(facts)

@@ -87,6 +87,9 @@ def run(
     checked: Annotated[
         bool, typer.Option("--checked", help="Assert the model's conservation laws while it runs (slower).")
     ] = False,
+    hotspots: Annotated[
+        bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
+    ] = False,
 ) -> None:
     """Simulate a layer and report what it cost."""
     from gpusim.cli.run import run_command
@@ -100,8 +103,29 @@ def run(
         quiet=quiet,
         verify=False if no_verify else None,
         checked=checked or None,
+        hotspots=hotspots,
     )
     raise typer.Exit(code)
+
+
+@app.command("exec")
+def exec_(
+    config: Annotated[
+        str, typer.Argument(metavar="KERNEL", help="Execution's file, or the name of a shipped one (vector_add).")
+    ],
+    set_: SetOption = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the result as one JSON object.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    checked: Annotated[
+        bool, typer.Option("--checked", help="Assert the model's conservation laws while it runs (slower).")
+    ] = False,
+) -> None:
+    """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
+    from gpusim.cli.exec import exec_command
+
+    raise typer.Exit(exec_command(config, set_ or [], json_file, quiet, checked))
 
 
 @app.command()

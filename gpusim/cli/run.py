@@ -15,6 +15,7 @@ from gpusim.progress import Reporter
 from gpusim.results import RunRecord
 
 EXIT_NOT_VERIFIED = 1
+LISTED_HOTSPOTS = 25
 
 
 def run_command(
@@ -26,9 +27,11 @@ def run_command(
     quiet: bool,
     verify: bool | None,
     checked: bool | None,
+    hotspots: bool,
 ) -> int:
     """Run a configuration and write its result; returns the exit code. The options override `run:` of the file."""
-    options = {"engine": engine, "verify": verify, "checked": checked}
+    listed = LISTED_HOTSPOTS if hotspots else None
+    options = {"engine": engine, "verify": verify, "checked": checked, "hotspots": listed}
     overrides = [f"run.{key}={str(value).lower()}" for key, value in options.items() if value is not None]
     config = load_run(name, [*sets, *overrides])
     if json_file is not None and not json_file.absolute().parent.is_dir():

@@ -86,3 +86,4 @@ class RunSpec(Spec):
     engine: Literal["on", "off", "both"] = param("on", "off: dense kernel; on: sparse kernel; both: compare", "")
     verify: bool = param(True, "compare the result with NumPy's", "")
     checked: bool = param(False, "assert the model's conservation laws while it runs (slower)", "")
+    hotspots: int = param(0, "costliest instructions to list, by the wavefronts' cycles; 0: none", "", ge=0, le=10_000)

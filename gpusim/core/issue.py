@@ -33,6 +33,7 @@ from gpusim.core.wave import (
     LDS_PIPE,
     TURN_CYCLES,
     VMEM_PIPE,
+    account,
     account_issue,
     block_pipe,
     code_word,
@@ -186,9 +187,11 @@ def _arrive_at_barrier(m, now, cu, w):
     for number in range(c.wg_size[cu, slot]):
         x = cu * SLOTS + c.wg_slot[cu, slot, number]
         if c.state[x] == AT_BARRIER and c.workgroup[x] == slot:
+            t = max(now + 1, c.mark[x])
+            account(m, x, t, SYNCHRONISATION)
             if not step(m, x):
                 return
-            released(m, max(now + 1, c.mark[x]), x, SYNCHRONISATION)
+            released(m, t, x, SYNCHRONISATION)
 
 
 @jit

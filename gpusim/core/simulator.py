@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gpusim.core.code_table import code_table
 from gpusim.core.cu_spec import SIMDS
 from gpusim.core.cu_state import MAX_WORKGROUPS, SLOTS
@@ -18,7 +20,8 @@ from gpusim.core.roofline import roofline
 from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
 from gpusim.launch import Launch
-from gpusim.results import STALL_REASONS, CacheFacts, DramFacts, OccupancyFacts, Progress, RunFacts
+from gpusim.results import STALL_REASONS, CacheFacts, DramFacts, Hotspot, OccupancyFacts, Progress, RunFacts
+from isa.disassembler import disassemble
 from isa.executor import MAX_INSTRUCTIONS, FunctionalContext
 from isa.instruction import BRANCH, LDS, SALU, SMEM, VALU, VMEM
 from memory.dram import dram_totals
@@ -47,13 +50,15 @@ def simulate(
     skip_idle: bool = True,
     max_instructions: int = MAX_INSTRUCTIONS,
     warm: WarmCaches | None = None,
+    hotspots: bool = False,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine if `engine` is given and it has sparse regions.
 
     observer: called several times a second, ends the run by returning False (the facts are then partial);
     checked: assert the conservation laws at the end; skip_idle=False runs every unit in every cycle, which must
     not change any result; max_instructions: of one wavefront, before it counts as an endless loop; warm: what earlier
-    launches left in L2, and where this one leaves its own (None: L2 is empty at first). Raises what the functional
+    launches left in L2, and where this one leaves its own (None: L2 is empty at first); hotspots: account for the
+    wavefronts' cycles by static instruction too. Raises what the functional
     part found wrong (isa.faults), OccupancyError, DeadlockError.
     """
     fit = occupancy(launch, gpu.cu)
@@ -68,6 +73,8 @@ def simulate(
     run.code, run.trace_base = address_of(code), context.trace_address
     run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
     run.every_cycle = int(not skip_idle)
+    spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)
+    run.hotspots = address_of(spent) if hotspots else 0
     attached = attach_engine(m, engine, launch, context) if engine is not None and engine_on else None
 
     wall, cpu = time.perf_counter(), time.process_time()
@@ -83,6 +90,8 @@ def simulate(
         warm.keep(m)
     facts = _facts(m, gpu, launch, fit, wall, cpu, compile_s)
     facts.partial = status == RUNNING
+    if hotspots:
+        facts.hotspots = _hotspots(context, spent)
     if checked and status == FINISHED:
         assert_laws(m, context.executed_instructions)
         for bound, cycles in facts.roofline.items():
@@ -90,6 +99,21 @@ def simulate(
                 raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {cycles:g} cycles")
     del attached, code
     return facts
+
+
+def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
+    """Instructions that cost wavefront-cycles, costliest first. spent: [static instruction, stall reason]."""
+    found = [
+        Hotspot(
+            context.launch.kernel.name,
+            instruction.address,
+            disassemble(instruction),
+            {reason: int(n) for reason, n in zip(STALL_REASONS, cycles, strict=True) if n},
+        )
+        for instruction, cycles in zip(context.instructions, spent, strict=True)
+        if cycles.any()
+    ]
+    return sorted(found, key=lambda h: (-h.cycles, h.address))
 
 
 def _loop(m: Any, observer: Callable[[Progress], bool] | None) -> int:

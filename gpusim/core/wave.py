@@ -19,13 +19,14 @@ from gpusim.core.cu_state import (
     NOT_SELECTED,
     PAUSED,
     READY,
+    REASONS,
     SLOTS,
     THROTTLE,
     TRACE_BYTES,
     VM_FULL,
     WAITING,
 )
-from gpusim.jit import call_i64_4, jit, ld_i64
+from gpusim.jit import call_i64_4, jit, ld_i64, st_i64
 from isa.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.crossbar import MAX_CUS
@@ -46,12 +47,21 @@ def wake_simd(m, t, cu, simd):
 
 
 @jit
+def charge(m, w, reason, cycles):
+    """The wavefront spent `cycles` on `reason`, in front of its next instruction."""
+    m.cu.stalls[reason] += cycles
+    if m.run.hotspots:
+        at = m.cu.pc[w] * REASONS + reason
+        st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
+
+
+@jit
 def account(m, w, t, reason):
     """The wavefront's time up to cycle `t` went to `reason`."""
     c = m.cu
     spent = t - c.mark[w]
     if spent > 0:
-        c.stalls[reason] += spent
+        charge(m, w, reason, spent)
         c.mark[w] = t
 
 
@@ -191,9 +201,10 @@ def account_issue(m, now, w, unit):
         blocked = 0
         if pipe >= 0:
             blocked = min(spent, pipe_blocked(m, pipe, now) - c.snapshot[w])
-        c.stalls[THROTTLE if unit == VMEM else EXECUTION] += blocked
-        c.stalls[NOT_SELECTED] += spent - blocked
-    c.stalls[ISSUED] += TURN_CYCLES
+        if blocked:
+            charge(m, w, THROTTLE if unit == VMEM else EXECUTION, blocked)
+        charge(m, w, NOT_SELECTED, spent - blocked)
+    charge(m, w, ISSUED, TURN_CYCLES)
     c.mark[w] = now + TURN_CYCLES
     c.issued[unit] += 1
     m.run.instructions += 1

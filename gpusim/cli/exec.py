@@ -1,0 +1,34 @@
+"""`gpusim exec`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpusim import report
+from gpusim.config.exec_file import load_exec
+from gpusim.errors import EXIT_INTERRUPTED, UserError
+from gpusim.interrupt import Interrupt
+from gpusim.output import write_whole
+from gpusim.progress import Reporter
+
+EXIT_NOT_AS_EXPECTED = 1
+
+
+def exec_command(name: str, sets: Sequence[str], json_file: Path | None, quiet: bool, checked: bool) -> int:
+    """Execute a kernel as its file says and report its metrics; returns the exit code."""
+    config, path = load_exec(name, [*sets, *(["run.checked=true"] if checked else [])])
+    if json_file is not None and not json_file.absolute().parent.is_dir():
+        raise UserError(f"--json {json_file}: folder {json_file.absolute().parent} does not exist")
+    reporter = Reporter(quiet)
+    with Interrupt() as interrupt:
+        from gpusim.exec_runner import execute  # imports the compiled core: seconds on the first start
+
+        result = execute(config, path, reporter, interrupt)
+    if json_file is not None:
+        write_whole(json_file, report.as_json(result.to_dict()))
+    if not quiet:
+        report.show([result.record])
+    if result.partial:
+        reporter.say("interrupted: the results are partial")
+        return EXIT_INTERRUPTED
+    verification = result.record.verification
+    return EXIT_NOT_AS_EXPECTED if verification is not None and not verification.passed else 0
