@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     FAULT_LINES,
     FAULT_PRIVATE,
     FAULT_MODE,
-) = range(-1, -12, -1)
+    FAULT_TRAP,
+) = range(-1, -13, -1)
 
 _TEXT = {
     FAULT_UNMAPPED: "access outside every allocation",
@@ -31,6 +32,7 @@ _TEXT = {
     FAULT_LINES: "one instruction touches more than 128 memory lines",
     FAULT_PRIVATE: "access outside the work-item's private memory",
     FAULT_MODE: "MODE bits that are not implemented",
+    FAULT_TRAP: "the kernel stopped itself (trap)",
 }
 _WITH_ADDRESS = {FAULT_UNMAPPED, FAULT_READ_ONLY, FAULT_LDS, FAULT_MISALIGNED, FAULT_SPARSE, FAULT_PRIVATE}
 

@@ -249,7 +249,8 @@ OFFEN, IDXEN = 1, 2
     K_SET_REGISTER,
     K_VECTOR_MOVE_RELATIVE,
     K_SCALAR_MOVE_RELATIVE,
-) = range(27)
+    K_TRAP,
+) = range(28)
 FIRST_MEMORY, LAST_MEMORY = K_LDS, K_CACHE
 
 # conditions of K_BRANCH

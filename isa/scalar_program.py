@@ -32,6 +32,7 @@ _NOTHING = frozenset(
         "s_sendmsg",
     ]
 )
+_TRAP_ABORT, _TRAP_DEBUG = 2, 3  # LLVM AMDGPU guide, trap handler: llvm.trap, llvm.debugtrap
 _MODE_FLOAT_BITS = 8
 _READABLE = (at.HW_MODE, at.HW_STATUS, at.HW_TRAPSTS, at.HW_ID)
 _MOVES = {
@@ -53,6 +54,11 @@ def scalar_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: L
         row[at.I_KIND] = at.K_BARRIER
     elif name == "s_endpgm":
         row[at.I_KIND] = at.K_END
+    elif name == "s_trap":
+        number = fields["simm16"]
+        if number not in (_TRAP_ABORT, _TRAP_DEBUG):
+            raise Unsupported(f"nothing handles trap {number}")
+        row[at.I_KIND] = at.K_TRAP if number == _TRAP_ABORT else at.K_NOP  # no debugger: its trap returns at once
     elif name in _BRANCHES:
         row[at.I_KIND], row[at.I_CONDITION] = at.K_BRANCH, _BRANCHES[name]
     elif name == "s_getpc_b64":

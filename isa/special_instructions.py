@@ -2,7 +2,7 @@
 
 from gpusim.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i32, st_i64
 from isa.arithmetic import EXEC, VCC
-from isa.faults import FAULT_BRANCH, FAULT_MODE, FAULT_REGISTER
+from isa.faults import FAULT_BRANCH, FAULT_MODE, FAULT_REGISTER, FAULT_TRAP
 from isa.lanes import call_lane_op
 from isa.layout import (
     C_CODE_ADDRESS,
@@ -32,6 +32,7 @@ from isa.layout import (
     K_READ_LANE,
     K_SCALAR_MOVE_RELATIVE,
     K_SET_REGISTER,
+    K_TRAP,
     K_VECTOR_MOVE_RELATIVE,
     K_WRITE_LANE,
     RELATIVE_DESTINATION,
@@ -146,4 +147,6 @@ def special(ctx, slot, vb, sb, wave, row, kind):
             st_i64(sb + d, 0, ld_i64(a, 0))
         else:
             st_i32(sb + d, 0, ld_u32(a, 0))
+    elif kind == K_TRAP:
+        return fault(ctx, FAULT_TRAP, -1, 0, 0)
     return 0

@@ -44,6 +44,9 @@ def vector_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: L
     moves = _RELATIVE.get(name, 0)
     if moves:
         operation = "v_mov_b32"
+    clamp = instruction.fields.get("clamp", 0)
+    if clamp and name not in _CARRIES + _BORROWS and library.has(f"{operation}.clamp"):
+        operation, clamp = f"{operation}.clamp", 0
     if not library.has(operation):
         raise Unsupported("it has no semantics")
     signature = library.signature(operation)
@@ -58,7 +61,7 @@ def vector_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: L
     slow = _sources(row, instruction, pool, signature)
     row[at.I_D] = vgpr(fields.get("vdst", 0))
     row[at.I_D_DWORDS] = signature.destination_dwords
-    slow |= _result(row, instruction, signature.destination is not None, dx10_clamp)
+    slow |= _result(row, instruction, signature.destination is not None, clamp, dx10_clamp)
     if "dpp_ctrl" in fields:
         row[at.I_DPP] = 1 | fields["dpp_ctrl"] << 8 | fields["bound_ctrl"] << 24
         row[at.I_DPP_LANES] = dpp_lanes(fields["row_mask"], fields["bank_mask"])
@@ -161,12 +164,15 @@ def _source_modifiers(row: np.ndarray, words: int, fields: dict[str, int], opera
     return bool(row[words + at.SRC_SDWA] or row[words + at.SRC_SIGN])
 
 
-def _result(row: np.ndarray, instruction: Instruction, writes: bool, dx10_clamp: bool) -> bool:
-    """Fill in output modifiers and the SDWA destination; returns whether the slow path is needed."""
+def _result(row: np.ndarray, instruction: Instruction, writes: bool, clamp: int, dx10_clamp: bool) -> bool:
+    """Fill in output modifiers and the SDWA destination; returns whether the slow path is needed.
+
+    clamp: the clamp bit, unless the operation itself saturates.
+    """
     fields, name = instruction.fields, instruction.opcode.mnemonic
     if not writes:
         return False  # a comparison's clamp bit only concerns exceptions
-    clamp, omod = fields.get("clamp", 0), fields.get("omod", 0)
+    omod = fields.get("omod", 0)
     destination = next(o for o in parse_operands(instruction.opcode.operands) if o.field == "vdst")
     slow = False
     if clamp or omod:

@@ -15,7 +15,7 @@ S_WAITCNT_LGKM = bytes.fromhex("7f008cbf")
 
 @pytest.mark.parametrize(
     ("word", "mnemonic"),
-    [(0xBF920002, "s_trap"), (0xBF8D0001, "s_sethalt"), (0xBE802E04, "s_cbranch_join"), (0xB8800005, "s_getreg_b32")],
+    [(0xBF920001, "s_trap"), (0xBF8D0001, "s_sethalt"), (0xBE802E04, "s_cbranch_join"), (0xB8800005, "s_getreg_b32")],
 )
 def test_refused_by_mnemonic_address_encoding_and_kernel(word, mnemonic):
     k = kernel("vector_add", "vector_add")
