@@ -25,7 +25,7 @@ from gpusim.grid import Grid, Size, grid
 from gpusim.host import Command, run_queue
 from gpusim.jit import cache_dir, is_compiled
 from gpusim.kernarg import Kernarg, pack
-from gpusim.launch import Launch
+from gpusim.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from gpusim.launch_result import LaunchResult
 from gpusim.module import KernelFunction, Module
 from gpusim.progress import Reporter
@@ -34,8 +34,6 @@ from gpusim.runner import peak_memory_mb
 from isa.code_object import Kernel
 from isa.emulator import FunctionalResult, run_functional
 from memory.device_memory import DeviceMemory
-
-MAX_INSTRUCTIONS = 1 << 26  # of one wavefront: far more than a kernel worth simulating needs, reached in minutes
 
 Observer = Callable[[Progress], bool]
 
@@ -98,7 +96,7 @@ class Device:
         dynamic_lds_bytes: int = 0,
         global_offset: Size = 0,
         caches: Literal["flushed", "warm"] = "flushed",
-        max_instructions: int = MAX_INSTRUCTIONS,
+        max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
         checked: bool = False,
         observer: Observer | None = None,
     ) -> LaunchResult:

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from isa.code_object import Kernel
     from memory.device_memory import DeviceMemory
 
+# Before a wavefront counts as an endless loop: a hundred times a long kernel's, reached in seconds
+MAX_WAVEFRONT_INSTRUCTIONS = 1 << 26
+
 
 @dataclass(frozen=True)
 class Launch:

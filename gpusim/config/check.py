@@ -54,8 +54,12 @@ def fields_at(model: type[BaseModel], path: tuple[str, ...]) -> list[str]:
     """Names allowed inside the model that `path` leads to; empty where there is none."""
     here: Any = model
     for key in path:
+        if typing.get_origin(here) is dict:
+            here = _model_in(typing.get_args(here)[1])
+            continue
         field = here.model_fields.get(key) if isinstance(here, type) and issubclass(here, BaseModel) else None
-        here = _model_in(field.annotation) if field is not None else None
+        mapping = field is not None and typing.get_origin(field.annotation) is dict
+        here = None if field is None else field.annotation if mapping else _model_in(field.annotation)
     return list(here.model_fields) if isinstance(here, type) and issubclass(here, BaseModel) else []
 
 

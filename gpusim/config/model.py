@@ -39,7 +39,7 @@ def load_run(name: str, sets: Sequence[str] = ()) -> RunConfig:
     path = files.find(name)
     if path.parent == files.SHIPPED / GPU_FOLDER:
         raise UserError(f"{name}: is a GPU, not a run; name it in a run's file, or use --set gpu={path.stem}")
-    return checked(RunConfig, _tree(files.read(path), path, sets))
+    return checked(RunConfig, layered(files.read(path), path, sets))
 
 
 def load_gpu(name: str, sets: Sequence[str] = ()) -> GpuSpec:
@@ -47,10 +47,11 @@ def load_gpu(name: str, sets: Sequence[str] = ()) -> GpuSpec:
     path = files.find(name, GPU_FOLDER)
     data = files.read(path)
     gpu = data["gpu"] if "gpu" in data else str(path)
-    return checked(_GpuOnly, _tree({"gpu": gpu}, path, [s if s.startswith("gpu") else f"gpu.{s}" for s in sets])).gpu
+    return checked(_GpuOnly, layered({"gpu": gpu}, path, [s if s.startswith("gpu") else f"gpu.{s}" for s in sets])).gpu
 
 
-def _tree(data: Mapping[str, Any], path: Path, sets: Sequence[str]) -> Tree:
+def layered(data: Mapping[str, Any], path: Path, sets: Sequence[str]) -> Tree:
+    """What the file `path` says, over the GPU it names, under `--set` texts applied in order; raises UserError."""
     tree = Tree(origins={(): (str(path), ())})
     sections = {key: ({} if value is None and key in RunConfig.model_fields else value) for key, value in data.items()}
     assignments = [(text, *parse_set(text)) for text in sets]
