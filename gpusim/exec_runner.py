@@ -177,7 +177,8 @@ def _compared(
                 f" {list(place)}: {found[place]}, expected {wanted[place]}"
             )
         error = np.nan_to_num(error)
-        ratio = np.where(error == 0.0, 0.0, error / np.maximum(bound, np.finfo(np.float64).tiny))
+        with np.errstate(over="ignore"):
+            ratio = np.where(error == 0.0, 0.0, error / np.maximum(bound, np.finfo(np.float64).tiny))
         at = int(np.argmax(ratio))
         if ratio.flat[at] > worst_ratio:
             worst_ratio, worst = float(ratio.flat[at]), (float(error.flat[at]), float(bound.flat[at]))
