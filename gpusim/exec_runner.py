@@ -51,6 +51,7 @@ def execute(config: ExecConfig, path: Path, reporter: Reporter, interrupt: Inter
             global_offset=config.global_offset,
             max_instructions=config.run.max_instructions,
             checked=config.run.checked,
+            hotspots=config.run.hotspots,
             observer=observer,
         )
     finally:

@@ -58,6 +58,14 @@ def test_results_and_metrics_by_attribute_and_as_the_json_of_a_run() -> None:
         _ = result.kernels
 
 
+def test_hot_spots_are_the_asked_number_of_costliest_instructions() -> None:
+    _, result = add(gpusim.Device(SMALL, quiet=True), hotspots=2)
+    first, second = result.hotspots
+    assert first.cycles >= second.cycles > 0
+    assert {first.instruction, second.instruction} & {"s_waitcnt vmcnt(0)", "s_waitcnt lgkmcnt(0)"}
+    assert len(result.to_dict()["hotspots"]) == 2
+
+
 def test_without_timing_counts_are_the_same_and_times_are_unknown() -> None:
     _, timed = add(gpusim.Device(SMALL, quiet=True))
     _, result = add(functional())
@@ -203,6 +211,7 @@ def test_writing_reading_and_pointing_into_arrays() -> None:
         ({"caches": "hot"}, gpusim.LaunchError, "'flushed' or 'warm', not 'hot'"),
         ({"caches": "warm"}, gpusim.LaunchError, "without timing"),
         ({"checked": True}, gpusim.LaunchError, "without timing"),
+        ({"hotspots": 3}, gpusim.LaunchError, "without timing"),
         ({"max_instructions": 0}, gpusim.LaunchError, "not at least 1"),
         ({"kernarg": b""}, gpusim.LaunchError, "takes the place of args"),
         ({"global_offset": 1}, gpusim.KernargError, "takes no global offset x"),
