@@ -101,7 +101,9 @@ def _value(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
         if element:
             array.write(element)
         return array
-    return device.array(_random(f"{path}: arguments.{name}", spec, shape), name=name)
+    array = device.zeros(shape, spec.dtype, name=name)  # before the numbers: device memory may be too small for them
+    array.write(_random(f"{path}: arguments.{name}", spec, shape))
+    return array
 
 
 def _number(where: str, value: int | float, dtype: str) -> np.ndarray:
@@ -149,14 +151,16 @@ def _loaded(path: Path) -> np.ndarray:
 
 
 def _expected(array: DeviceArray, expected: str | int | float, path: Path) -> np.ndarray:
+    if array.dtype.kind not in "biuf":
+        raise UserError(f"{path}: arguments.{array.name}: elements of type {array.dtype} cannot be compared")
     if not isinstance(expected, str):
         return np.broadcast_to(np.asarray(expected), array.shape)
     where = _find(expected, path)
     values = _loaded(where)
     if values.shape != array.shape:
         raise UserError(f"{where}: has shape {values.shape}, the array '{array.name}' has {array.shape}")
-    if values.dtype.kind not in "biuf" or array.dtype.kind not in "biuf":
-        raise UserError(f"{where}: {values.dtype} cannot be compared with {array.dtype}")
+    if values.dtype.kind not in "biuf":
+        raise UserError(f"{where}: elements of type {values.dtype} cannot be compared")
     return values
 
 
