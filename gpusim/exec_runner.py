@@ -12,7 +12,7 @@ from gpusim.device import Device
 from gpusim.device_array import DeviceArray
 from gpusim.errors import UserError
 from gpusim.interrupt import Interrupt
-from gpusim.kernarg import Local
+from gpusim.kernarg import Local, pack_undescribed
 from gpusim.launch_result import LaunchResult
 from gpusim.module import KernelFunction, Module
 from gpusim.output import write_whole
@@ -41,13 +41,18 @@ def execute(config: ExecConfig, path: Path, reporter: Reporter, interrupt: Inter
         interrupt.deferred = True
         return not interrupt.asked
 
+    passed: dict[str, Any] = {"args": arguments, "dynamic_lds_bytes": config.dynamic_lds_bytes}
+    if arguments and not kernel.kernel.arguments:
+        pointed = [value.pointer() if isinstance(value, DeviceArray) else value for value in arguments.values()]
+        packed = pack_undescribed(kernel.kernel, pointed)
+        lds_bytes = config.dynamic_lds_bytes + packed.dynamic_lds_bytes
+        passed = {"kernarg": packed.block, "dynamic_lds_bytes": lds_bytes}
     try:
         result = device.launch(
             kernel,
             config.global_size,
             config.local_size,
-            arguments,
-            dynamic_lds_bytes=config.dynamic_lds_bytes,
+            **passed,
             global_offset=config.global_offset,
             max_instructions=config.run.max_instructions,
             checked=config.run.checked,

@@ -150,6 +150,18 @@ def test_bad_input_is_one_line_and_code_2(setting: str, part: str, tmp_path: Pat
     assert part in captured.err
 
 
+def test_objects_without_metadata_get_their_arguments_in_order(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    out = {"fill": 9, "dtype": "uint32", "shape": [1], "expected": 0}
+    arguments = {"repeat": {"value": 0, "dtype": "uint32"}, "out": out}
+    path = written(tmp_path, code_object=str(DATA / "endless.hsaco"), arguments=arguments, global_size=[64])
+    assert invoke(["exec", str(path), "--quiet"]) == 0
+    assert (
+        invoke(["exec", str(path), "--quiet", "--set", "arguments.repeat.value=1", "--set", "run.max_instructions=99"])
+        == 2
+    )
+    assert "endless loop" in capfd.readouterr().err
+
+
 def test_objects_with_several_kernels_need_a_name(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
     path = written(tmp_path, code_object=str(DATA / "geometry.hsaco"))
     assert invoke(["exec", str(path), "--quiet"]) == 2

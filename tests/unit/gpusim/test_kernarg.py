@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.kernarg import KernargError, Local, Pointer, pack, signature
+from gpusim.kernarg import KernargError, Local, Pointer, pack, pack_undescribed, signature
 from isa.code_object import Kernel, KernelArgument
 
 
@@ -129,3 +129,14 @@ def test_global_offset_goes_to_its_hidden_arguments() -> None:
 def test_local_takes_a_size(size: object) -> None:
     with pytest.raises(KernargError, match=r"gpusim\.Local"):
         Local(size)  # type: ignore[arg-type]
+
+
+def test_without_metadata_values_lie_as_in_a_c_structure() -> None:
+    bare = kernel(size=48, lds_bytes=20)
+    packed = pack_undescribed(bare, [np.int8(1), Pointer(9), np.int16(-2), Local(8), np.float32(1.5), None, Local(4)])
+    assert packed.block == struct.pack("@bQhIfQI", 1, 9, -2, 32, 1.5, 0, 48).ljust(48, b"\0")
+    assert packed.dynamic_lds_bytes == 32
+    with pytest.raises(KernargError, match="takes 48 bytes of arguments, those given fill 56"):
+        pack_undescribed(bare, [None] * 7)
+    with pytest.raises(KernargError, match="argument 1: int 3 has no size of its own"):
+        pack_undescribed(bare, [None, 3])
