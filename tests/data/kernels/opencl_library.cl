@@ -23,6 +23,23 @@ kernel void functions(global const float *x, global float *out, uint n)
     PUT(fabs(-v) + sign(v - 2.0f) + step(2.0f, v));
     PUT(dot((float4)(v, 1.0f, 2.0f, v), (float4)(v, 3.0f, 4.0f, 1.0f)));
     PUT(mad(v, 2.0f, 1.0f) + fma(v, v, v) + mix(v, 3.0f, 0.5f));
+    float4 w = exp((float4)(v, -v, 0.0f, 1.0f)) + clamp((float4)(v), 1.0f, 2.0f);
+    PUT(w.x + w.y + w.z + w.w);
+    PUT(pow(-v, 3.0f) + pown(-v, 2) + fmod(v, 0.7f) + hypot(v, 1.0f));
+    PUT(length(cross((float3)(v, 0.0f, 0.0f), (float3)(0.0f, 2.0f, 0.0f))) + distance((float2)(v, 1.0f), (float2)(0.0f, 1.0f)));
+    PUT(isnan(sqrt(-v)) + 2 * isinf(v) + 4 * isfinite(v) + select(0.0f, 8.0f, v > 1.0f));
+}
+
+// elements moved four at a time, through bytes
+kernel void conversions(global const float *x, global uchar *bytes, global int *out)
+{
+    uint i = get_global_id(0);
+    float4 v = vload4(i, x + 1);
+    vstore4(convert_uchar4(v), i, bytes + 1);
+    vstore2(convert_int2(v.xz) * 2, i, out);
+    bytes[0] = convert_uchar_sat(-3) + convert_uchar_sat(300.5f) + convert_uchar_sat(7);
+    if (i == 0)
+        out[2 * get_global_size(0)] = abs(mad24(-3, 5, convert_int_rte(2.5f))) + mul_hi(1u << 31, 6u) + max(i, 3);
 }
 
 // each work-item's place, and a few integer functions

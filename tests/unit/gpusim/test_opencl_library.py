@@ -40,7 +40,7 @@ def gpu() -> gpusim.Device:
 
 def test_functions(code_object: Path, gpu: gpusim.Device) -> None:
     x = np.linspace(0.1, 6.0, 100).astype(np.float32)
-    out = gpu.zeros((16, 100))
+    out = gpu.zeros((20, 100))
     gpu.launch(gpu.load(code_object)["functions"], 128, 64, [gpu.array(x), out, 100])
     v = x.astype(np.float64)
     expected = [
@@ -60,8 +60,20 @@ def test_functions(code_object: Path, gpu: gpusim.Device) -> None:
         v + np.sign(v - 2) + (v >= 2),
         v * v + 3 + 8 + v,
         2 * v + 1 + v * v + v + (v + 3) / 2,
+        np.exp(v) + np.exp(-v) + 1 + np.e + 4 * np.clip(v, 1, 2),
+        -(v**3) + v**2 + np.fmod(v, np.float64(np.float32(0.7))) + np.hypot(v, 1),
+        3 * v,
+        1 + 4 + 8 * (v > 1),
     ]
     np.testing.assert_allclose(out.numpy(), expected, rtol=2e-6, atol=2e-6)
+
+
+def test_vectors_move_and_convert(code_object: Path, gpu: gpusim.Device) -> None:
+    x = np.random.default_rng(2).uniform(0, 200, 65).astype(np.float32)
+    stored, out = gpu.zeros(65, np.uint8), gpu.zeros(33, np.int32)
+    gpu.launch(gpu.load(code_object)["conversions"], 16, 16, [gpu.array(x), stored, out])
+    np.testing.assert_array_equal(stored, [(255 + 7) % 256, *x[1:].astype(np.uint8)])
+    np.testing.assert_array_equal(out, [*(2 * x[1:].astype(np.int32)[::2]), 13 + 3 + 3])
 
 
 def test_places_with_an_offset_and_partial_workgroups(code_object: Path, gpu: gpusim.Device) -> None:
