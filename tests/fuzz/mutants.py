@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from elftools.elf.elffile import ELFFile
 from hypothesis import strategies as st
@@ -64,6 +65,10 @@ class Mutant:
     data: bytes = field(repr=False)
     origin: str
     changes: tuple[str, ...]
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How Hypothesis prints a failing one."""
+        printer.text(repr(self))
 
 
 @st.composite

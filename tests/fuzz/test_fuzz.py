@@ -1,5 +1,9 @@
-"""Damaged code objects and random programs: an error, or a run; never a crash, a hang, a traceback, a stray access."""
+"""Damaged code objects and random programs: an error, or a run; never a crash, a hang, a traceback, a stray access.
 
+GPUSIM_FUZZ_EXAMPLES: how many of each kind to try.
+"""
+
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -8,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from tests.corpus.build import BASE, committed
 from tests.fuzz.mutants import Mutant, Worker, mutants, originals, programs
 
-FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-SLOW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "150"))
+FAST = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=max(1, EXAMPLES // 4), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
