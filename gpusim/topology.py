@@ -59,12 +59,14 @@ def of_kind(graph: nx.DiGraph, kind: str) -> list[str]:
 
 
 def check_reach(graph: nx.DiGraph) -> None:
-    """Every compute unit reaches every DRAM channel, or UserError."""
+    """Every compute unit reaches every DRAM channel through its vector and its scalar cache, or UserError."""
     channels = set(of_kind(graph, "dram"))
     for cu in of_kind(graph, "cu"):
-        missing = channels - nx.descendants(graph, cu)
-        if missing:
-            raise UserError(f"{graph.name}: {cu} does not reach {', '.join(sorted(missing))}")
+        for kind in ("l1", "scalar_cache"):
+            caches = [unit for unit in graph.successors(cu) if graph.nodes[unit]["kind"] == kind]
+            missing = channels.difference(*(nx.descendants(graph, cache) for cache in caches))
+            if missing:
+                raise UserError(f"{graph.name}: {cu} does not reach {', '.join(sorted(missing))} through its {kind}")
 
 
 def bandwidth_bytes_per_cycle(graph: nx.DiGraph) -> float:
