@@ -28,6 +28,7 @@ def ratio(part: float, whole: float) -> float | None:
 
 
 _SCALAR_COUNTS = ("transactions", "hits", "misses", "mshr_merges", "hit_rate", "write_transactions")
+_L1_COUNTS = (*_SCALAR_COUNTS, "read_latency_cycles", "full_stall_cycles")
 
 
 def _cache(
@@ -48,13 +49,13 @@ def _cache(
         Metric(
             f"{name}.hits",
             "accesses",
-            "accesses that found their line (a write that found it included)",
+            "accesses that found their line",
             of(lambda c: c.hits),
         ),
         Metric(
             f"{name}.misses",
             "accesses",
-            "accesses that found neither their line nor an outstanding miss to it",
+            "accesses that found neither their line nor an outstanding miss to it; writes that pass L1 count here",
             of(lambda c: c.misses),
         ),
         Metric(
@@ -84,7 +85,7 @@ def _cache(
         Metric(
             f"{name}.write_backs",
             "lines",
-            "lines written to the level below on eviction or at the end",
+            "dirty lines written to the level below on eviction; what is dirty at a kernel's end stays",
             of(lambda c: c.write_backs),
         ),
         Metric(
@@ -195,7 +196,21 @@ METRICS: tuple[Metric, ...] = (
         lambda r, t: r.host_time_us,
     ),
     Metric("host.launches", "launches", "kernel launches in the queue", lambda r, t: len(r.launches)),
-    *_cache("l1", "the vector L1 caches", lambda t: t.l1),
+    Metric(
+        "data.zero_fraction",
+        "fraction",
+        "zeros among the elements of the activation matrix, im2col's padding included",
+        lambda r, t: r.zero_fraction,
+        compared=False,
+    ),
+    Metric(
+        "data.zero_line_fraction",
+        "fraction",
+        "its lines of 16 elements of a column that are all zero",
+        lambda r, t: r.zero_line_fraction,
+        compared=False,
+    ),
+    *_cache("l1", "the vector L1 caches", lambda t: t.l1, _L1_COUNTS),
     *_cache("scalar_cache", "the scalar caches", lambda t: t.scalar_cache, _SCALAR_COUNTS),
     *_cache("l2", "the L2 channels", lambda t: t.l2),
     Metric("dram.reads", "lines", "64-byte reads, for L2 fills and for the engine", lambda r, t: t.dram.reads),

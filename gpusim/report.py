@@ -13,8 +13,9 @@ from gpusim.results import RunRecord
 
 
 def config_hash(config: dict[str, Any]) -> str:
-    """Hash of a resolved configuration: the same for the same values, whatever files they came from."""
-    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
+    """Hash of what a resolved configuration simulates: not of its files, nor of what is checked or listed besides."""
+    said = {**config, "run": {"engine": config["run"]["engine"]}} if "run" in config else config
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def document(config: dict[str, Any], records: Sequence[RunRecord]) -> dict[str, Any]:
@@ -26,6 +27,8 @@ def document(config: dict[str, Any], records: Sequence[RunRecord]) -> dict[str, 
         "config_hash": config_hash(config),
     }
     trees = [metrics.to_tree(r) | _hotspot_tree(r) for r in records]
+    if len(records) == 1 and config.get("run", {}).get("engine") == "both":  # interrupted before the sparse run
+        return {**head, "dense": trees[0], "sparse": None, "normalised": {}}
     if len(records) == 1:
         return {**head, **trees[0]}
     dense, sparse = trees

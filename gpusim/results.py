@@ -202,7 +202,8 @@ class RunRecord:
 
     engine: 'on' or 'off'; kernels: the kernels' configured name; host_time_us: from the first packet written to
     the last completion signal; verification: None when it was skipped or the run is partial; timed: False where the
-    kernel was executed without the timing model, so that only what execution counts is known.
+    kernel was executed without the timing model, so that only what execution counts is known; zero_fraction,
+    zero_line_fraction: of the activation matrix's elements and of its sparse lines, None without such a matrix.
     """
 
     engine: str
@@ -215,6 +216,8 @@ class RunRecord:
     peak_memory_mb: float | None = None
     partial: bool = False
     timed: bool = True
+    zero_fraction: float | None = None
+    zero_line_fraction: float | None = None
 
     @property
     def total(self) -> RunFacts:

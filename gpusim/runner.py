@@ -44,6 +44,7 @@ def _run_one(config: RunConfig, record: RunRecord, reporter: Reporter, interrupt
     start = time.perf_counter()
     reporter.say(f"{record.kernel}: preparing {config.workload.layer.name}, batch {config.workload.batch}")
     job = build_gemm_launches(config, record.kernel)
+    record.zero_fraction, record.zero_line_fraction = job.zero_fractions()
     record.setup_s = time.perf_counter() - start
     commands = [
         Command(launch.kernel.name, _kernel_run(launch, config, record, reporter, interrupt), barrier=True)

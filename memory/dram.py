@@ -261,6 +261,7 @@ def dram_tick(m, now, channel):
         s = d.inbound[channel, d.inbound_head[channel]]
         t = d.visible[channel, s]
         if t > now:
+            wake(m, DRAM_CLASS, t, channel)
             break
         clock = (t * d.clocks + d.cycles - 1) // d.cycles
         _advance(m, now, channel, clock)

@@ -178,17 +178,20 @@ class DramSpec(Spec):
         "fr_fcfs", "fr_fcfs: row hits first, then oldest; fcfs: oldest only", "Rixner et al., ISCA 2000"
     )
     age_cap_clocks: int = param(
-        2000, "age in command clocks from which a bank's oldest request goes before row hits", "assumed", ge=1
+        2000, "age in command clocks from which a bank's oldest request goes before row hits", "assumed", ge=1, le=10**9
     )
     read_queue: int = param(32, "reads a channel holds", "gem5 DRAMInterface: read buffer", ge=1, le=MAX_QUEUE)
     write_queue: int = param(64, "writes a channel holds", "gem5 DRAMInterface: write buffer", ge=1, le=MAX_QUEUE)
     write_high: int = param(54, "held writes from which writes are drained", "gem5 MemCtrl: 85 %", ge=1, le=MAX_QUEUE)
-    write_low: int = param(32, "held writes at which a drain ends if reads wait", "gem5 MemCtrl: 50 %", ge=0)
+    write_low: int = param(
+        32, "held writes at which a drain ends if reads wait", "gem5 MemCtrl: 50 %", ge=0, le=MAX_QUEUE
+    )
     write_idle_clocks: int = param(
         64,
         "command clocks without a held read after which fewer writes than write_low are written too",
         "assumed",
         ge=0,
+        le=10**6,
     )
     bank_hash: bool = param(
         True, "XOR the low row bits into bank and bank group", "Zhang et al., MICRO 2000 (permutation interleaving)"
@@ -198,12 +201,23 @@ class DramSpec(Spec):
         "successive lines of a channel in one bank group; at most a row's",
         "assumed: what an L2 channel interleaves (256 bytes) opens one row, and the next 256 bytes another group's",
     )
-    request_latency_ns: float = param(10.0, "controller front end", "gem5 MemCtrl: static frontend latency", ge=0)
-    response_latency_ns: float = param(10.0, "controller back end and PHY", "gem5 MemCtrl: static backend", ge=0)
-    ideal_latency_ns: float = param(100.0, "ideal model: latency of every access", "assumed", ge=0)
-    ideal_bandwidth_gb_s: float = param(
-        0.0, "ideal model: bandwidth of all channels in GB/s; 0: unlimited", "assumed", ge=0
+    request_latency_ns: float = param(
+        10.0, "controller front end", "gem5 MemCtrl: static frontend latency", ge=0, le=1e5
     )
+    response_latency_ns: float = param(
+        10.0, "controller back end and PHY", "gem5 MemCtrl: static backend", ge=0, le=1e5
+    )
+    ideal_latency_ns: float = param(100.0, "ideal model: latency of every access", "assumed", ge=0, le=1e5)
+    ideal_bandwidth_gb_s: float = param(
+        0.0, "ideal model: bandwidth of all channels in GB/s; 0: unlimited", "assumed", ge=0, le=1e6
+    )
+
+    @field_validator("ideal_bandwidth_gb_s")
+    @classmethod
+    def _not_next_to_nothing(cls, value: float) -> float:
+        if 0 < value < 0.1:
+            raise ValueError("allowed are 0 (unlimited) and at least 0.1 GB/s")
+        return value
 
     @field_validator("part")
     @classmethod

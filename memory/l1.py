@@ -89,7 +89,11 @@ class L1Spec(Spec):
         64, "load instructions between look-up and return", "assumed: hides a miss to L2", ge=1, le=MAX_RETURN
     )
     address_cycles: int = param(
-        4, "least cycles an instruction occupies look-up: 64 addresses, 16 a cycle", "AMD GCN whitepaper (2012)", ge=1
+        4,
+        "least cycles an instruction occupies look-up: 64 addresses, 16 a cycle",
+        "AMD GCN whitepaper (2012)",
+        ge=1,
+        le=900,
     )
     stores_in_flight: int = param(64, "store packets not yet acknowledged", "assumed", ge=1, le=MAX_ACKS)
     bypass: bool = param(False, "send every load to L2 without looking up L1", "off: as in hardware")

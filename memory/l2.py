@@ -112,11 +112,10 @@ L2 = State(
         "reads": Field((), "read requests"),
         "writes": Field((), "write requests"),
         "atomics": Field((), "atomic requests"),
-        "hits": Field((), "requests served by the cache, writes that allocate included"),
-        "misses": Field((), "requests that fetch a line"),
+        "hits": Field((), "requests that found their line"),
+        "misses": Field((), "requests that fetch a line, and writes that allocate one without a fetch"),
         "merges": Field((), "requests that joined an outstanding fetch"),
-        "write_allocations": Field((), "write requests that allocated a line without a fetch"),
-        "sparse_reads": Field((), "read requests for compacted lines"),
+        "write_allocations": Field((), "of these, the writes"),
         "sparse_misses": Field((), "of these, sent to the compaction engine"),
         "write_backs": Field((), "dirty lines sent to DRAM"),
         "fills": Field((), "lines fetched from DRAM"),
@@ -125,10 +124,8 @@ L2 = State(
             (), "sum over answered reads of cycles from arrival at the channel to the answer leaving"
         ),
         "reads_answered": Field((), "reads answered"),
-        "read_latency_max": Field((), "longest of them in cycles"),
         "stall_cycles": Field((MAX_L2_CHANNELS,), "cycles in which the oldest request could not proceed"),
         "stalled_since": Field((MAX_L2_CHANNELS,), "cycle from which it waits, -1 if it does not"),
-        "sparse_stalls": Field((), "requests that found the engine's queue full"),
     },
 )
 
@@ -159,8 +156,6 @@ def _answer(m, now, t, channel, source, since):
         spent = leaves - since
         l2.read_latency += spent
         l2.reads_answered += 1
-        if spent > l2.read_latency_max:
-            l2.read_latency_max = spent
 
 
 @jit
@@ -221,7 +216,6 @@ def _fetch(m, now, channel, line, mshr):
     """Ask DRAM or the engine for a line; 0 if it has no room."""
     if line & LINE_SPARSE:
         if not sparse_request(m, now + 1, channel, line, mshr):
-            m.l2.sparse_stalls += 1
             return 0
         m.l2.sparse_misses += 1
         return 1
@@ -233,13 +227,7 @@ def _fetch(m, now, channel, line, mshr):
 
 @jit
 def _l2_access(m, now, channel, line, source, mask, since):
-    """Serve one request: # words of an MSHR target, side by side because they are used together
-    T_NEXT = 0  # next target, or next free one; -1 none
-    T_SOURCE = 1  # source of the waiting request
-    T_SINCE = 2  # cycle it came to the channel
-    T_MASK = 3  # bytes a waiting atomic changes
-
-    HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs begun."""
+    """Serve one request: HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs begun."""
     l2 = m.l2
     kind = source & KIND_MASK
     base = (channel * l2.sets + (l2_local_line(m, line) & (l2.sets - 1))) * l2.ways
@@ -258,7 +246,7 @@ def _l2_access(m, now, channel, line, source, mask, since):
             l2.held[found] |= mask
             l2.dirty[found] |= mask
             _answer(m, now, now + l2.latency, channel, source, since)
-            return HIT
+            return HIT if mshr < 0 else MERGED
         if mshr >= 0:
             if l2.t_free[channel] < 0:
                 return STALLED
@@ -283,7 +271,7 @@ def _l2_access(m, now, channel, line, source, mask, since):
         l2.dirty[victim] = mask
         l2.write_allocations += 1
         _answer(m, now, now + l2.latency, channel, source, since)
-        return HIT
+        return MISSED
     n = l2.m_free_count[channel]
     if n == 0 or l2.t_free[channel] < 0:
         return STALLED
@@ -324,8 +312,6 @@ def _serve_oldest(m, now, channel):
     kind = source & KIND_MASK
     if kind == READ:
         l2.reads += 1
-        if line & LINE_SPARSE:
-            l2.sparse_reads += 1
     elif kind == WRITE:
         l2.writes += 1
     else:

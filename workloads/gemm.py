@@ -94,6 +94,13 @@ class GemmRun:
         """Whether B goes through ELLPACK-DIB, and so through FP16."""
         return self.kernel in SPARSE_KERNELS
 
+    def zero_fractions(self) -> tuple[float, float]:
+        """Of the elements of B, and of its lines of 16 elements of a column."""
+        from workloads.patterns import sparsity_of, zero_lines_of
+
+        held, k = self.buffers.b_stored, self.buffers.shape.k
+        return sparsity_of(held, k), zero_lines_of(held, k)
+
     def verify(self) -> "Verification":
         """Compare C with NumPy's FP64 product (workloads.verify)."""
         from workloads.verify import verify_gemm

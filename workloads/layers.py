@@ -44,9 +44,10 @@ class ConvLayer:
 class GemmShape:
     """C = A·B: A of M x K weights, B of K x N activations (im2col), C of M x N outputs; all column-major.
 
-    Leading dimensions are padded to what every kernel can work with: rows of A and C to 4 (a load of 16 bytes),
-    rows of B to an odd multiple of 64: a wavefront's sparse load covers four compacted lines of one column, and with
-    an even multiple (K = 4608 is 72 times 64) neighbouring columns would fall into a few sets of a cache.
+    Leading dimensions are padded to what every kernel can work with: rows of C to 4 (a load of 16 bytes), rows of A to
+    an odd multiple of 16 (a cache line), rows of B to an odd multiple of 64 (a wavefront's sparse load covers four
+    compacted lines of one column). With even multiples (M = 512, K = 4608) neighbouring columns would fall into a few
+    sets of a cache.
     """
 
     m: int
@@ -60,7 +61,7 @@ class GemmShape:
     @property
     def lda(self) -> int:
         """Elements between columns of A."""
-        return round_up(self.m, 4)
+        return 16 * (-(-self.m // 16) | 1)
 
     @property
     def ldb(self) -> int:

@@ -66,6 +66,13 @@ def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: Layer) -> N
             target[..., i, j] = padded[:, :, rows, columns][:, :, :height, :width].transpose(0, 2, 3, 1)
 
 
+def zero_lines_of(storage: np.ndarray, rows: int) -> float:
+    """Fraction of all-zero lines of 16 elements among those that cover the first `rows` rows; padding is zero."""
+    covered = -(-rows // 16) * 16
+    lines = storage[:, :covered].reshape(storage.shape[0], -1, 16)
+    return 1.0 - float(lines.any(axis=2).mean())
+
+
 def sparsity_of(storage: np.ndarray, rows: int) -> float:
     """Fraction of zeros in the first `rows` rows of a stored matrix; both zeros count."""
     return 1.0 - np.count_nonzero(storage[:, :rows]) / (storage.shape[0] * rows)

@@ -85,7 +85,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare the result with NumPy's.")] = False,
     checked: Annotated[
-        bool, typer.Option("--checked", help="Assert the model's conservation laws while it runs (slower).")
+        bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
     ] = False,
     hotspots: Annotated[
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
@@ -119,7 +119,7 @@ def exec_(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     checked: Annotated[
-        bool, typer.Option("--checked", help="Assert the model's conservation laws while it runs (slower).")
+        bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
     ] = False,
     hotspots: Annotated[
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
@@ -252,6 +252,11 @@ def invoke(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has gone; nothing more to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else "standard output: "
+        print(f"gpusim: error: {where}{error.strerror or error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_USER_ERROR
     except Exception as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error)

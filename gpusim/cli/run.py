@@ -36,6 +36,8 @@ def run_command(
     config = load_run(name, [*sets, *overrides])
     if json_file is not None and not json_file.absolute().parent.is_dir():
         raise UserError(f"--json {json_file}: folder {json_file.absolute().parent} does not exist")
+    if json_file is not None and json_file.is_dir():
+        raise UserError(f"--json {json_file}: is a folder; a file is needed")
     if out is not None:
         folder(out)
     reporter = Reporter(quiet)
@@ -43,6 +45,8 @@ def run_command(
         from gpusim import runner  # imports the compiled core: seconds on the first start, so Ctrl-C is ready first
 
         records = runner.run(config, reporter, interrupt)
+    if not quiet:
+        report.show(records)
     result = report.document(config.resolved(), records)
     if json_file is not None:
         write_whole(json_file, report.as_json(result))
@@ -52,8 +56,6 @@ def run_command(
         write_whole(out / "config.yaml", yaml.safe_dump(config.resolved(), sort_keys=False, allow_unicode=True))
         write_whole(out / "report.txt", text.getvalue())
         write_whole(out / "result.json", report.as_json(result))
-    if not quiet:
-        report.show(records)
     return _exit_code(records, reporter)
 
 

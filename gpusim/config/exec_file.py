@@ -74,7 +74,7 @@ class ExecRunSpec(Spec):
     """How to run."""
 
     timing: bool = param(True, "false: execute for the results alone, without cycles", "")
-    checked: bool = param(False, "assert the model's conservation laws while it runs (slower)", "")
+    checked: bool = param(False, "assert the model's conservation laws and rooflines at the end of each kernel", "")
     hotspots: int = param(0, "costliest instructions to list, by the wavefronts' cycles; 0: none", "", ge=0, le=10_000)
     max_instructions: int = param(
         MAX_WAVEFRONT_INSTRUCTIONS,

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import model_validator
+
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.tree import Tree, parse_set
@@ -12,6 +14,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.errors import UserError
 from gpusim.spec import Spec, param
 from spartan.engine_spec import EngineSpec
+from workloads.gemm import SOFTWARE
 
 GPU_FOLDER = "gpus"
 
@@ -24,6 +27,17 @@ class RunConfig(Spec):
     kernels: KernelsSpec = KernelsSpec()
     engine: EngineSpec = EngineSpec()
     run: RunSpec = RunSpec()
+
+    @model_validator(mode="after")
+    def _sram_fits(self) -> "RunConfig":
+        on = self.run.engine != "off" and self.kernels.sparse != SOFTWARE
+        half_kib = self.gpu.l2.size_kib / 2
+        if on and self.engine.sram_kib > half_kib:
+            raise ValueError(
+                f"engine: sib_kib + prefetch_buffer_kib = {self.engine.sram_kib:g} KiB do not fit the half of L2 that "
+                f"the engine takes ({half_kib:g} KiB of gpu.l2.size_kib = {self.gpu.l2.size_kib})"
+            )
+        return self
 
     def resolved(self) -> dict[str, Any]:
         """Every value, as plain data."""

@@ -14,8 +14,8 @@ class LayerSpec(Spec):
     """A convolutional layer, forward pass; it becomes a GEMM of the filters with im2col of the input maps."""
 
     name: str = param(..., "name in reports", "user")
-    input_channels: int = param(..., "channels of the input feature maps", "the network", ge=1)
-    output_channels: int = param(..., "filters", "the network", ge=1)
+    input_channels: int = param(..., "channels of the input feature maps", "the network", ge=1, le=65536)
+    output_channels: int = param(..., "filters", "the network", ge=1, le=65536)
     input_height: int = param(..., "rows of an input feature map", "the network", ge=1, le=4096)
     input_width: int = param(..., "columns of an input feature map", "the network", ge=1, le=4096)
     filter_size: int = param(3, "rows and columns of a filter", "the network", ge=1, le=64)
@@ -85,5 +85,5 @@ class RunSpec(Spec):
 
     engine: Literal["on", "off", "both"] = param("on", "off: dense kernel; on: sparse kernel; both: compare", "")
     verify: bool = param(True, "compare the result with NumPy's", "")
-    checked: bool = param(False, "assert the model's conservation laws while it runs (slower)", "")
+    checked: bool = param(False, "assert the model's conservation laws and rooflines at the end of each kernel", "")
     hotspots: int = param(0, "costliest instructions to list, by the wavefronts' cycles; 0: none", "", ge=0, le=10_000)

@@ -16,12 +16,16 @@ class ComputeUnitSpec(Spec):
     )
     vgprs_per_lane: int = param(256, "vector registers of a SIMD's lane", "GCN3 ISA manual, section 3.6", ge=4, le=1024)
     vgpr_granularity: int = param(
-        4, "vector registers are allocated in blocks of", "LLVM AMDGPU guide: GFX6-GFX8", ge=1
+        4, "vector registers are allocated in blocks of", "LLVM AMDGPU guide: GFX6-GFX8", ge=1, le=1024
     )
     sgprs_per_simd: int = param(800, "scalar registers of a SIMD", "LLVM AMDGPU back end: GFX8 has 800", ge=16, le=4096)
-    sgpr_granularity: int = param(16, "scalar registers are allocated in blocks of", "LLVM AMDGPU guide: GFX8", ge=1)
+    sgpr_granularity: int = param(
+        16, "scalar registers are allocated in blocks of", "LLVM AMDGPU guide: GFX8", ge=1, le=4096
+    )
     lds_kib: int = param(64, "local data share in KiB", "GCN3 ISA manual, section 10", ge=1, le=64)
-    lds_granularity_bytes: int = param(512, "LDS is allocated in blocks of bytes", "GCN3 ISA manual: 128 dwords", ge=4)
+    lds_granularity_bytes: int = param(
+        512, "LDS is allocated in blocks of bytes", "GCN3 ISA manual: 128 dwords", ge=4, le=65536
+    )
     barriers: int = param(
         16, "workgroups of more than one wavefront resident at a time", "LLVM AMDGPU back end: 16 on GCN", ge=1, le=40
     )
@@ -45,7 +49,11 @@ class ComputeUnitSpec(Spec):
         le=500,
     )
     lds_backlog_cycles: int = param(
-        32, "bank cycles queued in front of the LDS from which it takes no more", "assumed: four 16-byte reads", ge=1
+        32,
+        "bank cycles queued in front of the LDS from which it takes no more",
+        "assumed: four 16-byte reads",
+        ge=1,
+        le=900,
     )
     launch_cycles: int = param(
         20, "cycles from dispatch of a wavefront to its first issue: register initialisation", "assumed", ge=0, le=900

@@ -84,7 +84,6 @@ CU = State(
         "resident_cycles": Field((), "sum over ended wavefronts of cycles from dispatch to end"),
         "valu_busy": Field((), "cycles vector ALUs were occupied, summed over SIMDs"),
         "lds_busy": Field((), "LDS bank cycles, summed over CUs"),
-        "issue_cycles": Field((), "SIMD turns in which at least one instruction issued"),
     },
 )
 

@@ -1,8 +1,8 @@
 """The dispatcher: places workgroups on compute units that have room, one shader array after another."""
 
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
-from gpusim.core.cu_state import FREE, IDLE, ISSUED, MAX_WORKGROUPS, SLOTS
-from gpusim.core.wave import TURN_CYCLES, account, open_slice, pause
+from gpusim.core.cu_state import FREE, IDLE, MAX_WORKGROUPS, SLOTS
+from gpusim.core.wave import open_slice, pause, release_barrier
 from gpusim.jit import call_i64_4, ctz, jit
 from memory.wheel import DISPATCH, wake
 
@@ -113,7 +113,6 @@ def end_wave(m, now, w):
     run = m.run
     g = w // MAX_WAVES_PER_SIMD
     cu = g // SIMDS
-    account(m, w, now + TURN_CYCLES, ISSUED)
     c.resident_cycles += c.mark[w] - c.started[w]
     rank = c.rank[w]
     for unit in range(8):
@@ -138,5 +137,7 @@ def end_wave(m, now, w):
         c.wg_used[cu, slot] = 0
         c.wg_resident[cu] -= 1
         run.done += 1
+    elif c.wg_arrived[cu, slot] == left:
+        release_barrier(m, now, cu, slot)
     if run.dispatch_waits:
         wake(m, DISPATCH, now, 0)

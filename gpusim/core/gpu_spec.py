@@ -4,7 +4,7 @@ from pydantic import model_validator
 
 from gpusim.core.cu_spec import ComputeUnitSpec
 from gpusim.spec import Spec, param
-from memory.crossbar import MAX_CUS, CrossbarSpec
+from memory.crossbar import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
 from memory.dram_spec import DramSpec
 from memory.l1 import MAX_L1_LINES, L1Spec
 from memory.l2 import L2Spec
@@ -19,14 +19,18 @@ class GpuSpec(Spec):
     """A GPU; the defaults are the Radeon Instinct MI6 of the source's evaluation."""
 
     name: str = param("MI6", "name in reports", "Dong 2020, table 6.3")
-    clock_ghz: float = param(1.237, "core clock in GHz", "AMD Radeon Instinct MI6 data sheet", gt=0, le=10)
+    clock_ghz: float = param(1.237, "core clock in GHz", "AMD Radeon Instinct MI6 data sheet", ge=0.01, le=10)
     shader_arrays: int = param(
         9, "shader arrays, served in turn by the dispatcher", "Dong 2020, table 6.3", ge=1, le=64
     )
     cus_per_array: int = param(4, "compute units of a shader array", "Dong 2020, table 6.3: 36 CUs", ge=1, le=64)
     memory_mib: int = param(4096, "device memory in MiB", "Dong 2020, table 6.3", ge=1, le=65536)
     kernel_launch_us: float = param(
-        5.0, "host and command processor time before a kernel starts, in microseconds", "assumed: ROCm launches", ge=0
+        5.0,
+        "host and command processor time before a kernel starts, in microseconds",
+        "assumed: ROCm launches",
+        ge=0,
+        le=1e6,
     )
     cu: ComputeUnitSpec = ComputeUnitSpec()
     l1: L1Spec = L1Spec()
@@ -65,6 +69,18 @@ class GpuSpec(Spec):
             raise ValueError(f"l2.channels: {self.l2.channels} is not a power of two")
         if not _power_of_two(self.l2.interleave_bytes):
             raise ValueError(f"l2.interleave_bytes: {self.l2.interleave_bytes} is not a power of two")
+        answers = (
+            self.crossbar.response_queue_packets
+            + self.crossbar.response_latency_cycles
+            + self.l2.latency_cycles
+            + self.l2.mshr_targets_per_channel
+        )
+        if answers > RESPONSE_DEPTH:
+            raise ValueError(
+                "crossbar.response_queue_packets + crossbar.response_latency_cycles + l2.latency_cycles + "
+                f"l2.mshr_targets_per_channel = {answers} answers that a channel may have under way; allowed are "
+                f"{RESPONSE_DEPTH}"
+            )
         l2_sets = self.l2.size_kib * 16 / self.l2.channels / self.l2.ways
         if l2_sets != int(l2_sets) or not _power_of_two(int(l2_sets)) or l2_sets < 2:
             raise ValueError(

@@ -24,7 +24,6 @@ from gpusim.core.cu_state import (
     GREEDY,
     OLDEST,
     SLOTS,
-    SYNCHRONISATION,
     TRACE_BYTES,
 )
 from gpusim.core.dispatch import end_wave
@@ -34,13 +33,13 @@ from gpusim.core.wave import (
     SMEM_PIPE,
     TURN_CYCLES,
     VMEM_PIPE,
-    account,
     account_issue,
     block_pipe,
     code_word,
     enter,
     pause,
     recheck,
+    release_barrier,
     released,
     step,
     vm_answered,
@@ -183,17 +182,8 @@ def _arrive_at_barrier(m, now, cu, w):
     slot = c.workgroup[w]
     c.wg_arrived[cu, slot] += 1
     c.state[w] = AT_BARRIER
-    if c.wg_arrived[cu, slot] < c.wg_left[cu, slot]:
-        return
-    c.wg_arrived[cu, slot] = 0
-    for number in range(c.wg_size[cu, slot]):
-        x = cu * SLOTS + c.wg_slot[cu, slot, number]
-        if c.state[x] == AT_BARRIER and c.workgroup[x] == slot:
-            t = max(now + 1, c.mark[x])
-            account(m, x, t, SYNCHRONISATION)
-            if not step(m, x):
-                return
-            released(m, t, x, SYNCHRONISATION)
+    if c.wg_arrived[cu, slot] == c.wg_left[cu, slot]:
+        release_barrier(m, now, cu, slot)
 
 
 @jit
@@ -218,7 +208,6 @@ def issue_tick(m, now, cu):
     c = m.cu
     simd = now & (SIMDS - 1)
     g = cu * SIMDS + simd
-    before = m.run.instructions
     asleep = c.paused[g]
     while asleep:
         rank = ctz(asleep)
@@ -279,8 +268,6 @@ def issue_tick(m, now, cu):
         c.want[g, INTERNAL] &= ~(1 << c.rank[w])
         account_issue(m, now, w, INTERNAL)
         _internal(m, now, cu, w)
-    if m.run.instructions != before:
-        c.issue_cycles += 1
     again = c.want[g, VALU] | c.want[g, SALU] | c.want[g, BRANCH] | c.want[g, INTERNAL]
     if m.scalar.q_count[cu // m.scalar.cus_per_array] < m.scalar.queue_limit:
         again |= c.want[g, SMEM]

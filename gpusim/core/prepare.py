@@ -3,15 +3,32 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import machine_dtype
-from gpusim.jit import JIT_DISABLED, compile_all, is_compiled, new_record
+from gpusim.errors import UserError
+from gpusim.jit import JIT_DISABLED, cache_dir, compile_all, is_compiled, new_record
+from gpusim.jit.cache import DOMAINS
 from isa.executor import compile_interpreter
 from spartan.engine import engine_finish
 
 _COMPILE_INTERPRETER = "from isa.executor import compile_interpreter; compile_interpreter()"
+
+
+def _probe(place: Path) -> None:
+    """UserError if compiled code cannot be kept in `place`."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"{place}: compiled code cannot be kept there: {error.strerror or error}; "
+            "GPUSIM_CACHE_DIR names another folder"
+        ) from None
 
 
 def prepare_core() -> float:
@@ -23,6 +40,8 @@ def prepare_core() -> float:
     if JIT_DISABLED:
         return 0.0
     start = time.perf_counter()
+    for domain in DOMAINS:
+        _probe(cache_dir(domain))
     helper = None
     if not is_compiled("isa") and not is_compiled("timing") and (os.cpu_count() or 1) > 1:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -11,7 +11,7 @@ from gpusim.core.cu_spec import SIMDS
 from gpusim.core.cu_state import MAX_WORKGROUPS, SLOTS
 from gpusim.core.engine_link import attach_engine
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.laws import LawViolation, assert_laws, who_waits
+from gpusim.core.laws import LawViolation, assert_engine, assert_laws, who_waits
 from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, RUNNING, run_cycles
 from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy, occupancy
@@ -55,11 +55,11 @@ def simulate(
     """Run `launch` on the machine `gpu`, with the compaction engine if `engine` is given and it has sparse regions.
 
     observer: called several times a second, ends the run by returning False (the facts are then partial);
-    checked: assert the conservation laws at the end; skip_idle=False runs every unit in every cycle, which must
-    not change any result; max_instructions: of one wavefront, before it counts as an endless loop; warm: what earlier
-    launches left in L2, and where this one leaves its own (None: L2 is empty at first); hotspots: account for the
-    wavefronts' cycles by static instruction too. Raises what the functional
-    part found wrong (isa.faults), OccupancyError, DeadlockError.
+    checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in every cycle,
+    which must not change any result; max_instructions: of one wavefront, before it counts as an endless loop; warm:
+    what earlier launches left in L2, and where this one leaves its own (None: L2 is empty at first); hotspots: account
+    for the wavefronts' cycles by static instruction too. Raises what the functional part found wrong (isa.faults),
+    OccupancyError, DeadlockError, LawViolation.
     """
     fit = occupancy(launch, gpu.cu)
     compile_s = prepare_core()
@@ -86,6 +86,7 @@ def simulate(
         raise DeadlockError(who_waits(m))
     if engine_on:
         engine_finish(m, int(m.wheel.now))
+        assert_engine(m)
     if warm is not None:
         warm.keep(m)
     facts = _facts(m, gpu, launch, fit, wall, cpu, compile_s)
@@ -144,7 +145,7 @@ def _dram_facts(m: Any, gpu: GpuSpec, cycles: int) -> DramFacts:
         reads=totals["reads"],
         writes=totals["writes"],
         engine_reads=int(m.engine.lines_fetched) if m.run.engine_on else 0,
-        bytes=64 * (totals["reads"] + totals["writes"]),
+        bytes=totals["bytes_read"] + totals["bytes_written"],
         row_hits=totals["row_hits"],
         row_misses=totals["row_misses"],
         row_conflicts=totals["row_conflicts"],
@@ -198,7 +199,7 @@ def _facts(
             mshr_merges=int(l2.merges),
             reads_answered=int(l2.reads_answered),
             read_latency_total_cycles=int(l2.read_latency),
-            write_transactions=int(l2.writes),
+            write_transactions=int(l2.writes + l2.atomics),
             write_backs=int(l2.write_backs),
             full_stall_cycles=int(l2.stall_cycles.sum()),
         ),

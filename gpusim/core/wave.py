@@ -10,6 +10,7 @@ from gpusim.core.code_table import (
 )
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
 from gpusim.core.cu_state import (
+    AT_BARRIER,
     EXECUTION,
     ISSUED,
     LGKM_FULL,
@@ -21,6 +22,7 @@ from gpusim.core.cu_state import (
     READY,
     REASONS,
     SLOTS,
+    SYNCHRONISATION,
     THROTTLE,
     TRACE_BYTES,
     VM_FULL,
@@ -30,7 +32,7 @@ from gpusim.jit import call_i64_4, jit, ld_i64, st_i64
 from isa.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.crossbar import MAX_CUS
-from memory.wheel import CU_ISSUE, wake
+from memory.wheel import CU_ISSUE, SIZE, wake
 
 LDS_PIPE = MAX_SIMDS
 VMEM_PIPE = MAX_SIMDS + MAX_CUS
@@ -44,7 +46,10 @@ def wake_simd(m, t, cu, simd):
     """Visit the SIMD in its first turn at or after cycle `t` that is still to come."""
     now = m.wheel.now
     t = max(t, now if m.wheel.running < CU_ISSUE else now + 1)
-    wake(m, CU_ISSUE, t + ((simd - t) & (SIMDS - 1)), cu)
+    t += (simd - t) & (SIMDS - 1)
+    if t >= now + SIZE:
+        t -= (t - now - SIZE + SIMDS) // SIMDS * SIMDS  # the last turn within the wheel; the visit arms it again
+    wake(m, CU_ISSUE, t, cu)
 
 
 @jit
@@ -241,3 +246,18 @@ def vm_answered(m, now, cu, token):
             h += 1
         c.vm_head[w] = h
         recheck(m, now, w)
+
+
+@jit
+def release_barrier(m, now, cu, slot):
+    """All wavefronts of the workgroup that have not ended are at the barrier: let them go on."""
+    c = m.cu
+    c.wg_arrived[cu, slot] = 0
+    for number in range(c.wg_size[cu, slot]):
+        x = cu * SLOTS + c.wg_slot[cu, slot, number]
+        if c.state[x] == AT_BARRIER and c.workgroup[x] == slot:
+            t = max(now + 1, c.mark[x])
+            account(m, x, t, SYNCHRONISATION)
+            if not step(m, x):
+                return
+            released(m, t, x, SYNCHRONISATION)

@@ -123,3 +123,20 @@ def test_s_nop_waits_its_cycles() -> None:
 
 def test_s_nop_of_up_to_four_cycles_costs_its_turn() -> None:
     assert cycles([[Script().nop(3).end()]]) == LAUNCH + 4 + 1
+
+
+def test_a_sleep_longer_than_the_wake_up_wheel_reaches() -> None:
+    # issue 20, awake from 20 + 1 + 8128, which is 1 past a turn of SIMD 0
+    awake = LAUNCH + 1 + 8128
+    assert cycles([[Script().nop(8128).end()]]) == -(-awake // 4) * 4 + 1
+
+
+def test_a_barrier_does_not_wait_for_a_wavefront_that_has_ended() -> None:
+    # wavefront 1, on SIMD 1, ends at 21 + 10 * 4; wavefront 0 is released in the next cycle and leaves in its next turn
+    ends = LAUNCH + 1 + 10 * 4
+    assert cycles([[Script().barrier().end(), Script().valu(10).end()]]) == -(-(ends + 1) // 4) * 4 + 1
+
+
+def test_a_dram_slower_than_the_wake_up_wheel_reaches() -> None:
+    slow = GpuSpec(dram=DramSpec(request_latency_ns=2000.0))
+    assert cycles([[Script().load([LINE]).wait(vm=0).end()]], slow) > 2000 * 1.237

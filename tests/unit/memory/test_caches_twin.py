@@ -69,7 +69,7 @@ class NaiveMemory:
         if mask is not None:
             self.held[line] = self.held.get(line, 0) | mask
             self.dirty[line] = self.dirty.get(line, 0) | mask
-            self.counts["l2 hits"] += 1
+            self.counts["l2 hits" if there else "l2 misses"] += 1
         else:
             hit = there and self.held.get(line) == full
             self.counts["l2 hits" if hit else "l2 misses"] += 1
