@@ -72,7 +72,7 @@ def refusal(instruction: Instruction) -> str | None:
     if builder is None:
         return "this encoding is not implemented"
     try:
-        builder(np.zeros(at.ROW_WORDS, np.int64), instruction, Pool(), library(), True)
+        builder(np.zeros(at.ROW_WORDS, np.int64), instruction, Pool(), library(), None)
     except Unsupported as reason:
         return str(reason)
     return None
