@@ -139,7 +139,9 @@ def vector_slow(ctx, vb, sb, wave, row):
         target = spare + RESULT_ROW * ROW_BYTES
         call_lane_op(copy, target, d, 0, 0, -1, 0)
     mode_with_d = mode & 0xFF if flags & FLAG_MODE_WITH_D else 0
-    mask = call_lane_op(ld_i64(row, I_FUNCTION), target + mode_with_d, a, b, c, exe, ld_i64(sb + ld_i64(row, I_MASK_IN), 0))
+    mask = call_lane_op(
+        ld_i64(row, I_FUNCTION), target + mode_with_d, a, b, c, exe, ld_i64(sb + ld_i64(row, I_MASK_IN), 0)
+    )
     st_i64(sb + ld_i64(row, I_MASK_OUT), 0, mask)
     if flags:
         if flags & FLAG_CMPX:

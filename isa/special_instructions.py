@@ -45,6 +45,7 @@ from isa.layout import (
 )
 from isa.memory_access import fault
 
+
 @jit
 def jump_index(ctx, address):
     """Index of the instruction at a device address, or a fault."""
@@ -97,9 +98,7 @@ def special(ctx, slot, vb, sb, wave, row, kind):
             mask = ((2 << (field >> 11)) - 1) << shift
             value = ld_u32(a + (sb & ld_i64(row, I_A_MASK)), 0) << shift
             mode = (ld_i64(sb, MODE) & ~mask) | (value & mask)
-            if mode_supported(mode) == 0:
-                return fault(ctx, -1, 0, mode)
-            st_i64(wave, W_MODE, mode)
+            st_i64(sb, MODE, mode)
             call_lane_op(ld_i64(ld_i64(ctx, C_HELPERS), H_SET_MODE), mode, 0, 0, 0, 0, 0)
     elif kind == K_VECTOR_MOVE_RELATIVE:
         m0 = ld_i32(sb, S_M0)

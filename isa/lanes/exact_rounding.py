@@ -21,7 +21,7 @@ def _steps(size: Fraction, unit: Fraction, negative: bool, rounding: int) -> int
     exact = size / unit
     if rounding == 0:
         return round(exact)
-    up = rounding == UP and not negative or rounding == DOWN and negative
+    up = (rounding == UP and not negative) or (rounding == DOWN and negative)
     whole = exact.numerator // exact.denominator
     return whole + 1 if up and whole != exact else whole
 

@@ -121,7 +121,8 @@ class HostMode:
             return shifted + f"  %fields = and i32 %wide, {FP32_FIELDS}\n"
         from_wide = FP32_ROUND if host_mode == HALF else FP32_INPUTS
         return (
-            shifted + f"  %of_wide = and i32 %wide, {from_wide}\n  %of_own = and i32 %mode, {FP32_FIELDS & ~from_wide}\n"
+            shifted
+            + f"  %of_wide = and i32 %wide, {from_wide}\n  %of_own = and i32 %mode, {FP32_FIELDS & ~from_wide}\n"
             "  %fields = or i32 %of_wide, %of_own\n"
         )
 

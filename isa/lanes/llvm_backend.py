@@ -256,7 +256,7 @@ class ModuleText:
         change = host.choose_fields(wants) + host.write_fields("%fields", "changing", self)
         back = host.write_fields("%mode", "restoring", self)
         other = f"{change}  %result = {body}\n{back}  ret i64 %result\n"
-        if wants in (HALF, HALF_NEAREST) and "f16" in " ".join(operation.signature.operands + operation.signature.results):
+        if wants in (HALF, HALF_NEAREST):
             general = f'"{operation.name}$flush"'
             call = body.replace(f'@"{operation.name}{UNGUARDED}"', f"@{general}")
             other = other.replace(body, call)
