@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpusim.core.gpu_spec import GpuSpec as GpuSpec
+    from gpusim.core.occupancy import OccupancyError as OccupancyError
     from gpusim.device import Device as Device
     from gpusim.device import LaunchError as LaunchError
     from gpusim.device_array import DeviceArray as DeviceArray
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from gpusim.module import KernelNameError as KernelNameError
     from gpusim.module import Module as Module
     from isa.code_object import CodeObjectError as CodeObjectError
+    from isa.decoder import DecodeError as DecodeError
     from isa.faults import ExecutionFault as ExecutionFault
+    from isa.program import ProgramError as ProgramError
     from memory.device_memory import DeviceMemoryError as DeviceMemoryError
 
 __version__ = "0.1.0"
@@ -30,6 +33,7 @@ __version__ = "0.1.0"
 # the interface for scripts: name → module that defines it
 _EXPORTED = {
     "CodeObjectError": "isa.code_object",
+    "DecodeError": "isa.decoder",
     "Device": "gpusim.device",
     "DeviceArray": "gpusim.device_array",
     "DeviceArrayError": "gpusim.device_array",
@@ -44,7 +48,9 @@ _EXPORTED = {
     "LaunchResult": "gpusim.launch_result",
     "Local": "gpusim.kernarg",
     "Module": "gpusim.module",
+    "OccupancyError": "gpusim.core.occupancy",
     "Pointer": "gpusim.kernarg",
+    "ProgramError": "isa.program",
     "UserError": "gpusim.errors",
 }
 

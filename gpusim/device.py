@@ -98,6 +98,7 @@ class Device:
         caches: Literal["flushed", "warm"] = "flushed",
         max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
         checked: bool = False,
+        hotspots: int = 0,
         observer: Observer | None = None,
     ) -> LaunchResult:
         """Run a kernel to its end and return its metrics.
@@ -107,7 +108,8 @@ class Device:
         scalars or Python numbers. kernarg: instead of args, the whole argument block. dynamic_lds_bytes: LDS in
         addition to that of `gpusim.Local` arguments. caches: 'warm' leaves in L2 what the launch before left there
         (L1 is always empty at first). max_instructions: of one wavefront, before it counts as an endless loop.
-        checked: assert the model's conservation laws. observer: called several times a second, ends the launch by
+        checked: assert the model's conservation laws. hotspots: how many of the costliest instructions
+        `result.hotspots` lists. observer: called several times a second, ends the launch by
         returning False.
 
         Raises KernargError, GridError, LaunchError, DecodeError, ProgramError, OccupancyError, DeviceMemoryError;
@@ -116,8 +118,8 @@ class Device:
         """
         if caches not in ("flushed", "warm"):
             raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
-        if not self.timing and (caches == "warm" or checked):
-            raise LaunchError("a device without timing has neither caches to keep warm nor conservation laws to check")
+        if not self.timing and (caches == "warm" or checked or hotspots):
+            raise LaunchError("a device without timing has no warm caches, no conservation laws and no hot spots")
         if max_instructions < 1:
             raise LaunchError(f"max_instructions: {max_instructions} is not at least 1")
         places = grid(kernel.kernel, global_size, local_size, global_offset)
@@ -140,7 +142,9 @@ class Device:
                 return observer is None or observer(progress)
 
             if self.timing:
-                self._simulate(launch, record, observe, caches, checked, max_instructions)
+                options = {"checked": checked, "max_instructions": max_instructions, "hotspots": hotspots > 0}
+                self._simulate(launch, record, observe, caches, options)
+                del record.launches[0].hotspots[hotspots:]
             else:
                 self._execute(launch, record, observe, max_instructions)
         record.partial = record.launches[0].partial
@@ -148,14 +152,12 @@ class Device:
         return LaunchResult(self._config(launch, caches), record)
 
     def _simulate(
-        self, launch: Launch, record: RunRecord, observe: Observer, caches: str, checked: bool, max_instructions: int
+        self, launch: Launch, record: RunRecord, observe: Observer, caches: str, options: dict[str, Any]
     ) -> None:
         warm, self._warm = self._warm if caches == "warm" else WarmCaches(), WarmCaches()
 
         def run_kernel() -> float:
-            facts = simulate(
-                launch, self.gpu, observer=observe, checked=checked, max_instructions=max_instructions, warm=warm
-            )
+            facts = simulate(launch, self.gpu, observer=observe, warm=warm, **options)
             record.launches.append(facts)
             return facts.time_us
 

@@ -1,5 +1,6 @@
 """Arrays in device memory, as scripts hold them."""
 
+import math
 import weakref
 from typing import Any
 
@@ -45,7 +46,7 @@ class DeviceArray:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:

@@ -12,7 +12,7 @@ from gpusim.device import Device
 from gpusim.device_array import DeviceArray
 from gpusim.errors import UserError
 from gpusim.interrupt import Interrupt
-from gpusim.kernarg import Local
+from gpusim.kernarg import Local, pack_undescribed
 from gpusim.launch_result import LaunchResult
 from gpusim.module import KernelFunction, Module
 from gpusim.output import write_whole
@@ -41,16 +41,22 @@ def execute(config: ExecConfig, path: Path, reporter: Reporter, interrupt: Inter
         interrupt.deferred = True
         return not interrupt.asked
 
+    passed: dict[str, Any] = {"args": arguments, "dynamic_lds_bytes": config.dynamic_lds_bytes}
+    if arguments and not kernel.kernel.arguments:
+        pointed = [value.pointer() if isinstance(value, DeviceArray) else value for value in arguments.values()]
+        packed = pack_undescribed(kernel.kernel, pointed)
+        lds_bytes = config.dynamic_lds_bytes + packed.dynamic_lds_bytes
+        passed = {"kernarg": packed.block, "dynamic_lds_bytes": lds_bytes}
     try:
         result = device.launch(
             kernel,
             config.global_size,
             config.local_size,
-            arguments,
-            dynamic_lds_bytes=config.dynamic_lds_bytes,
+            **passed,
             global_offset=config.global_offset,
             max_instructions=config.run.max_instructions,
             checked=config.run.checked,
+            hotspots=config.run.hotspots,
             observer=observer,
         )
     finally:
@@ -100,7 +106,9 @@ def _value(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
         if element:
             array.write(element)
         return array
-    return device.array(_random(f"{path}: arguments.{name}", spec, shape), name=name)
+    array = device.zeros(shape, spec.dtype, name=name)  # before the numbers: device memory may be too small for them
+    array.write(_random(f"{path}: arguments.{name}", spec, shape))
+    return array
 
 
 def _number(where: str, value: int | float, dtype: str) -> np.ndarray:
@@ -148,14 +156,16 @@ def _loaded(path: Path) -> np.ndarray:
 
 
 def _expected(array: DeviceArray, expected: str | int | float, path: Path) -> np.ndarray:
+    if array.dtype.kind not in "biuf":
+        raise UserError(f"{path}: arguments.{array.name}: elements of type {array.dtype} cannot be compared")
     if not isinstance(expected, str):
         return np.broadcast_to(np.asarray(expected), array.shape)
     where = _find(expected, path)
     values = _loaded(where)
     if values.shape != array.shape:
         raise UserError(f"{where}: has shape {values.shape}, the array '{array.name}' has {array.shape}")
-    if values.dtype.kind not in "biuf" or array.dtype.kind not in "biuf":
-        raise UserError(f"{where}: {values.dtype} cannot be compared with {array.dtype}")
+    if values.dtype.kind not in "biuf":
+        raise UserError(f"{where}: elements of type {values.dtype} cannot be compared")
     return values
 
 
@@ -177,7 +187,8 @@ def _compared(
                 f" {list(place)}: {found[place]}, expected {wanted[place]}"
             )
         error = np.nan_to_num(error)
-        ratio = np.where(error == 0.0, 0.0, error / np.maximum(bound, np.finfo(np.float64).tiny))
+        with np.errstate(over="ignore"):
+            ratio = np.where(error == 0.0, 0.0, error / np.maximum(bound, np.finfo(np.float64).tiny))
         at = int(np.argmax(ratio))
         if ratio.flat[at] > worst_ratio:
             worst_ratio, worst = float(ratio.flat[at]), (float(error.flat[at]), float(bound.flat[at]))

@@ -134,6 +134,32 @@ def pack(
     return Kernarg(bytes(block), lds_end - kernel.lds_bytes)
 
 
+def pack_undescribed(kernel: "Kernel", values: Sequence[Any]) -> Kernarg:
+    """The block for a code object without metadata: values in order, each at a multiple of its size, as in C.
+
+    A value is a Pointer, None, a Local (4 bytes) or a NumPy scalar. Raises KernargError.
+    """
+    block = bytearray()
+    lds_end = kernel.lds_bytes
+    for index, value in enumerate(values):
+        if isinstance(value, Local):
+            start = -(-lds_end // LDS_ALIGNMENT_BYTES) * LDS_ALIGNMENT_BYTES
+            lds_end = start + int(value.size_bytes)
+            raw = start.to_bytes(4, "little")
+        elif value is None or isinstance(value, Pointer):
+            raw = (value.address if value else 0).to_bytes(8, "little")
+        elif isinstance(value, np.generic):
+            raw = value.tobytes()
+        else:
+            raise KernargError(f"kernel '{kernel.name}', argument {index}: {_found(value)} has no size of its own")
+        block += bytes(-len(block) % len(raw)) + raw
+    if kernel.kernarg_bytes and len(block) > kernel.kernarg_bytes:
+        raise KernargError(
+            f"kernel '{kernel.name}' takes {kernel.kernarg_bytes} bytes of arguments, those given fill {len(block)}"
+        )
+    return Kernarg(bytes(block).ljust(kernel.kernarg_bytes, b"\0"), lds_end - kernel.lds_bytes)
+
+
 def _fill_hidden(kernel: "Kernel", block: bytearray, kind: str, value: int) -> None:
     places = [argument for argument in kernel.arguments if argument.kind == kind]
     if value and not places:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpusim import metrics, report
 from gpusim.errors import unknown_name
-from gpusim.results import RunRecord
+from gpusim.results import Hotspot, RunRecord
 
 
 class Section:
@@ -48,6 +48,11 @@ class LaunchResult:
     def partial(self) -> bool:
         """Whether the launch was stopped before its end."""
         return self.record.partial
+
+    @property
+    def hotspots(self) -> list[Hotspot]:
+        """The costliest instructions, as many as the launch was asked to list."""
+        return self.record.launches[0].hotspots
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the launch, laid out as that of `gpusim run`."""

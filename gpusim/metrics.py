@@ -27,11 +27,18 @@ def ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def _cache(name: str, what: str, facts: Callable[[RunFacts], CacheFacts]) -> list[Metric]:
+_SCALAR_COUNTS = ("transactions", "hits", "misses", "mshr_merges", "hit_rate", "write_transactions")
+
+
+def _cache(
+    name: str, what: str, facts: Callable[[RunFacts], CacheFacts], counted: tuple[str, ...] | None = None
+) -> list[Metric]:
+    """A cache level's metrics: all, or those that are `counted` there."""
+
     def of(formula: Callable[[CacheFacts], Any]) -> Callable[[RunRecord, RunFacts], Any]:
         return lambda run, total: formula(facts(total))
 
-    return [
+    every = [
         Metric(
             f"{name}.transactions",
             "accesses",
@@ -87,6 +94,7 @@ def _cache(name: str, what: str, facts: Callable[[RunFacts], CacheFacts]) -> lis
             of(lambda c: c.full_stall_cycles),
         ),
     ]
+    return [m for m in every if counted is None or m.path.rpartition(".")[2] in counted]
 
 
 def _kind(kind: str) -> Callable[[RunRecord, RunFacts], Any]:
@@ -188,6 +196,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("host.launches", "launches", "kernel launches in the queue", lambda r, t: len(r.launches)),
     *_cache("l1", "the vector L1 caches", lambda t: t.l1),
+    *_cache("scalar_cache", "the scalar caches", lambda t: t.scalar_cache, _SCALAR_COUNTS),
     *_cache("l2", "the L2 channels", lambda t: t.l2),
     Metric("dram.reads", "lines", "64-byte reads, for L2 fills and for the engine", lambda r, t: t.dram.reads),
     Metric("dram.writes", "lines", "64-byte writes", lambda r, t: t.dram.writes),

@@ -112,6 +112,7 @@ class RunFacts:
     wavefront_instructions: int = 0
     instructions: dict[str, int] = field(default_factory=dict)
     l1: CacheFacts = field(default_factory=CacheFacts)
+    scalar_cache: CacheFacts = field(default_factory=CacheFacts)
     l2: CacheFacts = field(default_factory=CacheFacts)
     dram: DramFacts = field(default_factory=DramFacts)
     occupancy: OccupancyFacts = field(default_factory=OccupancyFacts)
@@ -170,6 +171,7 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         wavefront_instructions=sum(r.wavefront_instructions for r in launches),
         instructions=_summed_maps([r.instructions for r in launches]),
         l1=_summed([r.l1 for r in launches]),
+        scalar_cache=_summed([r.scalar_cache for r in launches]),
         l2=_summed([r.l2 for r in launches]),
         dram=_summed([r.dram for r in launches]),
         occupancy=_summed([r.occupancy for r in launches]),

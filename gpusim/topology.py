@@ -20,13 +20,18 @@ def build(gpu: "GpuSpec", engine: "EngineSpec | None" = None) -> nx.DiGraph:
     """
     graph = nx.DiGraph(name=gpu.name)
     graph.add_node("dispatcher", kind="dispatcher", what="workgroups to compute units, in turn over shader arrays")
-    graph.add_node("crossbar", kind="crossbar", what=f"{gpu.cus} x {gpu.l2.channels} ports")
+    graph.add_node("crossbar", kind="crossbar", what=f"{gpu.cus + gpu.shader_arrays} x {gpu.l2.channels} ports")
+    for array in range(gpu.shader_arrays):
+        cache = gpu.scalar_cache
+        graph.add_node(f"scalar{array}", kind="scalar_cache", what=f"{cache.size_kib} KiB, {cache.ways}-way")
+        graph.add_edge(f"scalar{array}", "crossbar", bytes_per_cycle=LINE_BYTES)
     for cu in range(gpu.cus):
         unit, l1 = f"cu{cu}", f"l1.{cu}"
         graph.add_node(unit, kind="cu", what=f"shader array {cu // gpu.cus_per_array}")
         graph.add_node(l1, kind="l1", what=f"{gpu.l1.size_kib} KiB, {gpu.l1.ways}-way")
         graph.add_edge("dispatcher", unit)
         graph.add_edge(unit, l1, bytes_per_cycle=LINE_BYTES)
+        graph.add_edge(unit, f"scalar{cu // gpu.cus_per_array}", bytes_per_cycle=LINE_BYTES)
         graph.add_edge(l1, "crossbar", bytes_per_cycle=LINE_BYTES)
     drams = [f"dram{channel}" for channel in range(gpu.dram.channels)]
     dram_bytes_per_cycle = gpu.dram.bytes_per_s / gpu.clock_hz / gpu.dram.channels
@@ -54,12 +59,14 @@ def of_kind(graph: nx.DiGraph, kind: str) -> list[str]:
 
 
 def check_reach(graph: nx.DiGraph) -> None:
-    """Every compute unit reaches every DRAM channel, or UserError."""
+    """Every compute unit reaches every DRAM channel through its vector and its scalar cache, or UserError."""
     channels = set(of_kind(graph, "dram"))
     for cu in of_kind(graph, "cu"):
-        missing = channels - nx.descendants(graph, cu)
-        if missing:
-            raise UserError(f"{graph.name}: {cu} does not reach {', '.join(sorted(missing))}")
+        for kind in ("l1", "scalar_cache"):
+            caches = [unit for unit in graph.successors(cu) if graph.nodes[unit]["kind"] == kind]
+            missing = channels.difference(*(nx.descendants(graph, cache) for cache in caches))
+            if missing:
+                raise UserError(f"{graph.name}: {cu} does not reach {', '.join(sorted(missing))} through its {kind}")
 
 
 def bandwidth_bytes_per_cycle(graph: nx.DiGraph) -> float:

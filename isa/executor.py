@@ -231,6 +231,7 @@ class FunctionalContext:
         """The error behind a negative status of `produce`."""
         words = self._keep["fault"]
         code, slot, pc, lane, address, size = (int(v) for v in words)
+        address &= (1 << 64) - 1
         wave = self._keep["waves"].reshape(-1, at.W_WORDS)[slot]
         instruction = self.instructions[pc]
         nearest = ""

@@ -111,9 +111,11 @@ def check_access(ctx, lane, address, size, need):
     base = ld_i64(ctx, C_MEMORY_BASE)
     limit = ld_i64(ctx, C_MEMORY_LINES)
     permissions = ld_i64(ctx, C_PERMISSIONS)
+    if address < base:  # before the difference is taken: it could wrap
+        return fault(ctx, FAULT_UNMAPPED, lane, address, size)
     first = (address - base) >> LINE_BITS
-    last = (address + size - 1 - base) >> LINE_BITS
-    if first < 0 or last >= limit:
+    last = (address - base + size - 1) >> LINE_BITS
+    if last >= limit:
         return fault(ctx, FAULT_UNMAPPED, lane, address, size)
     for line in range(first, last + 1):
         rights = ld_u8(permissions, line)

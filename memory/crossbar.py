@@ -1,18 +1,22 @@
-"""The crossbar between the CUs' L1 caches and the L2 channels: one request and one response network.
+"""The crossbar between the vector and scalar L1 caches and the L2 channels: a request and a response network.
 
-Each CU has one request port with a finite queue, each L2 channel one response port; a port moves one packet
-(up to 64 data bytes) a cycle. An L2 channel takes requests from the CUs whose oldest packet is for it, round
-robin; a CU takes responses from the channels round robin. A full queue stalls its writer.
+Each cache has one request port with a finite queue, each L2 channel one response port; a port moves one packet (up to
+64 data bytes) a cycle. An L2 channel takes requests from the ports whose oldest packet is for it, round robin; a cache
+takes responses from the channels round robin. A full queue stalls its writer.
 
-A request carries `source`: bits 0-2 kind, bits 4-11 CU, bits 12 and up what the L1 recognises the answer by.
+A request carries `source`: bits 0-2 kind, bits 4-11 port, bits 12 and up what the cache recognises the answer by.
 """
 
 from gpusim.jit import Field, State, ctz, jit
 from gpusim.spec import Spec, param
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
-from memory.wheel import CU_MEMORY, L2, wake
+from memory.wheel import CU_MEMORY, L2, SCALAR, wake
 
 MAX_CUS = 64
+MAX_ARRAYS = 64
+FIRST_SCALAR_PORT = MAX_CUS  # ports of the CUs' vector L1 come first, then those of the arrays' scalar caches
+MAX_PORTS = MAX_CUS + MAX_ARRAYS
+PORT_WORDS = MAX_PORTS // 32
 REQUEST_DEPTH = 256
 RESPONSE_DEPTH = 1024
 
@@ -58,17 +62,17 @@ CROSSBAR = State(
         "response_limit": Field(
             (), "answers under way from which a channel stalls: its pipeline, its queue and the way"
         ),
-        "request": Field((MAX_CUS, REQUEST_DEPTH, 4), "queued requests of a CU, by P_LINE ... P_READY"),
-        "o_head": Field((MAX_CUS,), "position of the oldest request"),
-        "o_count": Field((MAX_CUS,), "requests held"),
-        "waiting": Field((MAX_L2_CHANNELS, 2), "CUs whose oldest request is for the channel, 32 a word"),
-        "turn": Field((MAX_L2_CHANNELS,), "CU that the channel looks at first"),
+        "request": Field((MAX_PORTS, REQUEST_DEPTH, 4), "queued requests of a port, by P_LINE ... P_READY"),
+        "o_head": Field((MAX_PORTS,), "position of the oldest request"),
+        "o_count": Field((MAX_PORTS,), "requests held"),
+        "waiting": Field((MAX_L2_CHANNELS, PORT_WORDS), "ports whose oldest request is for the channel, 32 a word"),
+        "turn": Field((MAX_L2_CHANNELS,), "port that the channel looks at first"),
         "response": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH, 4), "queued responses of a channel: P_SOURCE and P_READY"),
         "r_head": Field((MAX_L2_CHANNELS,), "position of the oldest response"),
         "r_count": Field((MAX_L2_CHANNELS,), "responses held"),
         "r_free": Field((MAX_L2_CHANNELS,), "cycle in which the channel's response port is free again"),
-        "returning": Field((MAX_CUS,), "channels whose oldest response is for the CU"),
-        "cu_turn": Field((MAX_CUS,), "channel that the CU looks at first"),
+        "returning": Field((MAX_PORTS,), "channels whose oldest response is for the port"),
+        "port_turn": Field((MAX_PORTS,), "channel that the port looks at first"),
         "requests": Field((), "packets sent by CUs"),
         "responses": Field((), "packets taken by CUs"),
     },
@@ -76,76 +80,85 @@ CROSSBAR = State(
 
 
 @jit
-def _announce_request(m, now, cu):
+def _wake_port(m, t, port):
+    """Run the unit behind a port in cycle `t`."""
+    if port < FIRST_SCALAR_PORT:
+        wake(m, CU_MEMORY, t, port)
+    else:
+        wake(m, SCALAR, t, port - FIRST_SCALAR_PORT)
+
+
+@jit
+def _announce_request(m, now, port):
     x = m.xbar
-    h = x.o_head[cu]
-    channel = l2_channel(m, x.request[cu, h, P_LINE])
-    x.waiting[channel, cu >> 5] |= 1 << (cu & 31)
-    wake(m, L2, x.request[cu, h, P_READY], channel)
+    h = x.o_head[port]
+    channel = l2_channel(m, x.request[port, h, P_LINE])
+    x.waiting[channel, port >> 5] |= 1 << (port & 31)
+    wake(m, L2, x.request[port, h, P_READY], channel)
 
 
 @jit
-def crossbar_has_room(m, cu):
-    """1 if the CU may send a packet; if not, the CU's memory side is woken when it may."""
-    return 1 if m.xbar.o_count[cu] < m.xbar.request_limit else 0
+def crossbar_has_room(m, port):
+    """1 if the port may send a packet; if not, the unit behind it is woken when it may."""
+    return 1 if m.xbar.o_count[port] < m.xbar.request_limit else 0
 
 
 @jit
-def crossbar_send(m, now, cu, line, source, mask):
+def crossbar_send(m, now, port, line, source, mask):
     """Send a request packet; only after `crossbar_has_room`."""
     x = m.xbar
-    n = x.o_count[cu]
-    q = (x.o_head[cu] + n) & (REQUEST_DEPTH - 1)
-    x.request[cu, q, P_LINE] = line
-    x.request[cu, q, P_SOURCE] = source
-    x.request[cu, q, P_MASK] = mask
-    x.request[cu, q, P_READY] = now + x.request_latency
-    x.o_count[cu] = n + 1
+    n = x.o_count[port]
+    q = (x.o_head[port] + n) & (REQUEST_DEPTH - 1)
+    x.request[port, q, P_LINE] = line
+    x.request[port, q, P_SOURCE] = source
+    x.request[port, q, P_MASK] = mask
+    x.request[port, q, P_READY] = now + x.request_latency
+    x.o_count[port] = n + 1
     x.requests += 1
     if n == 0:
-        _announce_request(m, now, cu)
+        _announce_request(m, now, port)
 
 
 @jit
 def crossbar_pick_request(m, now, channel):
-    """The CU whose oldest packet the channel takes this cycle, round robin, or -1."""
+    """The port whose oldest packet the channel takes this cycle, round robin, or -1."""
     x = m.xbar
     turn = x.turn[channel]
     first = turn >> 5
-    for step in range(3):
-        word = (first + step) & 1
+    for step in range(PORT_WORDS + 1):
+        word = (first + step) & (PORT_WORDS - 1)
         bits = x.waiting[channel, word]
         if step == 0:
             bits &= ~((1 << (turn & 31)) - 1)
-        elif step == 2:
+        elif step == PORT_WORDS:
             bits &= (1 << (turn & 31)) - 1
         while bits:
-            cu = word * 32 + ctz(bits)
+            port = word * 32 + ctz(bits)
             bits &= bits - 1
-            ready = x.request[cu, x.o_head[cu], P_READY]
+            ready = x.request[port, x.o_head[port], P_READY]
             if ready <= now:
-                return cu
+                return port
             wake(m, L2, ready, channel)
     return -1
 
 
 @jit
-def crossbar_pop_request(m, now, channel, cu):
+def crossbar_pop_request(m, now, channel, port):
     """Remove the packet found by `crossbar_pick_request`; its fields stay readable at the returned position."""
     x = m.xbar
-    h = x.o_head[cu]
-    n = x.o_count[cu]
-    x.waiting[channel, cu >> 5] &= ~(1 << (cu & 31))
-    x.o_head[cu] = (h + 1) & (REQUEST_DEPTH - 1)
-    x.o_count[cu] = n - 1
-    x.turn[channel] = (cu + 1) & (MAX_CUS - 1)
+    h = x.o_head[port]
+    n = x.o_count[port]
+    x.waiting[channel, port >> 5] &= ~(1 << (port & 31))
+    x.o_head[port] = (h + 1) & (REQUEST_DEPTH - 1)
+    x.o_count[port] = n - 1
+    x.turn[channel] = (port + 1) & (MAX_PORTS - 1)
     if n > 1:
-        q = x.o_head[cu]
-        if x.request[cu, q, P_READY] <= now:
-            x.request[cu, q, P_READY] = now + 1  # one packet a cycle leaves the port
-        _announce_request(m, now, cu)
+        q = x.o_head[port]
+        if x.request[port, q, P_READY] <= now:
+            x.request[port, q, P_READY] = now + 1  # one packet a cycle leaves the port
+        _announce_request(m, now, port)
     if n == x.request_limit:
-        wake(m, CU_MEMORY, now + 1, cu)
+        _wake_port(m, now + 1, port)
     return h
 
 
@@ -153,9 +166,9 @@ def crossbar_pop_request(m, now, channel, cu):
 def _announce_response(m, now, channel):
     x = m.xbar
     h = x.r_head[channel]
-    cu = (x.response[channel, h, P_SOURCE] >> SOURCE_CU_SHIFT) & 255
-    x.returning[cu] |= 1 << channel
-    wake(m, CU_MEMORY, x.response[channel, h, P_READY], cu)
+    port = (x.response[channel, h, P_SOURCE] >> SOURCE_CU_SHIFT) & 255
+    x.returning[port] |= 1 << channel
+    _wake_port(m, x.response[channel, h, P_READY], port)
 
 
 @jit
@@ -181,13 +194,13 @@ def crossbar_respond(m, now, t, channel, source):
 
 
 @jit
-def crossbar_take_response(m, now, cu):
-    """Source of the response the CU takes this cycle, round robin over channels, or -1."""
+def crossbar_take_response(m, now, port):
+    """Source of the response the port takes this cycle, round robin over channels, or -1."""
     x = m.xbar
-    bits = x.returning[cu]
+    bits = x.returning[port]
     if bits == 0:
         return -1
-    turn = x.cu_turn[cu]
+    turn = x.port_turn[port]
     low = (1 << turn) - 1
     taken = -1
     for part in range(2):
@@ -198,17 +211,17 @@ def crossbar_take_response(m, now, cu):
             h = x.r_head[channel]
             ready = x.response[channel, h, P_READY]
             if ready > now:
-                wake(m, CU_MEMORY, ready, cu)
+                _wake_port(m, ready, port)
             elif taken >= 0:
-                wake(m, CU_MEMORY, now + 1, cu)
+                _wake_port(m, now + 1, port)
                 return taken
             else:
                 taken = x.response[channel, h, P_SOURCE]
                 n = x.r_count[channel]
-                x.returning[cu] &= ~(1 << channel)
+                x.returning[port] &= ~(1 << channel)
                 x.r_head[channel] = (h + 1) & (RESPONSE_DEPTH - 1)
                 x.r_count[channel] = n - 1
-                x.cu_turn[cu] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
+                x.port_turn[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
                 x.responses += 1
                 if n > 1:
                     q = x.r_head[channel]

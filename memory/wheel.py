@@ -12,8 +12,8 @@ WORD_BITS = 32
 WORDS = 2  # up to 64 units of a class
 
 # classes in the order in which they run within a cycle
-CU_MEMORY, L2, ENGINE, DRAM, CU_ISSUE, DISPATCH = range(6)
-CLASSES = 6
+CU_MEMORY, SCALAR, L2, ENGINE, DRAM, CU_ISSUE, DISPATCH = range(7)
+CLASSES = 7
 
 WHEEL = State(
     "wheel",

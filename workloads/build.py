@@ -15,7 +15,9 @@ from workloads.link import link
 
 KERNELS_DIR = Path(__file__).parent / "kernels"
 TRIPLES = ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-unknown")
-TARGET_FLAGS = ("-target", TRIPLES[0], "-mcpu=gfx803", "-mcode-object-version=5")
+TARGET_FLAGS = ("-target", TRIPLES[0], "-mcpu=gfx803")
+SHIPPED_FLAGS = ("-mcode-object-version=5", "-Wall", "-Werror")
+OPENCL_LIBRARY = Path(__file__).parents[1] / "gpusim" / "opencl" / "library.h"
 OPENCL_FLAGS = (
     "-x",
     "cl",
@@ -24,8 +26,6 @@ OPENCL_FLAGS = (
     "-O3",
     "-fno-ident",
     "-cl-kernel-arg-info",
-    "-Wall",
-    "-Werror",
 )
 LANGUAGE_FLAGS = {
     ".cl": OPENCL_FLAGS,
@@ -52,7 +52,11 @@ def code_object_path(name: str, directory: Path = KERNELS_DIR) -> Path:
 
 
 def build(source: Path, target: Path) -> None:
-    """Compile or assemble, and link one source into `target`; raises KernelBuildError."""
+    """Compile or assemble, and link one source into `target`; raises KernelBuildError.
+
+    OpenCL C that is not shipped here gets the header with OpenCL's built-in functions, and the compiler's own
+    code-object version.
+    """
     flags = LANGUAGE_FLAGS.get(source.suffix)
     if flags is None:
         raise KernelBuildError(f"{source.name}: no kernel source; sources end in {', '.join(LANGUAGE_FLAGS)}")
@@ -62,6 +66,10 @@ def build(source: Path, target: Path) -> None:
         target.write_bytes(_linked(source, _compile_ir(source)))
         return
     compiler, linker = _tool(COMPILERS), _tool(LINKERS)
+    if source.resolve().parent == KERNELS_DIR.resolve():
+        flags = (*flags, *SHIPPED_FLAGS)
+    elif source.suffix == ".cl":
+        flags = (*flags, "-include", str(OPENCL_LIBRARY))
     with tempfile.TemporaryDirectory() as scratch:
         relocatable = Path(scratch) / "kernel.o"
         linked = Path(scratch) / "kernel.hsaco"

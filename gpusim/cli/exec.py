@@ -11,11 +11,15 @@ from gpusim.output import write_whole
 from gpusim.progress import Reporter
 
 EXIT_NOT_AS_EXPECTED = 1
+LISTED_HOTSPOTS = 25
 
 
-def exec_command(name: str, sets: Sequence[str], json_file: Path | None, quiet: bool, checked: bool) -> int:
+def exec_command(
+    name: str, sets: Sequence[str], json_file: Path | None, quiet: bool, checked: bool, hotspots: bool
+) -> int:
     """Execute a kernel as its file says and report its metrics; returns the exit code."""
-    config, path = load_exec(name, [*sets, *(["run.checked=true"] if checked else [])])
+    options = ["run.checked=true"] * checked + [f"run.hotspots={LISTED_HOTSPOTS}"] * hotspots
+    config, path = load_exec(name, [*sets, *options])
     if json_file is not None and not json_file.absolute().parent.is_dir():
         raise UserError(f"--json {json_file}: folder {json_file.absolute().parent} does not exist")
     reporter = Reporter(quiet)

@@ -121,11 +121,14 @@ def exec_(
     checked: Annotated[
         bool, typer.Option("--checked", help="Assert the model's conservation laws while it runs (slower).")
     ] = False,
+    hotspots: Annotated[
+        bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
+    ] = False,
 ) -> None:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
     from gpusim.cli.exec import exec_command
 
-    raise typer.Exit(exec_command(config, set_ or [], json_file, quiet, checked))
+    raise typer.Exit(exec_command(config, set_ or [], json_file, quiet, checked, hotspots))
 
 
 @app.command()

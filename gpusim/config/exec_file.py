@@ -75,6 +75,7 @@ class ExecRunSpec(Spec):
 
     timing: bool = param(True, "false: execute for the results alone, without cycles", "")
     checked: bool = param(False, "assert the model's conservation laws while it runs (slower)", "")
+    hotspots: int = param(0, "costliest instructions to list, by the wavefronts' cycles; 0: none", "", ge=0, le=10_000)
     max_instructions: int = param(
         MAX_WAVEFRONT_INSTRUCTIONS,
         "instructions of one wavefront before it counts as an endless loop",

@@ -47,13 +47,6 @@ class ComputeUnitSpec(Spec):
     lds_backlog_cycles: int = param(
         32, "bank cycles queued in front of the LDS from which it takes no more", "assumed: four 16-byte reads", ge=1
     )
-    scalar_load_cycles: int = param(
-        50,
-        "cycles from a scalar load's issue to its data (every load hits the scalar cache)",
-        "assumed from GCN microbenchmarks; kernel arguments stay in the 16 KB scalar cache",
-        ge=4,
-        le=900,
-    )
     launch_cycles: int = param(
         20, "cycles from dispatch of a wavefront to its first issue: register initialisation", "assumed", ge=0, le=900
     )

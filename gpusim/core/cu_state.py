@@ -15,7 +15,7 @@ MAX_SIMDS = MAX_CUS * SIMDS
 MAX_WORKGROUPS = SLOTS  # resident on a CU
 MAX_WORKGROUP_WAVES = 16
 MAX_IN_FLIGHT = 15  # vmcnt and lgkmcnt have four bits
-EVENTS = 1024  # LDS and scalar results in flight on a CU
+EVENTS = 1024  # LDS results in flight on a CU
 
 # wavefront states
 FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL = range(7)
@@ -34,7 +34,6 @@ CU = State(
         "branch_cycles": Field((), "cycles from a branch to the wavefront's next issue"),
         "lds_latency": Field((), "cycles from the last bank access to data"),
         "lds_backlog": Field((), "bank cycles queued from which the LDS takes no more"),
-        "scalar_cycles": Field((), "cycles from a scalar load to its data"),
         "launch_cycles": Field((), "cycles from dispatch to first issue"),
         # wavefront slots
         "state": Field((MAX_SLOTS,), "FREE ... LGKM_FULL"),
@@ -62,20 +61,16 @@ CU = State(
         "free": Field((MAX_SIMDS,), "mask of free slots (0-9)"),
         "last": Field((MAX_SIMDS, 8), "rank after the one that last issued to the unit"),
         "valu_free": Field((MAX_SIMDS,), "cycle in which the vector ALU is free"),
-        # pipes: 0-255 vector ALU by SIMD, then LDS by CU, then vector memory queue by CU
-        "pipe_total": Field((MAX_SIMDS + 2 * MAX_CUS,), "cycles it was blocked before the current interval"),
-        "pipe_from": Field((MAX_SIMDS + 2 * MAX_CUS,), "start of the current blocked interval"),
-        "pipe_to": Field((MAX_SIMDS + 2 * MAX_CUS,), "its end"),
-        # LDS and scalar pipes
+        # pipes: 0-255 vector ALU by SIMD, then by CU: LDS, vector memory queue, scalar memory queue (its array's)
+        "pipe_total": Field((MAX_SIMDS + 3 * MAX_CUS,), "cycles it was blocked before the current interval"),
+        "pipe_from": Field((MAX_SIMDS + 3 * MAX_CUS,), "start of the current blocked interval"),
+        "pipe_to": Field((MAX_SIMDS + 3 * MAX_CUS,), "its end"),
+        # LDS
         "lds_free": Field((MAX_CUS,), "cycle in which the LDS banks are free"),
         "lds_at": Field((MAX_CUS, EVENTS), "cycle in which an LDS result is there"),
         "lds_who": Field((MAX_CUS, EVENTS), "slot | generation << 8 | vector memory token + 1 << 16 (FLAT in LDS)"),
         "lds_head": Field((MAX_CUS,), "oldest LDS access"),
         "lds_count": Field((MAX_CUS,), "LDS accesses in flight"),
-        "scalar_at": Field((MAX_CUS, EVENTS), "cycle in which a scalar load's data is there"),
-        "scalar_who": Field((MAX_CUS, EVENTS), "slot | generation << 8"),
-        "scalar_head": Field((MAX_CUS,), "oldest scalar load"),
-        "scalar_count": Field((MAX_CUS,), "scalar loads in flight"),
         # workgroups
         "wg_used": Field((MAX_CUS, MAX_WORKGROUPS), "1: the workgroup slot is taken"),
         "wg_size": Field((MAX_CUS, MAX_WORKGROUPS), "its wavefronts"),

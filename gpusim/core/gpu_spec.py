@@ -8,6 +8,7 @@ from memory.crossbar import MAX_CUS, CrossbarSpec
 from memory.dram_spec import DramSpec
 from memory.l1 import MAX_L1_LINES, L1Spec
 from memory.l2 import L2Spec
+from memory.scalar_cache import MAX_SCALAR_LINES, ScalarCacheSpec
 
 
 def _power_of_two(value: int) -> bool:
@@ -29,6 +30,7 @@ class GpuSpec(Spec):
     )
     cu: ComputeUnitSpec = ComputeUnitSpec()
     l1: L1Spec = L1Spec()
+    scalar_cache: ScalarCacheSpec = ScalarCacheSpec()
     crossbar: CrossbarSpec = CrossbarSpec()
     l2: L2Spec = L2Spec()
     dram: DramSpec = DramSpec()
@@ -49,12 +51,16 @@ class GpuSpec(Spec):
             raise ValueError(
                 f"shader_arrays x cus_per_array = {self.cus} compute units; at most {MAX_CUS} can be simulated"
             )
-        l1_lines = self.l1.size_kib * 16
-        if l1_lines % self.l1.ways or not _power_of_two(l1_lines // self.l1.ways) or l1_lines > MAX_L1_LINES:
-            raise ValueError(
-                f"l1: {self.l1.size_kib} KiB in {self.l1.ways} ways of 64-byte lines gives {l1_lines / self.l1.ways:g} "
-                "sets; allowed is a power of two"
-            )
+        for name, cache, most in (
+            ("l1", self.l1, MAX_L1_LINES),
+            ("scalar_cache", self.scalar_cache, MAX_SCALAR_LINES),
+        ):
+            lines = cache.size_kib * 16
+            if lines % cache.ways or not _power_of_two(lines // cache.ways) or lines > most:
+                raise ValueError(
+                    f"{name}: {cache.size_kib} KiB in {cache.ways} ways of 64-byte lines gives "
+                    f"{lines / cache.ways:g} sets; allowed is a power of two"
+                )
         if not _power_of_two(self.l2.channels):
             raise ValueError(f"l2.channels: {self.l2.channels} is not a power of two")
         if not _power_of_two(self.l2.interleave_bytes):

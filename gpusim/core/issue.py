@@ -31,6 +31,7 @@ from gpusim.core.dispatch import end_wave
 from gpusim.core.wave import (
     FOREVER,
     LDS_PIPE,
+    SMEM_PIPE,
     TURN_CYCLES,
     VMEM_PIPE,
     account,
@@ -57,6 +58,7 @@ from isa.trace import (
     RECORD_STORE,
 )
 from memory.l1 import FLAG_BYPASS, l1_next_ack, l1_next_load_done, l1_queue, l1_receive, l1_step
+from memory.scalar_cache import scalar_next_done, scalar_queue, scalar_receive, scalar_step
 from memory.wheel import CU_MEMORY, wake
 
 
@@ -161,17 +163,17 @@ def _issue_lds(m, now, cu, w):
 
 
 @jit
-def _issue_scalar_load(m, now, cu, w):
+def _issue_scalar_memory(m, now, cu, w):
     c = m.cu
-    _take_record(m, w)
+    s = m.scalar
+    array = cu // s.cus_per_array
+    record = _take_record(m, w)
     c.lgkm[w] += 1
-    n = c.scalar_count[cu]
-    q = (c.scalar_head[cu] + n) & (EVENTS - 1)
-    c.scalar_at[cu, q] = now + c.scalar_cycles
-    c.scalar_who[cu, q] = (w - cu * SLOTS) | c.generation[w] << 8
-    c.scalar_count[cu] = n + 1
-    if n == 0:
-        wake(m, CU_MEMORY, now + c.scalar_cycles, cu)
+    scalar_queue(m, now, array, record, w | c.generation[w] << 16)
+    if s.q_count[array] == s.queue_limit:
+        first = array * s.cus_per_array
+        for other in range(first, first + s.cus_per_array):
+            block_pipe(m, SMEM_PIPE + other, now + 1, FOREVER)
 
 
 @jit
@@ -230,7 +232,8 @@ def issue_tick(m, now, cu):
     # who may issue is settled before anybody does: a wavefront issues once a turn
     valu = c.want[g, VALU]
     salu = c.want[g, SALU]
-    smem = c.want[g, SMEM]
+    scalar_full = m.scalar.q_count[cu // m.scalar.cus_per_array] >= m.scalar.queue_limit
+    smem = 0 if scalar_full else c.want[g, SMEM]
     vmem = c.want[g, VMEM]
     lds = c.want[g, LDS]
     branch = c.want[g, BRANCH]
@@ -248,7 +251,7 @@ def issue_tick(m, now, cu):
             _go_on(m, now, _select(m, now, g, SALU, salu))
         else:
             w = _select(m, now, g, SMEM, smem)
-            _issue_scalar_load(m, now, cu, w)
+            _issue_scalar_memory(m, now, cu, w)
             _go_on(m, now, w)
     if vmem and m.l1.q_count[cu] < m.l1.queue_limit:
         w = _select(m, now, g, VMEM, vmem)
@@ -278,7 +281,9 @@ def issue_tick(m, now, cu):
         _internal(m, now, cu, w)
     if m.run.instructions != before:
         c.issue_cycles += 1
-    again = c.want[g, VALU] | c.want[g, SALU] | c.want[g, SMEM] | c.want[g, BRANCH] | c.want[g, INTERNAL]
+    again = c.want[g, VALU] | c.want[g, SALU] | c.want[g, BRANCH] | c.want[g, INTERNAL]
+    if m.scalar.q_count[cu // m.scalar.cus_per_array] < m.scalar.queue_limit:
+        again |= c.want[g, SMEM]
     if m.l1.q_count[cu] < m.l1.queue_limit:
         again |= c.want[g, VMEM]
     if again:
@@ -288,7 +293,7 @@ def issue_tick(m, now, cu):
 
 
 @jit
-def _lds_and_scalar_results(m, now, cu):
+def _lds_results(m, now, cu):
     c = m.cu
     while c.lds_count[cu]:
         h = c.lds_head[cu]
@@ -304,22 +309,11 @@ def _lds_and_scalar_results(m, now, cu):
         elif (who >> 8) & 0xFF == c.generation[w]:
             c.lgkm[w] -= 1
             recheck(m, now, w)
-    while c.scalar_count[cu]:
-        h = c.scalar_head[cu]
-        if c.scalar_at[cu, h] > now:
-            wake(m, CU_MEMORY, c.scalar_at[cu, h], cu)
-            break
-        c.scalar_head[cu] = (h + 1) & (EVENTS - 1)
-        c.scalar_count[cu] -= 1
-        w = cu * SLOTS + (c.scalar_who[cu, h] & 0xFF)
-        if (c.scalar_who[cu, h] >> 8) & 0xFF == c.generation[w]:
-            c.lgkm[w] -= 1
-            recheck(m, now, w)
 
 
 @jit
 def memory_tick(m, now, cu):
-    """A CU's memory side: one response, finished loads and stores, LDS and scalar results, one line looked up."""
+    """A CU's memory side: one response, finished loads and stores, LDS results, one line looked up."""
     l1_receive(m, now, cu)
     token = l1_next_load_done(m, now, cu)
     while token >= 0:
@@ -329,9 +323,30 @@ def memory_tick(m, now, cu):
     while token >= 0:
         vm_answered(m, now, cu, token)
         token = l1_next_ack(m, cu)
-    _lds_and_scalar_results(m, now, cu)
+    _lds_results(m, now, cu)
     if l1_step(m, now, cu) and m.cu.pipe_to[VMEM_PIPE + cu] == FOREVER:
         m.cu.pipe_to[VMEM_PIPE + cu] = now
         for simd in range(SIMDS):
             if m.cu.want[cu * SIMDS + simd, VMEM]:
                 wake_simd(m, now, cu, simd)
+
+
+@jit
+def scalar_tick(m, now, array):
+    """An array's scalar cache: one response, finished instructions, one line looked up."""
+    c = m.cu
+    scalar_receive(m, now, array)
+    who = scalar_next_done(m, now, array)
+    while who >= 0:
+        w = who & 0xFFFF
+        if who >> 16 == c.generation[w]:
+            c.lgkm[w] -= 1
+            recheck(m, now, w)
+        who = scalar_next_done(m, now, array)
+    first = array * m.scalar.cus_per_array
+    if scalar_step(m, now, array) and m.cu.pipe_to[SMEM_PIPE + first] == FOREVER:
+        for cu in range(first, first + m.scalar.cus_per_array):
+            m.cu.pipe_to[SMEM_PIPE + cu] = now
+            for simd in range(SIMDS):
+                if c.want[cu * SIMDS + simd, SMEM]:
+                    wake_simd(m, now, cu, simd)

@@ -14,7 +14,7 @@ class LawViolation(Exception):
 
 def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
     """(law, left side, right side) for each law of a finished run; both sides must be equal."""
-    l1, l2, x, cu, run, dram = m.l1, m.l2, m.xbar, m.cu, m.run, dram_totals(m)
+    l1, scalar, l2, x, cu, run, dram = m.l1, m.scalar, m.l2, m.xbar, m.cu, m.run, dram_totals(m)
     return [
         ("instructions issued = instructions executed", int(run.instructions), executed_instructions),
         ("instructions by unit = instructions issued", int(cu.issued.sum()), int(run.instructions)),
@@ -25,7 +25,12 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
             int(l1.hits + l1.misses + l1.merges),
             int(l1.reads + l1.writes),
         ),
-        ("L1 misses = packets to L2", int(l1.misses), int(x.requests)),
+        (
+            "scalar cache hits + misses + merges = lines read and written",
+            int(scalar.hits + scalar.misses + scalar.merges),
+            int(scalar.reads + scalar.writes),
+        ),
+        ("L1 and scalar cache misses = packets to L2", int(l1.misses + scalar.misses), int(x.requests)),
         ("packets to L2 = answers", int(x.requests), int(x.responses)),
         ("L2 hits + misses + merges = packets", int(l2.hits + l2.misses + l2.merges), int(x.requests)),
         ("L2 reads + writes + atomics = packets", int(l2.reads + l2.writes + l2.atomics), int(x.requests)),
@@ -62,6 +67,7 @@ def who_waits(m: Any) -> str:
         ("vector memory instructions queued", m.l1.q_count),
         ("loads not returned", m.l1.r_tail - m.l1.r_head),
         ("store packets unacknowledged", m.l1.stores_out),
+        ("scalar loads queued", m.scalar.q_count),
         ("packets in request ports", m.xbar.o_count),
         ("packets in response ports", m.xbar.r_count),
         ("requests at L2 channels", m.l2.i_count),

@@ -16,10 +16,11 @@ from memory.dram import DRAM, configure_dram
 from memory.l1 import L1, configure_l1
 from memory.l2 import L2, configure_l2
 from memory.ports import PORTS
+from memory.scalar_cache import SCALAR_CACHE, configure_scalar_cache
 from memory.wheel import DISPATCH, WHEEL, wake
 from spartan.state import ENGINE
 
-MACHINE = (WHEEL, ADDRESS_MAP, PORTS, CROSSBAR, L1, L2, DRAM, ENGINE, CU, RUN)
+MACHINE = (WHEEL, ADDRESS_MAP, PORTS, CROSSBAR, L1, SCALAR_CACHE, L2, DRAM, ENGINE, CU, RUN)
 
 _POLICIES = {"oldest": OLDEST, "round_robin": ROUND_ROBIN, "greedy": GREEDY}
 
@@ -51,7 +52,6 @@ def _configure_cus(m: Any, gpu: GpuSpec) -> None:
     c.cus, c.policy = gpu.cus, _POLICIES[spec.schedule]
     c.branch_cycles, c.launch_cycles = spec.branch_cycles, spec.launch_cycles
     c.lds_latency, c.lds_backlog = spec.lds_latency_cycles, spec.lds_backlog_cycles
-    c.scalar_cycles = spec.scalar_load_cycles
     c.free[: gpu.cus * SIMDS] = (1 << spec.waves_per_simd) - 1
     assert spec.waves_per_simd <= MAX_WAVES_PER_SIMD
 
@@ -74,6 +74,7 @@ def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -
     _configure_map(m, gpu)
     _configure_crossbar(m, gpu)
     configure_l1(m, gpu.l1, gpu.cus)
+    configure_scalar_cache(m, gpu.scalar_cache, gpu.shader_arrays, gpu.cus_per_array)
     configure_l2(m, gpu.l2, engine_on)
     configure_dram(m, gpu.dram, gpu.clock_hz)
     _configure_cus(m, gpu)

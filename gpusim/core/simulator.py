@@ -184,6 +184,13 @@ def _facts(
             write_transactions=int(l1.writes),
             full_stall_cycles=int(l1.stall_cycles),
         ),
+        scalar_cache=CacheFacts(
+            transactions=int(m.scalar.reads + m.scalar.writes),
+            hits=int(m.scalar.hits),
+            misses=int(m.scalar.misses),
+            mshr_merges=int(m.scalar.merges),
+            write_transactions=int(m.scalar.writes),
+        ),
         l2=CacheFacts(
             transactions=int(l2.reads + l2.writes + l2.atomics),
             hits=int(l2.hits),

@@ -34,6 +34,7 @@ from memory.wheel import CU_ISSUE, wake
 
 LDS_PIPE = MAX_SIMDS
 VMEM_PIPE = MAX_SIMDS + MAX_CUS
+SMEM_PIPE = MAX_SIMDS + 2 * MAX_CUS
 TURN_CYCLES = SIMDS  # a SIMD is visited every fourth cycle
 FOREVER = 1 << 60
 
@@ -91,6 +92,8 @@ def pipe_of(unit, w):
         return LDS_PIPE + w // SLOTS
     if unit == VMEM:
         return VMEM_PIPE + w // SLOTS
+    if unit == SMEM:
+        return SMEM_PIPE + w // SLOTS
     return -1
 
 
@@ -202,7 +205,7 @@ def account_issue(m, now, w, unit):
         if pipe >= 0:
             blocked = min(spent, pipe_blocked(m, pipe, now) - c.snapshot[w])
         if blocked:
-            charge(m, w, THROTTLE if unit == VMEM else EXECUTION, blocked)
+            charge(m, w, THROTTLE if unit == VMEM or unit == SMEM else EXECUTION, blocked)
         charge(m, w, NOT_SELECTED, spent - blocked)
     charge(m, w, ISSUED, TURN_CYCLES)
     c.mark[w] = now + TURN_CYCLES

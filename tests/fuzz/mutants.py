@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from elftools.elf.elffile import ELFFile
 from hypothesis import strategies as st
@@ -23,6 +24,26 @@ ROOT = Path(__file__).resolve().parents[2]
 ANSWER_S = 60  # a hang, on however busy a machine
 SECTIONS = (".text", ".rodata", ".note", ".dynsym", ".symtab", ".dynamic", ".rela.dyn")
 S_ENDPGM = 0xBF810000
+PRIMED_BYTES = 3400  # of code: what `primed_programs` writes, at most
+V_MOV_LITERAL, S_MOV_LITERAL = 0x7E0002FF, 0xBE8000FF  # v_mov_b32 v0, literal; s_mov_b32 s0, literal
+# halves of addresses: of the worker's arrays and around their ends, of LDS and private memory, and wherever sums wrap
+LOW_WORDS = (
+    0,
+    4,
+    63,
+    0xFFF,
+    0x1000,
+    0x1040,
+    0x1FFC,
+    0x1FFD,
+    0x2000,
+    0x3010,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFC,
+    0xFFFFFFFF,
+)
+HIGH_WORDS = (1, 1, 1, 1, 0, 0x10001, 0x20000000, 0x20000001, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF)
 INTERESTING = (0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFFC)
 
 
@@ -64,6 +85,10 @@ class Mutant:
     data: bytes = field(repr=False)
     origin: str
     changes: tuple[str, ...]
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How Hypothesis prints a failing one."""
+        printer.text(repr(self))
 
 
 @st.composite
@@ -129,6 +154,31 @@ def programs(draw: st.DrawFn) -> Mutant:
         data[entry : entry + len(contents)] = contents
         changes.append(f"{entry:#x}: " + " ".join(f"{word:08x}" for word in words))
     return Mutant(bytes(data), original.name, tuple(changes))
+
+
+@st.composite
+def primed_programs(draw: st.DrawFn) -> Mutant:
+    """An object whose first kernel fills its registers with addresses, good and bad, and goes on at random."""
+    roomy = [
+        o for o in originals() if o.sections[".text"][1] > PRIMED_BYTES and "v2" not in o.name
+    ]  # v2: headers in text
+    original = draw(st.sampled_from(roomy))
+    choose = random.Random(draw(st.integers(0, 1 << 32)))
+    words: list[int] = []
+    for k in range(250):
+        words += [V_MOV_LITERAL | k << 17, choose.choice(HIGH_WORDS if k % 2 else LOW_WORDS)]
+    for k in range(96):
+        words += [S_MOV_LITERAL | k << 16, choose.choice(HIGH_WORDS if k % 2 else LOW_WORDS)]
+    body: list[int] = []
+    for _ in range(draw(st.integers(1, 12))):
+        body += _executable(choose, memory=True)
+    text, size = original.sections[".text"]
+    entry = min(original.entries)
+    contents = b"".join(word.to_bytes(4, "little") for word in [*words, *body, S_ENDPGM])
+    assert entry + len(contents) <= text + size, original.name
+    data = bytearray(original.data)
+    data[entry : entry + len(contents)] = contents
+    return Mutant(bytes(data), original.name, (" ".join(f"{word:08x}" for word in words + body),))
 
 
 class Worker:

@@ -1,15 +1,20 @@
-"""Damaged code objects and random programs: an error, or a run; never a crash, a hang, a traceback, a stray access."""
+"""Damaged code objects and random programs: an error, or a run; never a crash, a hang, a traceback, a stray access.
 
+GPUSIM_FUZZ_EXAMPLES: how many of each kind to try.
+"""
+
+import os
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.corpus.build import BASE, committed
-from tests.fuzz.mutants import Mutant, Worker, mutants, originals, programs
+from tests.fuzz.mutants import Mutant, Worker, mutants, originals, primed_programs, programs
 
-FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-SLOW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "150"))
+FAST = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=max(1, EXAMPLES // 4), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +47,18 @@ def test_damaged_objects(compiled: Worker, mutant: Mutant) -> None:
 @given(mutant=programs())
 def test_random_programs(compiled: Worker, mutant: Mutant) -> None:
     _sound(compiled.attempt(mutant.data))
+
+
+@FAST
+@given(mutant=primed_programs())
+def test_random_programs_with_addresses(compiled: Worker, mutant: Mutant) -> None:
+    _sound(compiled.attempt(mutant.data))
+
+
+@SLOW
+@given(mutant=primed_programs())
+def test_random_programs_with_addresses_make_no_stray_access(checked: Worker, mutant: Mutant) -> None:
+    _sound(checked.attempt(mutant.data))
 
 
 @SLOW

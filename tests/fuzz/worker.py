@@ -8,7 +8,7 @@ import sys
 import traceback
 from typing import Any, BinaryIO
 
-MAX_INSTRUCTIONS = 400  # of a wavefront
+MAX_INSTRUCTIONS = 600  # of a wavefront
 MAX_KERNELS = 3
 ARRAY_BYTES = 4096
 MEMORY_BYTES = 1 << 22

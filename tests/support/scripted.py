@@ -97,8 +97,9 @@ class Script:
             self.lds(cycles)
         return self
 
-    def scalar_load(self) -> "Script":
-        return self._add(SMEM | 1 << 28, [0])
+    def scalar_load(self, lines: list[int] | None = None) -> "Script":
+        lines = lines or []
+        return self._add(SMEM | 1 << 28, [len(lines), *lines])
 
     def wait(self, vm: int = 15, lgkm: int = 15) -> "Script":
         return self._add(INTERNAL | 1 << 12 | vm << 16 | lgkm << 20)

@@ -3,7 +3,13 @@
 cd "$(dirname "$0")" || exit 1
 for source in *.cl; do
     name=${source%.cl}
-    clang-19 -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx803 -nogpulib -O3 -c "$source" -o "$name.o" || exit 1
+    case $name in
+        opencl_library) more="-cl-kernel-arg-info -include ../../../gpusim/opencl/library.h" ;;
+        *) more= ;;
+    esac
+    # shellcheck disable=SC2086
+    clang-19 -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx803 -nogpulib -O3 $more -c "$source" -o "$name.o" \
+        || exit 1
     ld.lld-19 -shared "$name.o" -o "$name.hsaco" || exit 1
     rm "$name.o"
 done

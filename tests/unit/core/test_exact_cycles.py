@@ -90,6 +90,18 @@ def test_lds_reads_are_as_fast_as_their_bank_cycles() -> None:
     assert cycles([[Script().lds_reads(10, 8).wait(lgkm=0).end()]]) == turn + 4 + 1
 
 
+def test_a_scalar_load_that_misses_and_one_that_hits() -> None:
+    # issue 20, look-up 21, crossbar 35, served a cycle after it is taken, DRAM 124, L2 fill 40, crossbar 35, then 50
+    data = 21 + 35 + 1 + 124 + 40 + 35 + 50
+    turn = -(-data // 4) * 4
+    assert cycles([[Script().scalar_load([LINE]).wait(lgkm=0).end()]]) == turn + 4 + 1
+    # the second is issued in place of s_endpgm and looked up a cycle later
+    again = turn + 4 + 1 + 50
+    turn = -(-again // 4) * 4
+    script = Script().scalar_load([LINE]).wait(lgkm=0).scalar_load([LINE]).wait(lgkm=0).end()
+    assert cycles([[script]]) == turn + 4 + 1
+
+
 def test_a_barrier_releases_all_when_the_last_arrives() -> None:
     # wavefront 0 arrives at 20 + 40; the other, on SIMD 1, leaves in its first turn after that, at 61, and ends
     slow, fast = Script().valu(10).barrier().end(), Script().barrier().end()

@@ -12,6 +12,7 @@ from gpusim.core.loop import FINISHED
 from memory.crossbar import CrossbarSpec
 from memory.l1 import L1Spec
 from memory.l2 import L2Spec
+from memory.scalar_cache import ScalarCacheSpec
 from tests.support.scripted import Script, ScriptedRun
 
 LINE = 0x4000000
@@ -24,7 +25,7 @@ ACTIONS = st.lists(
         st.tuples(st.just("store"), st.lists(st.integers(0, 300), min_size=0, max_size=8), st.sampled_from([-1, 15])),
         st.tuples(st.just("lds_reads"), st.integers(1, 4), st.integers(1, 32)),
         st.tuples(st.just("wait"), st.integers(0, 3), st.integers(0, 3)),
-        st.tuples(st.just("scalar_load")),
+        st.tuples(st.just("scalar_load"), st.lists(st.integers(0, 300), min_size=0, max_size=2)),
         st.tuples(st.just("nop"), st.integers(0, 15)),
     ),
     max_size=20,
@@ -37,6 +38,7 @@ SMALL = GpuSpec(
         request_latency_cycles=2, response_latency_cycles=2, request_queue_packets=2, response_queue_packets=1
     ),
     l1=L1Spec(size_kib=1, mshrs=3, mshr_targets=6, queue_instructions=2, return_entries=3, stores_in_flight=5),
+    scalar_cache=ScalarCacheSpec(size_kib=1, ways=2, mshrs=2, queue_instructions=1),
     l2=L2Spec(
         latency_cycles=2,
         size_kib=64,
@@ -53,7 +55,7 @@ def script(actions: list[tuple], barriers: int) -> Script:
     s = Script()
     for k in range(barriers + 1):
         for name, *rest in actions[k :: barriers + 1]:
-            if name in ("load", "store"):
+            if name in ("load", "store", "scalar_load"):
                 rest[0] = [LINE + 37 * x for x in rest[0]]
             getattr(s, name)(*rest)
         if k < barriers:
@@ -70,7 +72,7 @@ def run(groups: list[list[Script]], every_cycle: bool) -> ScriptedRun:
 
 def fingerprint(r: ScriptedRun) -> str:
     h = hashlib.sha256()
-    for part in ("l1", "l2", "xbar", "dram", "cu"):
+    for part in ("l1", "scalar", "l2", "xbar", "dram", "cu"):
         record = getattr(r.m, part)
         for name in record.dtype.names:
             if name not in ("snapshot",):

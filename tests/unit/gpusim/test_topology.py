@@ -32,5 +32,5 @@ def test_bandwidth_is_the_narrowest_level() -> None:
     wide = topology.build(load_gpu("mi6"))
     pins = 224e9 / 1.237e9
     assert topology.bandwidth_bytes_per_cycle(wide) == pytest.approx(pins)
-    narrow = topology.build(load_gpu("mi6", ["shader_arrays=1", "cus_per_array=2"]))
+    narrow = topology.build(load_gpu("mi6", ["shader_arrays=1", "cus_per_array=1"]))  # vector and scalar cache
     assert topology.bandwidth_bytes_per_cycle(narrow) == pytest.approx(128)

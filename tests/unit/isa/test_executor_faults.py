@@ -157,3 +157,25 @@ class TestSparseLoads:
             self.launch(True, n=256)
         assert caught.value.code == FAULT_SPARSE and caught.value.workgroup == 3 and caught.value.lane == 0
         assert "sparse_read" in str(caught.value) and "glc slc" in str(caught.value)
+
+
+# around the ends of the address space, of the signed range, and where differences with the memory's base wrap
+FAR = [
+    (1 << bits) + more & (1 << 64) - 1
+    for bits in (0, 32, 62, 63, 64)
+    for more in (-(1 << 32), -3, -1, 0, (1 << 32) - 1)
+]
+
+
+@pytest.mark.parametrize("address", FAR, ids=hex)
+def test_addresses_far_away(address):
+    """A load, a store, a scalar load; the compiled interpreter's differences wrap."""
+    device = Device()
+    device.put("a", np.zeros(64, np.float32))
+    for arguments in (("a", "a", address), (address, "a", "a")):
+        with pytest.raises(ExecutionFault) as caught:
+            device.run(kernel("vector_add", "vector_add"), 64, 64, *arguments, 1)
+        assert caught.value.code == FAULT_UNMAPPED and caught.value.address == address
+    with pytest.raises(ExecutionFault) as caught:
+        device.run(kernel("saturate", "trap"), 64, 64, address, "a")
+    assert caught.value.code == FAULT_UNMAPPED and caught.value.address == address & ~3

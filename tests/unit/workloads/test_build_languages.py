@@ -77,6 +77,18 @@ def test_an_undefined_function_is_named(tmp_path: Path) -> None:
         build.build_all(tmp_path)
 
 
+@needs_compiler
+def test_opencl_built_in_functions(tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text(
+        "kernel void k(global float *x) { x[get_global_id(0)] = fmax(2.0f, get_local_id(0)); }"
+    )
+    (target,) = build.build_sources([tmp_path / "k.cl"])
+    device = Device()
+    device.put("x", np.zeros(100, np.float32))
+    device.run(load_code_object(target).kernels["k"], 100, 50, "x")
+    np.testing.assert_array_equal(device.get("x"), np.maximum(2, np.arange(100) % 50))
+
+
 def test_bad_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KernelBuildError, match="there is no such file"):
         build.build_sources([tmp_path / "none.cl"])

@@ -1,0 +1,289 @@
+"""The scalar data cache that the CUs of a shader array share, between scalar loads and L2.
+
+Instructions are looked up in order, one line a cycle, and complete in any order; misses to one line are merged. Its
+packets have a crossbar port of their own. Scalar stores are written through. The core queues instructions with
+`scalar_queue` and learns of finished ones from `scalar_next_done`.
+"""
+
+from gpusim.jit import Field, State, jit, ld_i64
+from gpusim.spec import Spec, param
+from isa.trace import LINES_MASK, RECORD_STORE
+from memory.crossbar import (
+    FIRST_SCALAR_PORT,
+    MAX_ARRAYS,
+    READ,
+    SOURCE_CU_SHIFT,
+    SOURCE_ID_SHIFT,
+    WRITE,
+    crossbar_has_room,
+    crossbar_send,
+    crossbar_take_response,
+)
+from memory.wheel import SCALAR, wake
+
+MAX_SCALAR_LINES = 1024  # an array: 64 KiB
+MAX_QUEUE = 32
+MAX_MSHRS = 64
+MAX_ENTRIES = 256  # instructions looked up and not complete
+MAX_TARGETS = 512
+MAX_DONE = 1024
+RECORD_LINES = 2  # of 64 bytes, at any dword
+
+
+class ScalarCacheSpec(Spec):
+    """Scalar data cache of a shader array."""
+
+    size_kib: int = param(16, "capacity in KiB", "AMD GCN whitepaper (2012): 16 KB for up to four CUs", ge=1, le=64)
+    ways: int = param(4, "associativity", "AMD GCN whitepaper (2012): 4-way", ge=1, le=64)
+    hit_latency_cycles: int = param(
+        50,
+        "cycles from look-up, or from a fill, to the data in scalar registers",
+        "assumed from GCN microbenchmarks of scalar loads",
+        ge=1,
+        le=500,
+    )
+    mshrs: int = param(16, "lines that may be missing at a time", "assumed", ge=1, le=MAX_MSHRS)
+    queue_instructions: int = param(16, "scalar loads waiting for look-up", "assumed", ge=1, le=MAX_QUEUE)
+
+
+SCALAR_CACHE = State(
+    "scalar",
+    {
+        "arrays": Field((), "shader arrays"),
+        "cus_per_array": Field((), "CUs that share a cache"),
+        "sets": Field((), "sets, a power of two"),
+        "ways": Field((), "ways"),
+        "latency": Field((), "cycles from look-up or fill to the data"),
+        "mshrs": Field((), "MSHRs in use at most"),
+        "queue_limit": Field((), "queued instructions at most"),
+        "tag": Field((MAX_ARRAYS * MAX_SCALAR_LINES,), "line held by [(array * sets + set) * ways + way], -1 none"),
+        "lru": Field((MAX_ARRAYS * MAX_SCALAR_LINES,), "cycle of last use"),
+        "pending": Field((MAX_ARRAYS * MAX_SCALAR_LINES,), "MSHR + 1 that fills the way, 0 if valid"),
+        "m_free": Field((MAX_ARRAYS, MAX_MSHRS), "stack of free MSHRs"),
+        "m_free_count": Field((MAX_ARRAYS,), "free MSHRs"),
+        "m_where": Field((MAX_ARRAYS, MAX_MSHRS), "way that the MSHR fills"),
+        "m_first": Field((MAX_ARRAYS, MAX_MSHRS), "first target of the MSHR"),
+        "t_next": Field((MAX_ARRAYS, MAX_TARGETS), "next target, or next free one; -1 none"),
+        "t_entry": Field((MAX_ARRAYS, MAX_TARGETS), "entry that waits"),
+        "t_free": Field((MAX_ARRAYS,), "first free target, -1 none"),
+        "e_pending": Field((MAX_ARRAYS, MAX_ENTRIES), "lines or acknowledgements the instruction waits for"),
+        "e_looked_up": Field((MAX_ARRAYS, MAX_ENTRIES), "1: all its lines were looked up"),
+        "e_who": Field((MAX_ARRAYS, MAX_ENTRIES), "the core's name of the instruction"),
+        "e_next": Field((MAX_ARRAYS, MAX_ENTRIES), "next free entry, -1 none"),
+        "e_free": Field((MAX_ARRAYS,), "first free entry, -1 none"),
+        "q_header": Field((MAX_ARRAYS, MAX_QUEUE), "memory record header of a queued instruction"),
+        "q_who": Field((MAX_ARRAYS, MAX_QUEUE), "the core's name of it"),
+        "q_words": Field((MAX_ARRAYS, MAX_QUEUE, 2 * RECORD_LINES), "its lines, with byte masks for stores"),
+        "q_head": Field((MAX_ARRAYS,), "oldest queued instruction"),
+        "q_count": Field((MAX_ARRAYS,), "queued instructions"),
+        "q_position": Field((MAX_ARRAYS,), "lines of the oldest already looked up"),
+        "q_entry": Field((MAX_ARRAYS,), "its entry, -1 before its first look-up"),
+        "done_at": Field((MAX_ARRAYS, MAX_DONE), "cycle in which a finished instruction's data is there"),
+        "done_who": Field((MAX_ARRAYS, MAX_DONE), "the core's name of it"),
+        "done_head": Field((MAX_ARRAYS,), "oldest finished instruction"),
+        "done_count": Field((MAX_ARRAYS,), "finished instructions"),
+        "reads": Field((), "lines looked up by loads"),
+        "writes": Field((), "lines written"),
+        "hits": Field((), "loads' lines found"),
+        "misses": Field((), "lines sent to L2: loads' misses and stores"),
+        "merges": Field((), "loads' lines that joined a missing line"),
+    },
+)
+
+
+def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the scalar caches of `arrays` shader arrays in the machine record and empty them."""
+    s = m.scalar
+    s.arrays, s.cus_per_array = arrays, cus_per_array
+    s.sets, s.ways = spec.size_kib * 16 // spec.ways, spec.ways
+    s.latency, s.mshrs, s.queue_limit = spec.hit_latency_cycles, spec.mshrs, spec.queue_instructions
+    s.tag[: arrays * spec.size_kib * 16] = -1
+    s.q_entry[:arrays] = -1
+    s.m_free_count[:arrays] = spec.mshrs
+    s.m_free[:arrays, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
+    s.t_next[:arrays, :-1] = range(1, MAX_TARGETS)
+    s.t_next[:arrays, -1] = -1
+    s.e_next[:arrays, :-1] = range(1, MAX_ENTRIES)
+    s.e_next[:arrays, -1] = -1
+
+
+@jit
+def scalar_queue(m, now, array, record, who):
+    """Queue the scalar instruction whose memory record lies at address `record`; checked: `queue_limit`."""
+    s = m.scalar
+    n = s.q_count[array]
+    q = (s.q_head[array] + n) & (MAX_QUEUE - 1)
+    header = ld_i64(record, 0)
+    words = header & LINES_MASK
+    if header & RECORD_STORE:
+        words *= 2
+    s.q_header[array, q] = header
+    s.q_who[array, q] = who
+    for i in range(words):
+        s.q_words[array, q, i] = ld_i64(record, 1 + i)
+    s.q_count[array] = n + 1
+    if n == 0:
+        wake(m, SCALAR, now + 1, array)
+
+
+@jit
+def _finish_if_complete(m, now, array, entry):
+    s = m.scalar
+    if s.e_pending[array, entry] or not s.e_looked_up[array, entry]:
+        return
+    n = s.done_count[array]
+    q = (s.done_head[array] + n) & (MAX_DONE - 1)
+    s.done_at[array, q] = now + s.latency
+    s.done_who[array, q] = s.e_who[array, entry]
+    s.done_count[array] = n + 1
+    if n == 0:
+        wake(m, SCALAR, now + s.latency, array)
+    s.e_next[array, entry] = s.e_free[array]
+    s.e_free[array] = entry
+
+
+@jit
+def _look_up(m, now, array, line, entry):
+    """Look a load's line up: 0 if it must wait."""
+    s = m.scalar
+    base = (array * s.sets + (line & (s.sets - 1))) * s.ways
+    victim = -1
+    t = s.t_free[array]
+    for at in range(base, base + s.ways):
+        if s.tag[at] == line:
+            mshr = s.pending[at] - 1
+            if mshr < 0:
+                s.lru[at] = now
+                s.hits += 1
+                return 1
+            if t < 0:
+                return 0
+            s.lru[at] = now
+            s.t_free[array] = s.t_next[array, t]
+            s.t_entry[array, t] = entry
+            s.t_next[array, t] = s.m_first[array, mshr]
+            s.m_first[array, mshr] = t
+            s.e_pending[array, entry] += 1
+            s.merges += 1
+            return 1
+        if s.pending[at] == 0 and (victim < 0 or s.lru[at] < s.lru[victim]):
+            victim = at
+    n = s.m_free_count[array]
+    port = FIRST_SCALAR_PORT + array
+    if n == 0 or t < 0 or victim < 0 or not crossbar_has_room(m, port):
+        return 0
+    mshr = s.m_free[array, n - 1]
+    s.m_free_count[array] = n - 1
+    s.tag[victim] = line
+    s.lru[victim] = now
+    s.pending[victim] = mshr + 1
+    s.m_where[array, mshr] = victim
+    s.t_free[array] = s.t_next[array, t]
+    s.t_entry[array, t] = entry
+    s.t_next[array, t] = -1
+    s.m_first[array, mshr] = t
+    s.e_pending[array, entry] += 1
+    s.misses += 1
+    crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
+    return 1
+
+
+@jit
+def _store(m, now, array, line, mask, entry):
+    """Write a line through; 0 if it must wait. A line held stays: functional data is not kept here."""
+    s = m.scalar
+    port = FIRST_SCALAR_PORT + array
+    if not crossbar_has_room(m, port):
+        return 0
+    s.e_pending[array, entry] += 1
+    s.writes += 1
+    s.misses += 1
+    crossbar_send(m, now, port, line, WRITE | port << SOURCE_CU_SHIFT | entry << SOURCE_ID_SHIFT, mask)
+    return 1
+
+
+@jit
+def scalar_step(m, now, array):
+    """One cycle of look-up: one line of the oldest queued instruction. Returns 1 if a queue slot came free."""
+    s = m.scalar
+    if s.q_count[array] == 0:
+        return 0
+    q = s.q_head[array]
+    header = s.q_header[array, q]
+    lines = header & LINES_MASK
+    entry = s.q_entry[array]
+    if entry < 0:
+        entry = s.e_free[array]
+        if entry < 0:
+            return 0
+        s.e_free[array] = s.e_next[array, entry]
+        s.e_pending[array, entry] = 0
+        s.e_looked_up[array, entry] = 0
+        s.e_who[array, entry] = s.q_who[array, q]
+        s.q_entry[array] = entry
+        s.q_position[array] = 0
+    position = s.q_position[array]
+    if position < lines:
+        if header & RECORD_STORE:
+            line = s.q_words[array, q, 2 * position]
+            if not _store(m, now, array, line, s.q_words[array, q, 2 * position + 1], entry):
+                return 0
+        else:
+            if not _look_up(m, now, array, s.q_words[array, q, position], entry):
+                return 0
+            s.reads += 1
+        position += 1
+        s.q_position[array] = position
+    if position < lines:
+        wake(m, SCALAR, now + 1, array)
+        return 0
+    s.e_looked_up[array, entry] = 1
+    _finish_if_complete(m, now, array, entry)
+    s.q_entry[array] = -1
+    s.q_head[array] = (q + 1) & (MAX_QUEUE - 1)
+    s.q_count[array] -= 1
+    if s.q_count[array]:
+        wake(m, SCALAR, now + 1, array)
+    return 1
+
+
+@jit
+def scalar_receive(m, now, array):
+    """Take at most one response from the crossbar: fill a line, or acknowledge a store."""
+    s = m.scalar
+    source = crossbar_take_response(m, now, FIRST_SCALAR_PORT + array)
+    if source < 0:
+        return
+    tag = source >> SOURCE_ID_SHIFT
+    if source & 7 == WRITE:
+        s.e_pending[array, tag] -= 1
+        _finish_if_complete(m, now, array, tag)
+        return
+    s.pending[s.m_where[array, tag]] = 0
+    s.m_free[array, s.m_free_count[array]] = tag
+    s.m_free_count[array] += 1
+    t = s.m_first[array, tag]
+    while t >= 0:
+        follow = s.t_next[array, t]
+        entry = s.t_entry[array, t]
+        s.e_pending[array, entry] -= 1
+        _finish_if_complete(m, now, array, entry)
+        s.t_next[array, t] = s.t_free[array]
+        s.t_free[array] = t
+        t = follow
+
+
+@jit
+def scalar_next_done(m, now, array):
+    """The core's name of an instruction whose data is there now, or -1; arms the wake-up for the next one."""
+    s = m.scalar
+    n = s.done_count[array]
+    if n == 0:
+        return -1
+    h = s.done_head[array]
+    if s.done_at[array, h] > now:
+        wake(m, SCALAR, s.done_at[array, h], array)
+        return -1
+    s.done_head[array] = (h + 1) & (MAX_DONE - 1)
+    s.done_count[array] = n - 1
+    return s.done_who[array, h]
