@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from tests.corpus.build import BASE, committed
 from tests.fuzz.mutants import Mutant, Worker, mutants, originals, primed_programs, programs
 
-EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "100"))
 FAST = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-SLOW = settings(max_examples=max(1, EXAMPLES // 4), deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=max(1, EXAMPLES // 5), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
