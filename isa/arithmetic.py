@@ -8,11 +8,13 @@ from isa.layout import (
     FLAG_BORROW_SATURATES,
     FLAG_CARRY_SATURATES,
     FLAG_CMPX,
+    FLAG_MODE_WITH_D,
     FLAG_SPECIAL,
     H_BROADCAST,
     H_COPY,
     H_COPY_B64,
     H_DPP,
+    H_OUTPUT_F32,
     H_SDWA_MERGE,
     H_SDWA_SELECT,
     I_A,
@@ -34,10 +36,15 @@ from isa.layout import (
     I_OUTPUT,
     I_SDWA_MERGE,
     I_SOURCE,
+    MODE_DX10_CLAMP_BIT,
+    MODE_IEEE_BIT,
+    MODE_SINGLE_RESULTS,
+    MODE_WIDE_RESULTS,
     RESULT_ROW,
     ROW_BYTES,
     S_EXEC,
     S_EXECZ,
+    S_MODE,
     S_SCC,
     S_VCC,
     S_VCCZ,
@@ -51,6 +58,8 @@ from isa.layout import (
 
 EXEC = S_EXEC // 2  # EXEC and VCC as 64-bit words of the scalar register file
 VCC = S_VCC // 2
+MODE = S_MODE // 2
+_CLAMP_AND_OMOD, _CLAMP, _DX10_CLAMP_SHIFT = 7, 4, 3  # flags of row_output_f*
 
 
 @jit
@@ -90,6 +99,15 @@ def prepared_source(helpers, sb, row, k, address, spare):
 
 
 @jit
+def output_flags(helper, flags, mode):
+    """Flags of an output modifier: omod only without IEEE mode and denormal results, DX10_CLAMP as MODE has it."""
+    results = MODE_SINGLE_RESULTS if helper == H_OUTPUT_F32 else MODE_WIDE_RESULTS
+    if mode & (results | (1 << MODE_IEEE_BIT)):
+        flags &= _CLAMP
+    return flags | (((mode >> MODE_DX10_CLAMP_BIT) & 1) << _DX10_CLAMP_SHIFT)
+
+
+@jit
 def vector_slow(ctx, vb, sb, wave, row):
     """Vector arithmetic with scalar sources, modifiers, SDWA, DPP or a write of EXEC."""
     helpers = ld_i64(ctx, C_HELPERS)
@@ -116,10 +134,14 @@ def vector_slow(ctx, vb, sb, wave, row):
     merge = ld_i64(row, I_SDWA_MERGE)
     wide = 1 if ld_i64(row, I_D_DWORDS) == 2 else 0
     copy = ld_i64(helpers, H_COPY_B64 if wide else H_COPY)
+    mode = ld_i64(sb, MODE)
     if output or merge:
         target = spare + RESULT_ROW * ROW_BYTES
         call_lane_op(copy, target, d, 0, 0, -1, 0)
-    mask = call_lane_op(ld_i64(row, I_FUNCTION), target, a, b, c, exe, ld_i64(sb + ld_i64(row, I_MASK_IN), 0))
+    mode_with_d = mode & 0xFF if flags & FLAG_MODE_WITH_D else 0
+    mask = call_lane_op(
+        ld_i64(row, I_FUNCTION), target + mode_with_d, a, b, c, exe, ld_i64(sb + ld_i64(row, I_MASK_IN), 0)
+    )
     st_i64(sb + ld_i64(row, I_MASK_OUT), 0, mask)
     if flags:
         if flags & FLAG_CMPX:
@@ -129,7 +151,9 @@ def vector_slow(ctx, vb, sb, wave, row):
         if flags & FLAG_BORROW_SATURATES:
             call_lane_op(ld_i64(helpers, H_BROADCAST), target, 0, 0, 0, mask, 0)
     if output:
-        call_lane_op(ld_i64(helpers, output >> 8), target, target, output & 15, 0, exe, 0)
+        what = output_flags(output >> 8, output & _CLAMP_AND_OMOD, mode)
+        if what & _CLAMP_AND_OMOD:
+            call_lane_op(ld_i64(helpers, output >> 8), target, target, what, 0, exe, mode)
     if merge:
         call_lane_op(ld_i64(helpers, H_SDWA_MERGE), d, target, (merge >> 8) & 7, merge >> 16, exe, 0)
     elif output:

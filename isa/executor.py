@@ -20,8 +20,7 @@ from isa.lanes import library
 from isa.launch_setup import LaunchBlock, load_image, user_data
 from isa.memory_access import access_lanes
 from isa.operands import aligned_bytes
-from isa.program import Program, ProgramError, build_program
-from isa.special_instructions import mode_supported
+from isa.program import Program, build_program, initial_mode
 from isa.trace import TRACE_WORDS
 from isa.wave_state import start
 from memory.device_memory import LINE_BYTES, VIRTUAL_BASE
@@ -104,11 +103,6 @@ class FunctionalContext:
         _check_workgroup(launch)
         self.launch = launch
         self.program = _program(kernel)
-        if not mode_supported(kernel.float_mode):
-            raise ProgramError(
-                f"kernel '{kernel.name}': floating-point mode {kernel.float_mode:#04x} is not implemented:"
-                " FP16 and FP64 must keep denormals and round as FP32 does"
-            )
         self.instructions: list[Instruction] = self.program.instructions
         self.compile_s = compile_interpreter()
         self._callbacks = _callbacks()
@@ -121,7 +115,7 @@ class FunctionalContext:
         self._lay_out_registers(slots, workgroup_slots)
         self._lay_out_memory(slots)
         self._words[at.C_MAX_INSTRUCTIONS] = max_instructions
-        self._words[at.C_FLOAT_MODE] = kernel.float_mode
+        self._words[at.C_FLOAT_MODE] = initial_mode(kernel)
         self.trace_address = int(self._words[at.C_TRACE])
         self._lay_out_launch()
 

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     FAULT_REGISTER,
     FAULT_LINES,
     FAULT_PRIVATE,
-    FAULT_MODE,
     FAULT_TRAP,
-) = range(-1, -13, -1)
+) = range(-1, -12, -1)
 
 _TEXT = {
     FAULT_UNMAPPED: "access outside every allocation",
@@ -31,7 +30,6 @@ _TEXT = {
     FAULT_REGISTER: "register index out of range",
     FAULT_LINES: "one instruction touches more than 128 memory lines",
     FAULT_PRIVATE: "access outside the work-item's private memory",
-    FAULT_MODE: "MODE bits that are not implemented",
     FAULT_TRAP: "the kernel stopped itself (trap)",
 }
 _WITH_ADDRESS = {FAULT_UNMAPPED, FAULT_READ_ONLY, FAULT_LDS, FAULT_MISALIGNED, FAULT_SPARSE, FAULT_PRIVATE}

@@ -68,12 +68,12 @@ from isa.layout import (
     K_VALU_SCALAR,
     K_VALU_SLOW,
     ROW_BYTES,
+    S_MODE,
     SCC0,
     SCC1,
     VCCNZ,
     VCCZ,
     W_EXECUTED,
-    W_MODE,
     W_PC,
     W_SCC,
     W_STATUS,
@@ -100,6 +100,8 @@ from isa.trace import (
     STATUS,
     TRACE_WORDS,
 )
+
+MODE = S_MODE // 2  # as a 64-bit word of the scalar register file
 
 
 @jit
@@ -163,6 +165,7 @@ def run_slice(ctx, slot):
     spare = vb + ld_i64(ctx, C_VGPR_COUNT) * ROW_BYTES
     pc = ld_i64(wave, W_PC)
     exe = ld_i64(sb, EXEC)
+    mode = ld_i64(sb, MODE)
     begin = pc
     segments = 0
     memory = 0
@@ -175,7 +178,7 @@ def run_slice(ctx, slot):
             a = ld_i64(row, I_A) + (vb & ld_i64(row, I_A_MASK))
             b = ld_i64(row, I_B) + (vb & ld_i64(row, I_B_MASK))
             c = ld_i64(row, I_C) + (vb & ld_i64(row, I_C_MASK))
-            call_lane_op(ld_i64(row, I_FUNCTION), vb + ld_i64(row, I_D), a, b, c, exe, 0)
+            call_lane_op(ld_i64(row, I_FUNCTION), vb + ld_i64(row, I_D), a, b, c, exe, mode)
         elif kind == K_VALU_MASK or kind == K_VALU_SCALAR:
             if kind == K_VALU_SCALAR:
                 scalar = sb + ld_i64(row, I_SCALAR)
@@ -259,6 +262,7 @@ def run_slice(ctx, slot):
             if code < 0:
                 break
             exe = ld_i64(sb, EXEC)
+            mode = ld_i64(sb, MODE)
         n += 1
         pc += 1
     if pc > begin:
@@ -284,7 +288,7 @@ def run_slice(ctx, slot):
 def produce(ctx, slot, unused0, unused1):  # type: ignore[no-untyped-def]
     """Trace producer (`isa.trace`): run the next slice of the wavefront in `slot` with its floating-point mode."""
     helpers = ld_i64(ctx, C_HELPERS)
-    mode = ld_i64(ld_i64(ctx, C_WAVES) + slot * WAVE_BYTES, W_MODE)
+    mode = ld_i64(ld_i64(ctx, C_SGPRS) + slot * ld_i64(ctx, C_SGPR_STRIDE), MODE)
     host = call_lane_op(ld_i64(helpers, H_SET_MODE), mode, 0, 0, 0, 0, 0)
     status = run_slice(ctx, slot)
     call_lane_op(ld_i64(helpers, H_RESTORE_MODE), host, 0, 0, 0, 0, 0)

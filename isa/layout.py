@@ -36,7 +36,7 @@ buffer addresses from it at run time, so that no kernel and no configuration com
     C_SCRATCH_TOTAL,  # bytes of all private memory
     C_REGIONS,  # address of the sparse regions' words
     C_REGION_COUNT,
-    C_FLOAT_MODE,  # MODE register at wavefront start
+    C_FLOAT_MODE,  # MODE register at wavefront start: rounding, denormals, DX10_CLAMP, IEEE
     C_LAUNCH,  # address of the launch words
     C_FAULT,  # address of the fault words
     C_START_INDEX,  # index of the kernel's first instruction
@@ -85,14 +85,13 @@ HELPERS = (
 (
     W_PC,
     W_SCC,
-    W_MODE,
     W_EXECUTED,
     W_WORKGROUP,
     W_WORKGROUP_SLOT,
     W_WAVE,
     W_STATUS,
     W_WORDS,
-) = range(9)
+) = range(8)
 WAVE_BYTES = 8 * W_WORDS
 
 # -- scalar register file: word index = operand code -----------------------------------------------------
@@ -101,6 +100,7 @@ SGPR_BYTES = 4 * SGPR_WORDS
 S_FLAT_SCRATCH, S_XNACK, S_VCC, S_M0, S_EXEC = 102, 104, 106, 124, 126
 S_VCCZ, S_EXECZ, S_SCC = 251, 252, 253
 S_SINK = 192  # takes results that an instruction has no register for
+S_MODE = 200  # the MODE register, two words; read like a lane mask by vector arithmetic that has none
 S_ADDRESSABLE = 128
 
 # -- vector registers ------------------------------------------------------------------------------------
@@ -261,9 +261,15 @@ FLAG_SPECIAL = 1  # a source is SCC, VCCZ or EXECZ
 FLAG_CMPX = 2  # the lane mask goes to EXEC as well
 FLAG_CARRY_SATURATES = 4  # clamp of an integer add: all ones where it carries
 FLAG_BORROW_SATURATES = 8  # clamp of an integer subtract: zero where it borrows
+FLAG_MODE_WITH_D = 16  # the operation takes MODE in the low byte of its destination's address
 
 # relative moves (I_SUBKIND): which side M0 is added to
 RELATIVE_SOURCE, RELATIVE_DESTINATION = 1, 2
+
+# MODE register (GCN3 ISA manual, section 3.4)
+MODE_SINGLE_RESULTS, MODE_WIDE_RESULTS = 1 << 5, 1 << 7  # denormal results kept: FP32; FP16 and FP64
+MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT = 8, 9
+MODE_BITS = 10  # of those an instruction's result depends on
 
 # hardware registers of s_getreg and s_setreg
 HW_MODE, HW_STATUS, HW_TRAPSTS, HW_ID = 1, 2, 3, 4

@@ -68,7 +68,7 @@ _SCALAR_CACHE = ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb
 _ST64 = 64
 
 
-def memory_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: LaneLibrary, dx10_clamp: bool) -> None:
+def memory_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: LaneLibrary, mode: int | None) -> None:
     """Fill the program row of a memory instruction; raises Unsupported."""
     encoding = instruction.opcode.encoding
     if encoding == "smem":

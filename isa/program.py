@@ -52,6 +52,17 @@ class Program:
     keep: tuple[np.ndarray, ...]
 
 
+def initial_mode(kernel: Kernel) -> int:
+    """The MODE register at a wavefront's start, bits 9:0."""
+    clamp, ieee = kernel.dx10_clamp << at.MODE_DX10_CLAMP_BIT, kernel.ieee_mode << at.MODE_IEEE_BIT
+    return kernel.float_mode | clamp | ieee
+
+
+def _writes_mode(instruction: Instruction) -> bool:
+    writes = instruction.opcode.mnemonic in ("s_setreg_b32", "s_setreg_imm32_b32")
+    return writes and instruction.fields["simm16"] & 63 == at.HW_MODE
+
+
 def build_program(kernel: Kernel) -> Program:
     """Translate a kernel; raises DecodeError, or ProgramError naming what is not implemented and where."""
     instructions = decode_kernel(kernel)
@@ -62,9 +73,10 @@ def build_program(kernel: Kernel) -> Program:
     for i, instruction in enumerate(instructions):
         index_of[(instruction.address - kernel.code_address) // 4] = i
     patterns, top = 0, -1
+    mode = None if any(_writes_mode(i) for i in instructions) else initial_mode(kernel)
     for i, instruction in enumerate(instructions):
         row = table[i]
-        _fill(row, instruction, pool, lanes, kernel)
+        _fill(row, instruction, pool, lanes, kernel, mode)
         row[at.I_UNIT] = instruction.opcode.unit
         if row[at.I_KIND] in (at.K_GET_PC, at.K_SWAP_PC):
             row[at.I_NEXT_BYTE] = instruction.address + instruction.size - kernel.code_address
@@ -91,13 +103,15 @@ def build_program(kernel: Kernel) -> Program:
     return Program(kernel, instructions, table, index_of, start, end, vgprs, patterns, prefix, keep)
 
 
-def _fill(row: np.ndarray, instruction: Instruction, pool: Pool, lanes: LaneLibrary, kernel: Kernel) -> None:
+def _fill(
+    row: np.ndarray, instruction: Instruction, pool: Pool, lanes: LaneLibrary, kernel: Kernel, mode: int | None
+) -> None:
     opcode = instruction.opcode
     try:
         builder = _BUILDERS.get(opcode.encoding)
         if builder is None:
             raise Unsupported("this encoding is not implemented")
-        builder(row, instruction, pool, lanes, kernel.dx10_clamp)
+        builder(row, instruction, pool, lanes, mode)
     except Unsupported as reason:
         raise ProgramError(
             f"kernel '{kernel.name}': {opcode.mnemonic} ({opcode.encoding.upper()}) at {instruction.address:#x}"

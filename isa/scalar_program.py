@@ -33,7 +33,6 @@ _NOTHING = frozenset(
     ]
 )
 _TRAP_ABORT, _TRAP_DEBUG = 2, 3  # LLVM AMDGPU guide, trap handler: llvm.trap, llvm.debugtrap
-_MODE_FLOAT_BITS = 8
 _READABLE = (at.HW_MODE, at.HW_STATUS, at.HW_TRAPSTS, at.HW_ID)
 _MOVES = {
     "s_movrels_b32": at.RELATIVE_SOURCE,
@@ -43,7 +42,7 @@ _MOVES = {
 }
 
 
-def scalar_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: LaneLibrary, dx10_clamp: bool) -> None:
+def scalar_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: LaneLibrary, mode: int | None) -> None:
     """Fill the program row of a SOP instruction; branch targets are filled in by the caller. Raises Unsupported."""
     name = instruction.opcode.mnemonic
     fields = instruction.fields
@@ -124,8 +123,8 @@ def _hardware_register(row: np.ndarray, instruction: Instruction, pool: Pool, na
             raise Unsupported(f"hardware register {number} cannot be read")
         row[at.I_KIND], row[at.I_D] = at.K_GET_REGISTER, 4 * fields["sdst"]
         return
-    if number == at.HW_MODE and offset + size > _MODE_FLOAT_BITS:
-        raise Unsupported("it writes MODE bits other than rounding and denormals")
+    if number == at.HW_MODE and offset + size > at.MODE_BITS:
+        raise Unsupported("it writes MODE bits other than rounding, denormals, DX10_CLAMP and IEEE")
     if number not in (at.HW_MODE, at.HW_TRAPSTS):
         raise Unsupported(f"hardware register {number} cannot be written")
     row[at.I_KIND] = at.K_SET_REGISTER

@@ -1,8 +1,8 @@
 """Instructions that move between lanes, registers, hardware registers and the program counter."""
 
 from gpusim.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i32, st_i64
-from isa.arithmetic import EXEC, VCC
-from isa.faults import FAULT_BRANCH, FAULT_MODE, FAULT_REGISTER, FAULT_TRAP
+from isa.arithmetic import EXEC, MODE, VCC
+from isa.faults import FAULT_BRANCH, FAULT_REGISTER, FAULT_TRAP
 from isa.lanes import call_lane_op
 from isa.layout import (
     C_CODE_ADDRESS,
@@ -41,20 +41,9 @@ from isa.layout import (
     S_ADDRESSABLE,
     S_M0,
     SRC_SCALAR,
-    W_MODE,
     W_SCC,
 )
 from isa.memory_access import fault
-
-FP16_64_ROUND_SHIFT = 2  # MODE: FP16 and FP64 rounding, denormals
-FP16_64_DENORMALS = 0xC0
-
-
-@jit
-def mode_supported(mode):
-    """1 if the floating-point MODE is one that the lane library implements: FP16 and FP64 keep denormals and
-    round as FP32 does."""
-    return 1 if mode & FP16_64_DENORMALS == FP16_64_DENORMALS and (mode >> FP16_64_ROUND_SHIFT) & 3 == mode & 3 else 0
 
 
 @jit
@@ -71,7 +60,7 @@ def jump_index(ctx, address):
 def hardware_register(slot, sb, wave, number):
     """Value of a register that s_getreg reads; TRAPSTS is 0 as no exception is ever raised."""
     if number == HW_MODE:
-        return ld_i64(wave, W_MODE)
+        return ld_i64(sb, MODE)
     if number == HW_STATUS:
         execz = 1 if ld_i64(sb, EXEC) == 0 else 0
         vccz = 1 if ld_i64(sb, VCC) == 0 else 0
@@ -108,10 +97,8 @@ def special(ctx, slot, vb, sb, wave, row, kind):
             shift = (field >> 6) & 31
             mask = ((2 << (field >> 11)) - 1) << shift
             value = ld_u32(a + (sb & ld_i64(row, I_A_MASK)), 0) << shift
-            mode = (ld_i64(wave, W_MODE) & ~mask) | (value & mask)
-            if mode_supported(mode) == 0:
-                return fault(ctx, FAULT_MODE, -1, 0, mode)
-            st_i64(wave, W_MODE, mode)
+            mode = (ld_i64(sb, MODE) & ~mask) | (value & mask)
+            st_i64(sb, MODE, mode)
             call_lane_op(ld_i64(ld_i64(ctx, C_HELPERS), H_SET_MODE), mode, 0, 0, 0, 0, 0)
     elif kind == K_VECTOR_MOVE_RELATIVE:
         m0 = ld_i32(sb, S_M0)

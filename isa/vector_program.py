@@ -4,7 +4,7 @@ import numpy as np
 
 from isa import layout as at
 from isa.instruction import Instruction
-from isa.lanes import ABS_FLAG, CLAMP_FLAG, DX10_CLAMP_FLAG, NEG_FLAG, LaneLibrary, dpp_lanes
+from isa.lanes import ABS_FLAG, CLAMP_FLAG, NEG_FLAG, LaneLibrary, dpp_lanes
 from isa.operands import (
     FIRST_VGPR,
     LITERAL_CODE,
@@ -31,8 +31,8 @@ _RELATIVE = {
 }
 
 
-def vector_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: LaneLibrary, dx10_clamp: bool) -> None:
-    """Fill the program row of a VOP instruction; raises Unsupported."""
+def vector_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: LaneLibrary, mode: int | None) -> None:
+    """Fill the program row of a VOP instruction; raises Unsupported. mode: MODE where it is known, else None."""
     name = instruction.opcode.mnemonic
     if name in _NOTHING:
         row[at.I_KIND] = at.K_NOP
@@ -53,18 +53,21 @@ def vector_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: L
     fields = instruction.fields
     for k in range(3):
         row[at.I_SOURCE + at.SOURCE_WORDS * k + at.SRC_SCALAR] = -1
-    row[at.I_FUNCTION] = library.address(operation)
-    row[at.I_MASK_IN] = 4 * at.S_VCC
+    row[at.I_FUNCTION] = library.address(operation, mode)
+    row[at.I_MASK_IN] = 4 * (at.S_VCC if signature.reads_mask else at.S_MODE)
     row[at.I_MASK_OUT] = 4 * (at.S_VCC if signature.returns_mask else at.S_SINK)
     if "sdst" in fields and signature.returns_mask:
         row[at.I_MASK_OUT] = 4 * fields["sdst"]
     slow = _sources(row, instruction, pool, signature)
     row[at.I_D] = vgpr(fields.get("vdst", 0))
     row[at.I_D_DWORDS] = signature.destination_dwords
-    slow |= _result(row, instruction, signature.destination is not None, clamp, dx10_clamp)
+    slow |= _result(row, instruction, signature.destination is not None, clamp)
     if "dpp_ctrl" in fields:
         row[at.I_DPP] = 1 | fields["dpp_ctrl"] << 8 | fields["bound_ctrl"] << 24
         row[at.I_DPP_LANES] = dpp_lanes(fields["row_mask"], fields["bank_mask"])
+        slow = True
+    if library.mode_with_destination(operation):
+        row[at.I_FLAGS] |= at.FLAG_MODE_WITH_D
         slow = True
     if name.startswith("v_cmpx_"):
         row[at.I_FLAGS] |= at.FLAG_CMPX
@@ -164,7 +167,7 @@ def _source_modifiers(row: np.ndarray, words: int, fields: dict[str, int], opera
     return bool(row[words + at.SRC_SDWA] or row[words + at.SRC_SIGN])
 
 
-def _result(row: np.ndarray, instruction: Instruction, writes: bool, clamp: int, dx10_clamp: bool) -> bool:
+def _result(row: np.ndarray, instruction: Instruction, writes: bool, clamp: int) -> bool:
     """Fill in output modifiers and the SDWA destination; returns whether the slow path is needed.
 
     clamp: the clamp bit, unless the operation itself saturates.
@@ -177,7 +180,7 @@ def _result(row: np.ndarray, instruction: Instruction, writes: bool, clamp: int,
     slow = False
     if clamp or omod:
         if destination.letter == "f":
-            flags = omod | (CLAMP_FLAG | (DX10_CLAMP_FLAG if dx10_clamp else 0) if clamp else 0)
+            flags = omod | (CLAMP_FLAG if clamp else 0)
             row[at.I_OUTPUT] = _OUTPUT_HELPERS[destination.bits] << 8 | flags
         elif name in _CARRIES and not omod:
             row[at.I_FLAGS] |= at.FLAG_CARRY_SATURATES

@@ -35,9 +35,9 @@ from isa.layout import (
     LANES,
     ROW_BYTES,
     S_EXEC,
+    S_MODE,
     SGPR_BYTES,
     W_EXECUTED,
-    W_MODE,
     W_PC,
     W_SCC,
     W_STATUS,
@@ -77,7 +77,6 @@ def start(ctx, slot, workgroup, wave_and_group_slot):  # type: ignore[no-untyped
 
     wave = ld_i64(ctx, C_WAVES) + slot * WAVE_BYTES
     st_i64(wave, W_SCC, 0)
-    st_i64(wave, W_MODE, ld_i64(ctx, C_FLOAT_MODE))
     st_i64(wave, W_EXECUTED, 0)
     st_i64(wave, W_WORKGROUP, workgroup)
     st_i64(wave, W_WORKGROUP_SLOT, group_slot)
@@ -94,6 +93,7 @@ def start(ctx, slot, workgroup, wave_and_group_slot):  # type: ignore[no-untyped
     clear(vb, ld_i64(ctx, C_VGPR_COUNT) * ROW_BYTES)
     sb = ld_i64(ctx, C_SGPRS) + slot * ld_i64(ctx, C_SGPR_STRIDE)
     clear(sb, SGPR_BYTES)
+    st_i64(sb, S_MODE // 2, ld_i64(ctx, C_FLOAT_MODE))
 
     users = ld_i64(launch, L_USER_SGPRS)
     for i in range(users):

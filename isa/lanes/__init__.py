@@ -10,7 +10,9 @@ Vector ABI, for `call_lane_op(address, d, a, b, c, exec_mask, mask_in)`:
 
 d, a, b, c are row addresses (or numbers, where the signature says `imm`). Lanes outside exec_mask keep what d holds.
 Reads precede writes: d may be or overlap any source. mask_in is the lane mask an instruction reads (VCC or the third
-operand pair). Returned: the lane mask an instruction writes (comparison, carry), already within exec_mask, else 0.
+operand pair); where it reads none, mask_in is the MODE register: bits 7:0 choose rounding and denormals, bit 9 is IEEE.
+Operations with `mode_with_destination` read a mask and take MODE[7:0] in the low byte of d. Returned: the lane mask an
+instruction writes (comparison, carry), already within exec_mask, else 0.
 
 Scalar ABI, for `call_scalar_op(address, a, b, old_d, scc, out)`:
 
@@ -35,16 +37,17 @@ Row helpers (vector ABI; unused arguments 0). All honour exec_mask:
                                                   lane permutation; bound 1: BOUND_CTRL zero fill; m: the lane mask
                                                   from `dpp_lanes(row_mask, bank_mask)`. d must not be a. Returned:
                                                   the exec mask the instruction then runs with
-    set_host_float_mode    (mode)                 FP32 rounding and denormals of MODE[7:0]; returns the host's old mode
+    set_host_float_mode    (mode)                 FP32 rounding and denormals of MODE[7:0]; returns the host's old mode.
+                                                  Operations expect the host set to the MODE they are given
     restore_host_float_mode(old)                  takes what the former returned
 
 A name with `.clamp` is an integer instruction's saturating form (VOP3 clamp bit); where none exists the bit is refused.
 
-Numbers: FP32 rounds and flushes as the host's mode says (set it around execution). FP64 and FP16 keep denormals;
-v_mad_f32, v_mac_f32 and the FP32 transcendentals always flush them. NaN results are quiet, their payload is not
-defined, except where bits move (v_mov, neg, abs, v_cndmask). min, max: the number wins over NaN, -0 < +0, denormals
-are not flushed (GCN3 ignores MODE there). Transcendentals: computed in FP64 and rounded once, so closer than the
-hardware's 1 ulp; v_rcp and v_sqrt are correctly rounded.
+Numbers: rounding and denormals follow MODE as `docs/execution.md` says; FP32 by the host's mode (set it around
+execution), the others by changing it around an operation where MODE's fields differ. NaN results are quiet, their
+payload is not defined, except where bits move (v_mov, neg, abs, v_cndmask). min, max: the number wins over NaN, but for
+a signalling NaN with the IEEE bit; -0 < +0; denormals are not flushed (GCN3 ignores MODE there). Transcendentals:
+computed in FP64 and rounded once, so closer than the hardware's 1 ulp; v_rcp and v_sqrt are correctly rounded.
 """
 
 from isa.lanes.call import call_from_python, call_lane_op, call_scalar_op

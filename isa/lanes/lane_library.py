@@ -18,10 +18,10 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from gpusim.jit import JIT_DISABLED, cache_dir
-from isa.lanes.host_mode import FP32_DENORMALS, HostMode
+from isa.lanes.host_mode import HostMode, runs_directly
 from isa.lanes.llvm_backend import UNGUARDED, ModuleText
 from isa.lanes.numpy_backend import NumpyMode, scalar_callable, vector_callable
-from isa.lanes.table import ALIASES, FLUSH_DENORMALS, KEEP_DENORMALS, SCALAR, VECTOR, Signature, parse_signature
+from isa.lanes.table import ALIASES, SCALAR, VECTOR, Signature, parse_signature
 
 _HOST_FUNCTIONS = ("set_host_float_mode", "restore_host_float_mode")
 _HOST_SIGNATURE = parse_signature("imm ->")
@@ -61,10 +61,10 @@ class LaneLibrary:
         set by `set_host_float_mode` to it: operations that want just that host mode then need not check it.
         """
         name = ALIASES.get(mnemonic, mnemonic)
-        if constant_mode is not None and name in VECTOR:
-            wanted = {FLUSH_DENORMALS: 0, KEEP_DENORMALS: FP32_DENORMALS}.get(VECTOR[name].host_mode)
-            if wanted == constant_mode & FP32_DENORMALS:
-                return self._unguarded.get(name, self._addresses[name])
+        if constant_mode is not None and name in self._unguarded:
+            operation = VECTOR[name]
+            if not operation.mode_with_destination and runs_directly(operation.host_mode, constant_mode):
+                return self._unguarded[name]
         return self._addresses[name]
 
     def signature(self, mnemonic: str) -> Signature:
@@ -77,6 +77,11 @@ class LaneLibrary:
     def is_scalar(self, mnemonic: str) -> bool:
         """Whether the operation has the scalar ABI."""
         return ALIASES.get(mnemonic, mnemonic) in SCALAR
+
+    def mode_with_destination(self, mnemonic: str) -> bool:
+        """Whether a vector operation takes MODE[7:0] in the low byte of the destination's address."""
+        name = ALIASES.get(mnemonic, mnemonic)
+        return name in VECTOR and VECTOR[name].mode_with_destination
 
     def mnemonics(self) -> list[str]:
         """All names, aliases included, sorted."""

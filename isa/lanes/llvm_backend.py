@@ -8,8 +8,8 @@ lanes are independent: each lane is read before it is written.
 import struct
 from typing import Any
 
-from isa.lanes.host_mode import HostMode
-from isa.lanes.table import FLUSH_DENORMALS, HOST_MODE, Operation, rows_of
+from isa.lanes.host_mode import HALF_INPUTS, HALF_RESULTS, HostMode
+from isa.lanes.table import HALF, HALF_NEAREST, HOST_MODE, Operation, rows_of
 from isa.lanes.values import BITS, Maker, Value, is_float
 
 LANES = 64
@@ -243,23 +243,52 @@ class ModuleText:
     def _add_guard(self, operation: Operation) -> None:
         """Run the operation in the host mode it needs: in another mode, change it, call, restore.
 
-        The operation is called, never inlined next to the change, because LLVM moves floating-point instructions
-        freely across changes of the host's mode.
+        MODE comes in mask_in, or in the low byte of d where that is a lane mask. The operation is called, never
+        inlined next to the change, because LLVM moves floating-point instructions freely across changes of the
+        host's mode.
         """
-        flag = self.host.flush_bits
-        call = f'call i64 @"{operation.name}{UNGUARDED}"({_VECTOR_PARAMETERS})'
-        read = self.host.read("%mode", self)
-        if operation.host_mode == FLUSH_DENORMALS:
-            test, late, change = self.host.flushes(self), read, f"or i32 %mode, {flag}"
-        else:
-            test = f"{read}  %flags = and i32 %mode, {flag}\n  %right = icmp eq i32 %flags, 0\n"
-            late, change = "", f"and i32 %mode, {~flag}"
+        host, wants = self.host, operation.host_mode
+        head, parameters = "  %mode = trunc i64 %mask to i32\n", _VECTOR_PARAMETERS
+        if operation.mode_with_destination:
+            head = "  %low = trunc i64 %d to i32\n  %mode = and i32 %low, 255\n  %row = and i64 %d, -256\n"
+            parameters = parameters.replace("%d", "%row")
+        body = f'call i64 @"{operation.name}{UNGUARDED}"({parameters})'
+        change = host.choose_fields(wants) + host.write_fields("%fields", "changing", self)
+        back = host.write_fields("%mode", "restoring", self)
+        other = f"{change}  %result = {body}\n{back}  ret i64 %result\n"
+        if wants in (HALF, HALF_NEAREST):
+            general = f'"{operation.name}$flush"'
+            call = body.replace(f'@"{operation.name}{UNGUARDED}"', f"@{general}")
+            other = other.replace(body, call)
+            self.functions.append(self._flushing(operation, general))
         self.functions.append(
-            f'define i64 @"{operation.name}"({_VECTOR_PARAMETERS}) #0 {{\n{test}'
-            f"  br i1 %right, label %body, label %other\nbody:\n  %same = tail {call}\n  ret i64 %same\nother:\n"
-            f"{late}  %changed = {change}\n{self.host.write('%changed', 'changing', self)}  %result = {call}\n"
-            f"{self.host.write('%mode', 'restoring', self)}  ret i64 %result\n}}\n"
+            f'define i64 @"{operation.name}"({_VECTOR_PARAMETERS}) #0 {{\n{head}{host.directly(wants)}'
+            f"  br i1 %right, label %body, label %other\nbody:\n  %same = tail {body}\n  ret i64 %same\n"
+            f"other:\n{other}}}\n"
         )
+
+    def _flushing(self, operation: Operation, name: str) -> str:
+        """The operation between flushes of its FP16 operands and result, as MODE in mask_in says."""
+        text = f"define i64 @{name}({_VECTOR_PARAMETERS}) #0 {{\n"
+        text += f"  %inputs = and i64 %mask, {HALF_INPUTS}\n  %results = and i64 %mask, {HALF_RESULTS}\n"
+        flush = 'call i64 @"row_flush_f16"(i64 {d}, i64 {a}, i64 {keep}, i64 0, i64 %exec, i64 0)\n'
+        call = f'call i64 @"{operation.name}{UNGUARDED}"({_VECTOR_PARAMETERS})'
+        arguments = iter("abc")
+        for token in operation.signature.operands:
+            if token == "old:f16":  # lanes of exec are about to be overwritten
+                text += "  %flushed_d = " + flush.format(d="%d", a="%d", keep="%inputs")
+            elif token not in ("mask", "mode", "exec"):
+                argument = next(arguments)
+                if token == "f16":
+                    copy = f"%copy_{argument}"
+                    text += f"  {copy}_row = alloca [{LANES} x i32], align {ROW_BYTES}\n"
+                    text += f"  {copy} = ptrtoint ptr {copy}_row to i64\n"
+                    text += f"  %flushed_{argument} = " + flush.format(d=copy, a=f"%{argument}", keep="%inputs")
+                    call = call.replace(f"i64 %{argument},", f"i64 {copy},")
+        text += f"  %result = {call}\n"
+        if operation.signature.destination == "f16":
+            text += "  %flushed = " + flush.format(d="%d", a="%d", keep="%results")
+        return text + "  ret i64 %result\n}\n"
 
     def _lane_bits(self, x: LlvmMaker, argument: str) -> str:
         if x.width == LANES:
@@ -279,6 +308,8 @@ class ModuleText:
                 operands.append(Value(x, "b", self._lane_bits(x, "mask")))
             elif token == "exec":
                 operands.append(Value(x, "b", exec_lanes))
+            elif token == "mode":
+                operands.append(Value(x, "u32", x.splat("u32", x.emit("trunc i64 %mask to i32"))))
             elif token.startswith("old:"):
                 operands.append(x.load("d", token[4:]))
             elif token == "imm":

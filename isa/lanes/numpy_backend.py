@@ -1,6 +1,7 @@
 """NumPy back end: the same semantics on arrays of 64 lanes (or one, for scalars), for runs with the JIT disabled.
 
-Rounding is to nearest even. FP32 denormals are flushed explicitly where the compiled code relies on the host's mode.
+Denormals are flushed explicitly where the compiled code relies on the host's mode. Rounding in other directions than
+to nearest even, and flushing of FP64 results, are computed exactly, lane by lane (`isa.lanes.exact_rounding`).
 """
 
 import ctypes
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from isa.lanes.table import FLUSH_DENORMALS, KEEP_DENORMALS, Operation, rows_of
+from isa.lanes import exact_rounding as exact
+from isa.lanes.host_mode import FP32_INPUTS, FP32_RESULTS, FP32_ROUND, HALF_INPUTS, HALF_RESULTS, wanted_fields
+from isa.lanes.table import HALF, HALF_NEAREST, HOST_MODE, Operation, rows_of
 from isa.lanes.values import BITS, Maker, Value, is_float
 
 LANES = 64
@@ -41,11 +44,12 @@ _ROUND = {"sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc
 
 
 class NumpyMaker(Maker):
-    """Computes at once; `flush_inputs`, `flush_results` say what happens to FP32 denormals."""
+    """Computes at once; `flush_inputs`, `flush_results` say what happens to FP32 and FP64 denormals, as on the host."""
 
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
         self.flush_inputs = self.flush_results = False
+        self.rounding = 0
         self.rows: dict[str, int] = {}
         self.masks: dict[str, np.ndarray] = {}
 
@@ -54,7 +58,16 @@ class NumpyMaker(Maker):
         return Value(self, kind, array)
 
     def _in(self, kind: str, a: np.ndarray) -> np.ndarray:
-        return _flushed(a) if self.flush_inputs and kind == "f32" else a
+        return _flushed(a) if self.flush_inputs and kind in ("f32", "f64") else a
+
+    def _is_exact(self, kind: str) -> bool:
+        """Whether results of a kind need exact arithmetic."""
+        return self.rounding != 0 or (self.flush_results and kind == "f64")
+
+    def _exactly(self, function: Callable[..., float], kind: str, *lanes: np.ndarray) -> np.ndarray:
+        flush = self.flush_results and kind != "f16"
+        each = zip(*(v.tolist() for v in lanes), strict=True)
+        return np.array([function(*v, kind, self.rounding, flush) for v in each], _DTYPE[kind])
 
     def _out(self, kind: str, a: np.ndarray, wide: np.ndarray | None = None) -> np.ndarray:
         """A result, flushed where `wide`, the unrounded FP64 value, is tiny after rounding to 24 bits."""
@@ -71,6 +84,8 @@ class NumpyMaker(Maker):
     def binary(self, operation: str, kind: str, a: Any, b: Any) -> Any:
         if is_float(kind):
             a, b = self._in(kind, a), self._in(kind, b)
+            if self._is_exact(kind):
+                return self._exactly(exact.BINARY[operation], kind, a, b)
             wide = _BINARY[operation](a.astype(np.float64), b) if self.flush_results else None
             return self._out(kind, _BINARY[operation](a, b), wide)
         return _BINARY[operation](a, b)
@@ -79,6 +94,8 @@ class NumpyMaker(Maker):
         return _COMPARE[operation](self._in(kind, a), self._in(kind, b))
 
     def unary(self, operation: str, kind: str, a: Any) -> Any:
+        if operation == "sqrt" and self._is_exact(kind):
+            return self._exactly(exact.square_root, kind, self._in(kind, a))
         if operation in _ROUND:
             return self._out(kind, _ROUND[operation](self._in(kind, a)))
         width = BITS[kind]
@@ -100,16 +117,22 @@ class NumpyMaker(Maker):
         if is_float(kind) and not is_float(to):
             low = -(2.0 ** (BITS[to] - 1)) if to[0] == "i" else 0.0
             high = 2.0 ** (BITS[to] - 1) - 1 if to[0] == "i" else 2.0 ** BITS[to] - 1
+            a = self._in(kind, a)
             wide = np.trunc(np.nan_to_num(a.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
             return np.clip(wide, low, high).astype(np.int64).astype(_DTYPE[to])
+        if is_float(to) and self._is_exact(to) and not (is_float(kind) and BITS[to] > BITS[kind]):
+            return self._exactly(exact.convert, to, self._in(kind, a))
         return self._out(to, self._in(kind, a).astype(_DTYPE[to]), a if kind == "f64" else None)
 
     def choose(self, kind: str, condition: Any, a: Any, b: Any) -> Any:
         return np.where(condition, a, b)
 
     def fused(self, kind: str, a: Any, b: Any, c: Any) -> Any:
+        a, b, c = (self._in(kind, v) for v in (a, b, c))
+        if self._is_exact(kind):
+            return self._exactly(exact.fused, kind, a, b, c)
         if kind == "f32":
-            wide = _sum_to_odd(*(self._in(kind, v) for v in (a, b, c)))
+            wide = _sum_to_odd(a, b, c)
             return self._out(kind, wide.astype(np.float32), wide)
         return np.array([_fused_f64(p, q, r) for p, q, r in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)])
 
@@ -127,8 +150,8 @@ class NumpyMaker(Maker):
 
 
 def _flushed(a: np.ndarray) -> np.ndarray:
-    """FP32 denormals as zeros of their sign."""
-    return np.where(np.abs(a) < np.float32(2.0**-126), np.copysign(np.float32(0), a), a)
+    """FP32 or FP64 denormals as zeros of their sign."""
+    return np.where(np.abs(a) < np.finfo(a.dtype).tiny, np.copysign(a.dtype.type(0), a), a)
 
 
 def _sum_to_odd(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -153,6 +176,12 @@ def _fused_f64(a: float, b: float, c: float) -> float:
         return float(exact)
     except OverflowError:
         return float("inf") if exact > 0 else float("-inf")
+
+
+def _flushed_half(a: Value) -> Value:
+    """FP16 denormals as zeros of their sign."""
+    bits = a.bits()
+    return a.x.select((bits & 0x7C00) == 0, bits & 0x8000, bits).as_("f16")
 
 
 def _row(address: int) -> np.ndarray:
@@ -184,15 +213,13 @@ def mask_of(lanes: np.ndarray) -> int:
 
 
 class NumpyMode:
-    """FP32 mode of the emulated host: the twin of `set_host_float_mode` and `restore_host_float_mode`."""
+    """MODE as the emulated host has it: the twin of `set_host_float_mode` and `restore_host_float_mode`."""
 
     def __init__(self) -> None:
         self.mode = 0x30  # denormals kept, as a host starts
 
     def set(self, mode: int, *_: int) -> int:
-        """Take MODE[7:0]; raises NotImplementedError for other rounding than to nearest even."""
-        if mode & 3:
-            raise NotImplementedError("FP32 rounding other than to nearest even needs the compiled core")
+        """Take MODE[7:0]."""
         before, self.mode = self.mode, int(mode)
         return before
 
@@ -201,10 +228,12 @@ class NumpyMode:
         self.mode = int(mode)
         return 0
 
-    def apply(self, x: NumpyMaker, host_mode: str) -> None:
-        """Set a maker's flushing for an operation's need."""
-        x.flush_inputs = host_mode == FLUSH_DENORMALS or (host_mode != KEEP_DENORMALS and not self.mode & 0x10)
-        x.flush_results = host_mode == FLUSH_DENORMALS or (host_mode != KEEP_DENORMALS and not self.mode & 0x20)
+    def apply(self, x: NumpyMaker, operation: Operation, mode: int) -> None:
+        """Set a maker's rounding and flushing for an operation's need; mode: MODE as the operation is given it."""
+        wants = operation.host_mode
+        fields = wanted_fields(wants, self.mode if wants == HOST_MODE else mode)
+        x.rounding = fields & FP32_ROUND
+        x.flush_inputs, x.flush_results = not fields & FP32_INPUTS, not fields & FP32_RESULTS
 
 
 def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]:
@@ -213,7 +242,13 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
 
     def run(d: int, a: int, b: int, c: int, exec_mask: int, mask_in: int) -> int:
         x = NumpyMaker(LANES)
-        host.apply(x, operation.host_mode)
+        mode = int(d) & 0xFF if operation.mode_with_destination else int(mask_in)
+        if operation.mode_with_destination:
+            d = int(d) & ~0xFF
+        host.apply(x, operation, mode)
+        halves = operation.host_mode in (HALF, HALF_NEAREST)
+        flush_half_inputs = halves and not mode & HALF_INPUTS
+        flush_half_results = halves and not mode & HALF_RESULTS
         x.rows = {"a": int(a), "b": int(b), "c": int(c)}
         live = lane_bits(exec_mask)
         x.masks = {"exec": live, "mask": lane_bits(mask_in)}
@@ -222,6 +257,8 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
         for token in signature.operands:
             if token in ("mask", "exec"):
                 operands.append(Value(x, "b", x.masks[token]))
+            elif token == "mode":
+                operands.append(x.constant("u32", mode))
             elif token.startswith("old:"):
                 operands.append(Value(x, token[4:], _load(int(d), token[4:])))
             elif token == "imm":
@@ -234,6 +271,8 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
                 stride = 256 * rows_of(kind)
                 values = [Value(x, kind, _load(base + i * stride, kind)) for i in range(int(count or 1))]
                 operands.append(tuple(values) if count else values[0])
+        if flush_half_inputs:
+            operands = [_flushed_half(v) if isinstance(v, Value) and v.kind == "f16" else v for v in operands]
         with np.errstate(all="ignore"):
             results = operation.function(x, *operands)
         produced = iter(results if isinstance(results, tuple) else (results,))
@@ -245,6 +284,8 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
                 continue
             kind, _, count = token.partition("x")
             for value in [next(produced) for _ in range(int(count or 1))]:
+                if flush_half_results and kind == "f16":
+                    value = _flushed_half(value)
                 bits = value.to("u32") if value.kind == "b" else value.as_(kind).bits()
                 for word in [bits.raw, bits.raw >> 32] if BITS[kind] == 64 else [bits.raw]:
                     np.copyto(_row(row), word.astype(np.uint32), where=live)

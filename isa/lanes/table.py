@@ -8,6 +8,7 @@ The signature of a vector operation names its operands in order and, after the a
     row               the next of the arguments a, b, c, a row read only through `x.gather`; no parameter
     old:KIND          what the destination holds
     mask              the lanes of the argument mask_in          exec   the lanes of the argument exec_mask
+    mode              the MODE register as a number, from mask_in; not together with `mask`
     -> KIND           lanes written to the destination           -> mask   lane mask returned
 
 and of a scalar operation: the sources a, b; `old:KIND`, `scc` (a bit); results KIND and `scc`.
@@ -19,10 +20,15 @@ from typing import Any
 
 from isa.lanes.values import BITS
 
-# What the host's floating-point state must be while an operation runs.
-HOST_MODE = "host"  # as the executor set it for FP32
-KEEP_DENORMALS = "keep"  # denormals kept, whatever FP32 does: FP64 (MODE default)
-FLUSH_DENORMALS = "flush"  # denormals always flushed: v_mad_f32, v_mac_f32, FP32 transcendentals
+# What the host's floating-point state must be while an operation runs (`isa.lanes.host_mode` has the bits).
+HOST_MODE = "host"  # as the executor set it: MODE's FP32 rounding and denormals
+DOUBLE = "double"  # MODE's FP64 rounding and denormals
+HALF = "half"  # MODE's FP16 rounding; FP16 denormals are dealt with around the operation
+HALF_NEAREST = "half nearest"  # FP16 transcendentals: to nearest; FP16 denormals as above
+NARROWING = "narrowing"  # FP64 to FP32: inputs as MODE's FP64 denormals, the rest as its FP32 fields
+KEEP_DENORMALS = "keep"  # denormals kept, rounded to nearest, whatever MODE says: v_div_scale, cube faces
+FLUSH_DENORMALS = "flush"  # denormals always flushed, MODE's FP32 rounding: v_mad_f32, v_mac_f32
+FLUSH_NEAREST = "flush nearest"  # denormals always flushed, rounded to nearest: FP32 transcendentals
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Signature:
     @property
     def sources(self) -> tuple[str, ...]:
         """Kinds of the arguments a, b, c in order (`imm`, `row`, `u32x4` included)."""
-        return tuple(t for t in self.operands if t not in ("mask", "exec", "scc") and not t.startswith("old:"))
+        return tuple(t for t in self.operands if t not in ("mask", "mode", "exec", "scc") and not t.startswith("old:"))
 
     @property
     def source_dwords(self) -> tuple[int, ...]:
@@ -90,8 +96,13 @@ class Operation:
 
     @property
     def guarded(self) -> bool:
-        """Whether the host's mode is checked on entry."""
+        """Whether MODE is checked on entry."""
         return self.host_mode != HOST_MODE
+
+    @property
+    def mode_with_destination(self) -> bool:
+        """Whether MODE[7:0] comes in the low byte of the destination's address, as mask_in is taken."""
+        return self.guarded and self.signature.reads_mask
 
 
 VECTOR: dict[str, Operation] = {}
@@ -125,10 +136,11 @@ def _register(table: dict[str, Operation], names: str, text: str, function: Any,
 
 
 def vop(names: str, signature: str, host_mode: str | None = None) -> Callable[[Any], Any]:
-    """Semantics of a vector operation; further names are aliases. FP64 keeps denormals unless told otherwise."""
+    """Semantics of a vector operation; further names are aliases. FP64 and FP16 follow their fields of MODE unless
+    told otherwise."""
 
     def decorate(function: Any) -> Any:
-        default = KEEP_DENORMALS if "f64" in signature else HOST_MODE
+        default = DOUBLE if "f64" in signature else HALF if "f16" in signature else HOST_MODE
         _register(VECTOR, names, signature, function, False, host_mode or default)
         return function
 

@@ -28,9 +28,20 @@ def _masked_sad(x, a, b):
     return total
 
 
+def _accumulated(x, sums, c):
+    """A sum that cannot overflow by itself and a number, saturated (the clamp bit)."""
+    total = sums + c
+    return x.select(total < c, 0xFFFFFFFF, total)
+
+
 @vop("v_sad_u8", "u32 u32 u32 -> u32")
 def v_sad_u8(x, a, b, c):
     return _sad(x, a, b) + c
+
+
+@vop("v_sad_u8.clamp", "u32 u32 u32 -> u32")
+def v_sad_u8_clamp(x, a, b, c):
+    return _accumulated(x, _sad(x, a, b), c)
 
 
 @vop("v_sad_hi_u8", "u32 u32 u32 -> u32")
@@ -38,9 +49,19 @@ def v_sad_hi_u8(x, a, b, c):
     return (_sad(x, a, b) << 16) + c
 
 
+@vop("v_sad_hi_u8.clamp", "u32 u32 u32 -> u32")
+def v_sad_hi_u8_clamp(x, a, b, c):
+    return _accumulated(x, _sad(x, a, b) << 16, c)
+
+
 @vop("v_sad_u16", "u32 u32 u32 -> u32")
 def v_sad_u16(x, a, b, c):
     return _difference(x, a & 0xFFFF, b & 0xFFFF) + _difference(x, a >> 16, b >> 16) + c
+
+
+@vop("v_sad_u16.clamp", "u32 u32 u32 -> u32")
+def v_sad_u16_clamp(x, a, b, c):
+    return _accumulated(x, _difference(x, a & 0xFFFF, b & 0xFFFF) + _difference(x, a >> 16, b >> 16), c)
 
 
 @vop("v_sad_u32", "u32 u32 u32 -> u32")
@@ -48,9 +69,19 @@ def v_sad_u32(x, a, b, c):
     return _difference(x, a, b) + c
 
 
+@vop("v_sad_u32.clamp", "u32 u32 u32 -> u32")
+def v_sad_u32_clamp(x, a, b, c):
+    return _accumulated(x, _difference(x, a, b), c)
+
+
 @vop("v_msad_u8", "u32 u32 u32 -> u32")
 def v_msad_u8(x, a, b, c):
     return _masked_sad(x, a, b) + c
+
+
+@vop("v_msad_u8.clamp", "u32 u32 u32 -> u32")
+def v_msad_u8_clamp(x, a, b, c):
+    return _accumulated(x, _masked_sad(x, a, b), c)
 
 
 def _window(a, i):
@@ -58,10 +89,11 @@ def _window(a, i):
     return (a >> (8 * i)).to("u32")
 
 
-def _packed(x, a, b, c, sad):
+def _packed(x, a, b, c, sad, saturates=False):
     result = x.u64(0)
     for i in range(4):
         total = sad(x, _window(a, i), b) + (c >> (16 * i)).to("u16").to("u32")
+        total = x.min(total, 0xFFFF) if saturates else total
         result = result | ((total & 0xFFFF).to("u64") << (16 * i))
     return result
 
@@ -71,14 +103,29 @@ def v_qsad_pk_u16_u8(x, a, b, c):
     return _packed(x, a, b, c, _sad)
 
 
+@vop("v_qsad_pk_u16_u8.clamp", "u64 u32 u64 -> u64")
+def v_qsad_pk_u16_u8_clamp(x, a, b, c):
+    return _packed(x, a, b, c, _sad, saturates=True)
+
+
 @vop("v_mqsad_pk_u16_u8", "u64 u32 u64 -> u64")
 def v_mqsad_pk_u16_u8(x, a, b, c):
     return _packed(x, a, b, c, _masked_sad)
 
 
+@vop("v_mqsad_pk_u16_u8.clamp", "u64 u32 u64 -> u64")
+def v_mqsad_pk_u16_u8_clamp(x, a, b, c):
+    return _packed(x, a, b, c, _masked_sad, saturates=True)
+
+
 @vop("v_mqsad_u32_u8", "u64 u32 u32x4 -> u32x4")
 def v_mqsad_u32_u8(x, a, b, c):
     return tuple(_masked_sad(x, _window(a, i), b) + c[i] for i in range(4))
+
+
+@vop("v_mqsad_u32_u8.clamp", "u64 u32 u32x4 -> u32x4")
+def v_mqsad_u32_u8_clamp(x, a, b, c):
+    return tuple(_accumulated(x, _masked_sad(x, _window(a, i), b), c[i]) for i in range(4))
 
 
 @vop("v_lerp_u8", "u32 u32 u32 -> u32")

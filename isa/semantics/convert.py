@@ -1,7 +1,8 @@
 """Conversions from and to FP32. Float to integer truncates, saturates and takes NaN to 0."""
 # mypy: disable-error-code="no-untyped-def"
 
-from isa.lanes.table import HOST_MODE, vop
+from isa.lanes.table import HOST_MODE, NARROWING, vop
+from isa.semantics.float16 import flush_result
 from isa.semantics.float32 import quiet
 
 
@@ -45,7 +46,7 @@ def v_cvt_f32_f16(x, a):
     return a.to("f32")
 
 
-@vop("v_cvt_f32_f64", "f64 -> f32", host_mode=HOST_MODE)
+@vop("v_cvt_f32_f64", "f64 -> f32", host_mode=NARROWING)
 def v_cvt_f32_f64(x, a):
     return a.to("f32")
 
@@ -55,22 +56,22 @@ def v_cvt_f64_f32(x, a):
     return a.to("f64")
 
 
-@vop("v_cvt_i32_f64", "f64 -> i32")
+@vop("v_cvt_i32_f64", "f64 -> i32", host_mode=HOST_MODE)
 def v_cvt_i32_f64(x, a):
     return a.to("i32")
 
 
-@vop("v_cvt_u32_f64", "f64 -> u32")
+@vop("v_cvt_u32_f64", "f64 -> u32", host_mode=HOST_MODE)
 def v_cvt_u32_f64(x, a):
     return a.to("u32")
 
 
-@vop("v_cvt_f64_i32", "i32 -> f64")
+@vop("v_cvt_f64_i32", "i32 -> f64", host_mode=HOST_MODE)
 def v_cvt_f64_i32(x, a):
     return a.to("f64")
 
 
-@vop("v_cvt_f64_u32", "u32 -> f64")
+@vop("v_cvt_f64_u32", "u32 -> f64", host_mode=HOST_MODE)
 def v_cvt_f64_u32(x, a):
     return a.to("f64")
 
@@ -98,9 +99,10 @@ def half_towards_zero(x, a):
     return quiet(x, x.select(too_far, half.bits() - 1, half.bits()).as_("f16"))
 
 
-@vop("v_cvt_pkrtz_f16_f32", "f32 f32 -> u32")
-def v_cvt_pkrtz_f16_f32(x, a, b):
-    return _pair(half_towards_zero(x, a), half_towards_zero(x, b))
+@vop("v_cvt_pkrtz_f16_f32", "f32 f32 mode -> u32")
+def v_cvt_pkrtz_f16_f32(x, a, b, mode):
+    low, high = (flush_result(x, half_towards_zero(x, v), mode) for v in (a, b))
+    return _pair(low, high)
 
 
 def _clamp(x, a, low, high):

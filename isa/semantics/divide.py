@@ -72,7 +72,7 @@ def v_div_scale_f32(x, a, b, c):
     return div_scale(x, a, b, c)
 
 
-@vop("v_div_scale_f64", "f64 f64 f64 -> f64 mask")
+@vop("v_div_scale_f64", "f64 f64 f64 -> f64 mask", host_mode=KEEP_DENORMALS)
 def v_div_scale_f64(x, a, b, c):
     return div_scale(x, a, b, c)
 
@@ -127,6 +127,6 @@ def v_div_fixup_f64(x, a, b, c):
     return div_fixup(x, a, b, c)
 
 
-@vop("v_div_fixup_f16", "f16 f16 f16 -> f16")
+@vop("v_div_fixup_f16", "f16 f16 f16 -> f16", host_mode=HOST_MODE)
 def v_div_fixup_f16(x, a, b, c):
     return div_fixup(x, a, b, c)

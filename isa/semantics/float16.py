@@ -1,11 +1,13 @@
 """FP16 arithmetic: values in the low half of a register; results clear the upper half.
 
-Computed in FP32 and rounded once to FP16, which is exact for one operation (24 >= 2 * 11 + 2 bits). FP16 denormals
-are normal numbers in FP32 and are kept. The multiply-adds v_mad and v_mac round the product to FP16 first.
+Computed in FP32 and rounded once to FP16, which is exact for one operation: to nearest because 24 >= 2 * 11 + 2 bits,
+otherwise because both roundings go the same way. FP16 denormals are normal numbers in FP32; the library flushes them
+around an operation where MODE says so. The multiply-adds v_mad and v_mac round (and flush) the product first.
 """
 # mypy: disable-error-code="no-untyped-def"
 
-from isa.lanes.table import vop
+from isa.lanes.host_mode import HALF_RESULTS
+from isa.lanes.table import HOST_MODE, vop
 from isa.semantics.float32 import float_max, float_min, quiet
 
 
@@ -33,25 +35,31 @@ def v_mul_f16(x, a, b):
     return _round(a.to("f32") * b.to("f32"))
 
 
-def _unfused(x, a, b, c):
-    return v_add_f16(x, v_mul_f16(x, a, b), c)
+def flush_result(x, a, mode):
+    """An FP16 result as MODE's bit for denormal results says."""
+    flushed = ((a.bits() & 0x7C00) == 0) & ((mode & HALF_RESULTS) == 0)
+    return x.select(flushed, a.bits() & 0x8000, a.bits()).as_("f16")
 
 
-@vop("v_mac_f16", "f16 f16 old:f16 -> f16")
-def v_mac_f16(x, a, b, d):
-    return _unfused(x, a, b, d)
+def _unfused(x, a, b, c, mode):
+    return v_add_f16(x, flush_result(x, v_mul_f16(x, a, b), mode), c)
 
 
-@vop("v_mad_f16 v_madak_f16", "f16 f16 f16 -> f16")
-def v_mad_f16(x, a, b, c):
+@vop("v_mac_f16", "f16 f16 old:f16 mode -> f16")
+def v_mac_f16(x, a, b, d, mode):
+    return _unfused(x, a, b, d, mode)
+
+
+@vop("v_mad_f16 v_madak_f16", "f16 f16 f16 mode -> f16")
+def v_mad_f16(x, a, b, c, mode):
     """a * b + c; in v_madak the literal is the third source."""
-    return _unfused(x, a, b, c)
+    return _unfused(x, a, b, c, mode)
 
 
-@vop("v_madmk_f16", "f16 f16 f16 -> f16")
-def v_madmk_f16(x, a, k, b):
+@vop("v_madmk_f16", "f16 f16 f16 mode -> f16")
+def v_madmk_f16(x, a, k, b, mode):
     """a * K + b: sources in the order of the assembler, the literal K second."""
-    return _unfused(x, a, k, b)
+    return _unfused(x, a, k, b, mode)
 
 
 def _narrow_to_odd(x, wide):
@@ -78,14 +86,14 @@ def v_fma_f16(x, a, b, c):
     return fma_f16(x, a, b, c)
 
 
-@vop("v_min_f16", "f16 f16 -> f16")
-def v_min_f16(x, a, b):
-    return float_min(x, a, b)
+@vop("v_min_f16", "f16 f16 mode -> f16", host_mode=HOST_MODE)
+def v_min_f16(x, a, b, mode):
+    return float_min(x, a, b, mode)
 
 
-@vop("v_max_f16", "f16 f16 -> f16")
-def v_max_f16(x, a, b):
-    return float_max(x, a, b)
+@vop("v_max_f16", "f16 f16 mode -> f16", host_mode=HOST_MODE)
+def v_max_f16(x, a, b, mode):
+    return float_max(x, a, b, mode)
 
 
 @vop("v_trunc_f16", "f16 -> f16")
@@ -117,7 +125,7 @@ def v_fract_f16(x, a):
     return x.select(half.to("f32") >= 1.0, below_one, half)
 
 
-@vop("v_frexp_exp_i16_f16", "f16 -> i16")
+@vop("v_frexp_exp_i16_f16", "f16 -> i16", host_mode=HOST_MODE)
 def v_frexp_exp_i16_f16(x, a):
     size = abs(a).bits()
     biased = (size >> 10).as_("i16")
@@ -126,7 +134,7 @@ def v_frexp_exp_i16_f16(x, a):
     return x.select((size == 0) | (biased == 31), 0, exponent)
 
 
-@vop("v_frexp_mant_f16", "f16 -> f16")
+@vop("v_frexp_mant_f16", "f16 -> f16", host_mode=HOST_MODE)
 def v_frexp_mant_f16(x, a):
     size = abs(a).bits()
     shifted = size << ((x.ctlz(size) - 5) & 15)
@@ -152,11 +160,11 @@ def v_cvt_f16_i16(x, a):
     return _round(a.to("f32"))
 
 
-@vop("v_cvt_u16_f16", "f16 -> u16")
+@vop("v_cvt_u16_f16", "f16 -> u16", host_mode=HOST_MODE)
 def v_cvt_u16_f16(x, a):
     return x.max(x.min(a.to("f32").to("i32"), 0xFFFF), 0).to("u16")
 
 
-@vop("v_cvt_i16_f16", "f16 -> i16")
+@vop("v_cvt_i16_f16", "f16 -> i16", host_mode=HOST_MODE)
 def v_cvt_i16_f16(x, a):
     return x.max(x.min(a.to("f32").to("i32"), 0x7FFF), -0x8000).to("i16")

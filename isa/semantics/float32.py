@@ -4,6 +4,9 @@
 from isa.lanes.table import FLUSH_DENORMALS, vop
 from isa.lanes.values import BITS
 
+IEEE_BIT = 1 << 9  # MODE: signalling NaN counts in min and max (GCN3 ISA manual, section 3.4)
+_QUIET_BIT = {"f16": 1 << 9, "f32": 1 << 22, "f64": 1 << 51}
+
 
 @vop("v_add_f32", "f32 f32 -> f32")
 def v_add_f32(x, a, b):
@@ -76,52 +79,61 @@ def ordered_key(a):
 
 def quiet(x, a):
     """NaN made quiet, numbers as they are."""
-    bit = {"f16": 1 << 9, "f32": 1 << 22, "f64": 1 << 51}[a.kind]
-    return x.select(a.is_nan(), a.bits() | bit, a.bits()).as_(a.kind)
+    return x.select(a.is_nan(), a.bits() | _QUIET_BIT[a.kind], a.bits()).as_(a.kind)
 
 
-def float_min(x, a, b):
-    """The smaller number; a NaN loses; -0 < +0; decided on bits, so that denormals stay."""
-    lower = x.select(ordered_key(a) < ordered_key(b), a, b)
-    return x.select(a.is_nan(), quiet(x, b), x.select(b.is_nan(), a, lower))
+def _key_for_max(x, a, mode):
+    """An integer that orders floats with every NaN as the least; with MODE's IEEE bit a signalling one as the most.
+
+    Adding to a NaN's size moves it past the sign bit, all of them or those with the quiet bit.
+    """
+    bits, infinity = f"u{BITS[a.kind]}", x.infinity_bits(a.kind)
+    quiet_bit = _QUIET_BIT[a.kind]
+    step = x.select((mode & IEEE_BIT) != 0, x.constant(bits, quiet_bit), x.constant(bits, 2 * quiet_bit - 1))
+    size = abs(a).bits()
+    return x.select(size > infinity, (size + step).as_(f"i{BITS[a.kind]}"), ordered_key(a))
 
 
-def float_max(x, a, b):
-    """The larger number, else as `float_min`."""
-    upper = x.select(ordered_key(a) < ordered_key(b), b, a)
-    return x.select(a.is_nan(), quiet(x, b), x.select(b.is_nan(), a, upper))
+def float_max(x, a, b, mode):
+    """The larger number; -0 < +0; decided on bits, so that denormals stay. NaN loses, a signalling one as above."""
+    return quiet(x, x.select(_key_for_max(x, b, mode) > _key_for_max(x, a, mode), b, a))
 
 
-def float_med3(x, a, b, c):
+def float_min(x, a, b, mode):
+    """The smaller number, else as `float_max`."""
+    return -float_max(x, -a, -b, mode)
+
+
+def float_med3(x, a, b, c, mode):
     """The middle of three numbers; with a NaN among them the smallest (GCN3 ISA manual, v_med3_f32)."""
     nan = a.is_nan() | b.is_nan() | c.is_nan()
-    middle = float_max(x, float_min(x, a, b), float_min(x, float_max(x, a, b), c))
-    return x.select(nan, float_min(x, float_min(x, a, b), c), middle)
+    middle = float_max(x, float_min(x, a, b, mode), float_min(x, float_max(x, a, b, mode), c, mode), mode)
+    return x.select(nan, float_min(x, float_min(x, a, b, mode), c, mode), middle)
 
 
-@vop("v_min_f32", "f32 f32 -> f32")
-def v_min_f32(x, a, b):
-    return float_min(x, a, b)
+@vop("v_min_f32", "f32 f32 mode -> f32")
+def v_min_f32(x, a, b, mode):
+    return float_min(x, a, b, mode)
 
 
-@vop("v_max_f32", "f32 f32 -> f32")
-def v_max_f32(x, a, b):
-    return float_max(x, a, b)
+@vop("v_max_f32", "f32 f32 mode -> f32")
+def v_max_f32(x, a, b, mode):
+    return float_max(x, a, b, mode)
 
 
-@vop("v_min3_f32", "f32 f32 f32 -> f32")
-def v_min3_f32(x, a, b, c):
-    return float_min(x, float_min(x, a, b), c)
+@vop("v_min3_f32", "f32 f32 f32 mode -> f32")
+def v_min3_f32(x, a, b, c, mode):
+    return float_min(x, float_min(x, a, b, mode), c, mode)
 
 
-@vop("v_max3_f32", "f32 f32 f32 -> f32")
-def v_max3_f32(x, a, b, c):
-    return float_max(x, float_max(x, a, b), c)
+@vop("v_max3_f32", "f32 f32 f32 mode -> f32")
+def v_max3_f32(x, a, b, c, mode):
+    return float_max(x, float_max(x, a, b, mode), c, mode)
 
 
-@vop("v_med3_f32", "f32 f32 f32 -> f32")
-def v_med3_f32(x, a, b, c):
-    return float_med3(x, a, b, c)
+@vop("v_med3_f32", "f32 f32 f32 mode -> f32")
+def v_med3_f32(x, a, b, c, mode):
+    return float_med3(x, a, b, c, mode)
 
 
 @vop("v_trunc_f32", "f32 -> f32")

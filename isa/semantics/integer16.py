@@ -40,6 +40,11 @@ def v_mul_lo_u16(x, a, b):
     return a * b
 
 
+@vop("v_mul_lo_u16.clamp", "u16 u16 -> u16")
+def v_mul_lo_u16_clamp(x, a, b):
+    return saturated(x, a.to("u64") * b.to("u64"), "u16")
+
+
 @vop("v_mad_u16 v_mad_i16", "u16 u16 u16 -> u16")
 def v_mad_u16(x, a, b, c):
     return a * b + c

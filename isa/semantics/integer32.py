@@ -168,6 +168,29 @@ def v_mad_i32_i24_clamp(x, a, b, c):
     return saturated(x, _low24(a).to("i64") * _low24(b).to("i64") + c.to("i64"), "i32")
 
 
+@vop("v_mul_u32_u24.clamp", "u32 u32 -> u32")
+def v_mul_u32_u24_clamp(x, a, b):
+    return saturated(x, _low24(a).to("u64") * _low24(b).to("u64"), "u32")
+
+
+@vop("v_mul_i32_i24.clamp", "i32 i32 -> i32")
+def v_mul_i32_i24_clamp(x, a, b):
+    return saturated(x, _low24(a).to("i64") * _low24(b).to("i64"), "i32")
+
+
+@vop("v_mad_u64_u32.clamp", "u32 u32 u64 -> u64 mask")
+def v_mad_u64_u32_clamp(x, a, b, c):
+    total, carry = v_mad_u64_u32(x, a, b, c)
+    return x.select(carry, (1 << 64) - 1, total), carry
+
+
+@vop("v_mad_i64_i32.clamp", "i32 i32 i64 -> i64 mask")
+def v_mad_i64_i32_clamp(x, a, b, c):
+    total, negative = v_mad_i64_i32(x, a, b, c)
+    end = x.select(negative, x.i64(-(1 << 63)), x.i64((1 << 63) - 1))
+    return x.select((total < 0) ^ negative, end, total), negative
+
+
 @vop("v_mad_u64_u32", "u32 u32 u64 -> u64 mask")
 def v_mad_u64_u32(x, a, b, c):
     total = a.to("u64") * b.to("u64") + c

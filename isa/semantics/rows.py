@@ -51,12 +51,19 @@ def row_sign_f64(x, a, flags):  # type: ignore[no-untyped-def]
     return _sign(x, a, flags)
 
 
+@vop("row_flush_f16", "u16 imm -> u16")
+def row_flush_f16(x, a, keep):  # type: ignore[no-untyped-def]
+    return x.select(((a & 0x7C00) == 0) & (keep.to("u16") == 0), a & 0x8000, a)
+
+
 def _output(x, a, flags, wide):  # type: ignore[no-untyped-def]
     omod = flags & 3
     factor = x.constant(wide, 1.0)
     for code, number in ((1, 2.0), (2, 4.0), (3, 0.5)):
         factor = x.select(omod == code, x.constant(wide, number), factor)
-    scaled = x.select(omod == 0, a, (a.to(wide) * factor).to(a.kind))
+    scaled = (a.to(wide) * factor).to(a.kind)
+    scaled = x.select(scaled.bits() << 1 == 0, x.constant(a.kind, 0.0), scaled)
+    scaled = x.select(omod == 0, a, scaled)
     zero, one = x.constant(a.kind, 0.0), x.constant(a.kind, 1.0)
     clamped = x.select(scaled > zero, x.select(scaled > one, one, scaled), zero)
     clamped = x.select(scaled.is_nan() & ((flags & 8) == 0), scaled, clamped)

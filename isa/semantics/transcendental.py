@@ -3,13 +3,14 @@
 The hardware approximates within about 1 ulp by tables we do not know. Here: polynomials in FP64 (relative error below
 1e-12), rounded once to FP32, so at most a hair above half an ulp; reciprocal and square root are correctly rounded.
 Plain multiplications and additions, no fused ones, so that both back ends give the same bits.
-FP32 denormals count as zeros in and out, whatever MODE says.
+FP32 denormals count as zeros in and out and results round to nearest, whatever MODE says; FP16 forms flush denormals
+as MODE says; FP64 forms follow MODE.
 """
 # mypy: disable-error-code="no-untyped-def"
 
 import math
 
-from isa.lanes.table import FLUSH_DENORMALS, vop
+from isa.lanes.table import FLUSH_NEAREST, HALF_NEAREST, vop
 from isa.semantics.float32 import power_of_two
 
 _LN2 = math.log(2.0)
@@ -138,12 +139,12 @@ _FUNCTIONS = {
 
 for _name, (_names, _function) in _FUNCTIONS.items():
 
-    @vop(_names, "f32 -> f32", host_mode=FLUSH_DENORMALS)
+    @vop(_names, "f32 -> f32", host_mode=FLUSH_NEAREST)
     def single(x, a, function=_function):
         return function(x, a)
 
     # FP16 values, denormals included, are normal in FP32: nothing is flushed on the way.
-    @vop(f"v_{_name}_f16", "f16 -> f16", host_mode=FLUSH_DENORMALS)
+    @vop(f"v_{_name}_f16", "f16 -> f16", host_mode=HALF_NEAREST)
     def half(x, a, function=_function):
         return function(x, a.to("f32")).to("f16")
 

@@ -51,8 +51,7 @@ What is refused is refused when a kernel is loaded, with mnemonic, encoding and 
 single opcodes a kernel is refused for
 
 - the bit GDS of any DS instruction, the bits TFE and LDS of any buffer instruction, the bit TFE of a FLAT one;
-- a descriptor whose FP16 and FP64 mode does not keep denormals or rounds otherwise than FP32 does (a running kernel
-  that writes such bits into MODE stops with an error).
+- `s_setreg` on bits of MODE behind rounding, denormals, DX10_CLAMP and IEEE (bits 9:0).
 """
 _NEVER = ("tfe", "lds", "gds")  # bits that no instruction is executed with; the page says so once
 
@@ -72,7 +71,7 @@ def refusal(instruction: Instruction) -> str | None:
     if builder is None:
         return "this encoding is not implemented"
     try:
-        builder(np.zeros(at.ROW_WORDS, np.int64), instruction, Pool(), library(), True)
+        builder(np.zeros(at.ROW_WORDS, np.int64), instruction, Pool(), library(), None)
     except Unsupported as reason:
         return str(reason)
     return None

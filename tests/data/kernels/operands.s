@@ -48,7 +48,9 @@ operands:
     // 5: neg and abs, 6: omod, 7: clamp, 8: madmk
     v_add_f32_e64 v10, -|v2|, 1.0
     put v10
+    s_setreg_imm32_b32 hwreg(HW_REG_MODE, 9, 1), 0 // output modifiers are ignored in IEEE mode
     v_mul_f32_e64 v10, v2, 2.0 mul:4
+    s_setreg_imm32_b32 hwreg(HW_REG_MODE, 9, 1), 1
     put v10
     v_add_f32_e64 v10, v2, 0.5 clamp
     put v10

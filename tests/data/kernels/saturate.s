@@ -51,6 +51,22 @@ saturate:
     v_mov_b32 v10, v3
     v_add_u16_sdwa v10, v1, v2 clamp dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:WORD_0
     put v10
+    v_mul_u32_u24_e64 v10, v1, v2 clamp
+    put v10
+    v_mul_i32_i24_e64 v10, v1, v2 clamp
+    put v10
+    v_sad_u32 v10, v1, v2, v3 clamp
+    put v10
+    v_mov_b32 v6, v3
+    v_mov_b32 v7, v2
+    v_mad_u64_u32 v[10:11], s[10:11], v1, v2, v[6:7] clamp
+    put v10
+    put v11
+    v_mad_i64_i32 v[10:11], s[10:11], v1, v2, v[6:7] clamp
+    put v10
+    put v11
+    v_mul_lo_u16_sdwa v10, v1, v2 clamp dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_0 src1_sel:WORD_0
+    put v10
     s_endpgm
 saturate_end:
 .size saturate, saturate_end - saturate

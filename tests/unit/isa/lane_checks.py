@@ -145,8 +145,13 @@ class Bench:
 
     def call(self, name, d, a=0, b=0, c=0, exec_mask=-1, mask_in=0, mode=KEEP_MODE):
         """Call on row numbers under a MODE."""
+        destination = self.address(d)
+        if self.lib.mode_with_destination(name):
+            destination |= mode & 0xFF
+        elif not self.lib.signature(name).reads_mask:
+            mask_in = mode
         with self.host_mode(mode):
-            return self.call_raw(name, self.address(d), *map(self.address, (a, b, c)), exec_mask, mask_in)
+            return self.call_raw(name, destination, *map(self.address, (a, b, c)), exec_mask, mask_in)
 
     @contextmanager
     def host_mode(self, mode):
@@ -217,6 +222,8 @@ def _trial(bench, name, signature, reference, rng, live_mask, mode, flush, ulps,
             lanes = sample(rng, "b")
             mask_in = sum(1 << i for i, v in enumerate(lanes) if v)
             mask_in -= (mask_in >> 63) << 64
+        elif token == "mode":
+            lanes = [mode] * LANES
         elif token.startswith("old:"):
             lanes = [v & ((1 << int(token[5:])) - 1) for v in old]
         else:
@@ -232,7 +239,8 @@ def _trial(bench, name, signature, reference, rng, live_mask, mode, flush, ulps,
             arguments.append(place)
             row += 4
         kind = token.removeprefix("old:")
-        operands.append([flushed(v, kind) for v in lanes] if flushing else lanes)
+        if token != "mode":
+            operands.append([flushed(v, kind) for v in lanes] if flushing else lanes)
     got_mask = bench.call(name, 0, *(arguments + [0, 0, 0])[:3], live_mask, mask_in, mode)
     got = bench.get(0, old_kind) if destination else [0] * LANES
     for lane, live in enumerate(lanes_of(live_mask)):

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isa.executor import FunctionalContext
 from isa.operands import Operand, constant_of
 from isa.program import ProgramError, build_program
-from tests.support.functional import Device, kernel
+from tests.support.functional import kernel
 
 S_WAITCNT_LGKM = bytes.fromhex("7f008cbf")
 
@@ -26,14 +25,6 @@ def test_refused_by_mnemonic_address_encoding_and_kernel(word, mnemonic):
     text = str(caught.value)
     for part in ("'vector_add'", mnemonic, f"{k.code_address + at:#x}", "is not implemented", "SOP"):
         assert part in text
-
-
-def test_a_floating_point_mode_that_is_not_implemented():
-    device = Device()
-    device.put("a", np.zeros(64, np.float32))
-    k = replace(kernel("vector_add", "vector_add"), float_mode=0x00)
-    with pytest.raises(ProgramError, match="floating-point mode"):
-        FunctionalContext(device.launch(k, 64, 64, "a", "a", "a", 64), 1, 1)
 
 
 def test_instruction_counts_by_unit_follow_the_code():

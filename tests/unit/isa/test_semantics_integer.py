@@ -72,6 +72,19 @@ def packed_sad(function):
     return reference
 
 
+def packed_sad_clamp(function):
+    def reference(a, b, c):
+        sums = [function(a >> (8 * i) & M32, b) + (c >> (16 * i) & 0xFFFF) for i in range(4)]
+        return sum(min(s, 0xFFFF) << (16 * i) for i, s in enumerate(sums))
+
+    return reference
+
+
+def mad_i64_clamp(a, b, c):
+    total = signed(a) * signed(b) + signed(c, 64)
+    return clamp(total, -(1 << 63), (1 << 63) - 1) & M64, total < 0
+
+
 def mad_i64(a, b, c):
     total = signed(a) * signed(b) + signed(c, 64)
     return total & M64, total >> 64 & 1
@@ -110,6 +123,10 @@ REFERENCES = {
     "v_mad_i32_i24": lambda a, b, c: (slow24(a) * slow24(b) + c) & M32,
     "v_mad_u32_u24.clamp": lambda a, b, c: min(low24(a) * low24(b) + c, M32),
     "v_mad_i32_i24.clamp": lambda a, b, c: clamp(slow24(a) * slow24(b) + signed(c), -(1 << 31), (1 << 31) - 1) & M32,
+    "v_mul_u32_u24.clamp": lambda a, b: min(low24(a) * low24(b), M32),
+    "v_mul_i32_i24.clamp": lambda a, b: clamp(slow24(a) * slow24(b), -(1 << 31), (1 << 31) - 1) & M32,
+    "v_mad_u64_u32.clamp": lambda a, b, c: (min(a * b + c, M64), (a * b + c) >> 64),
+    "v_mad_i64_i32.clamp": mad_i64_clamp,
     "v_mad_u64_u32": lambda a, b, c: ((a * b + c) & M64, (a * b + c) >> 64),
     "v_mad_i64_i32": mad_i64,
     "v_min_i32": lambda a, b: min(a, b, key=signed),
@@ -144,6 +161,14 @@ REFERENCES = {
     "v_sad_u16": lambda a, b, c: (abs(a % 65536 - b % 65536) + abs((a >> 16) - (b >> 16)) + c) & M32,
     "v_sad_u32": lambda a, b, c: (abs(a - b) + c) & M32,
     "v_msad_u8": lambda a, b, c: (masked_sad(a, b) + c) & M32,
+    "v_sad_u8.clamp": lambda a, b, c: min(sad(a, b) + c, M32),
+    "v_sad_hi_u8.clamp": lambda a, b, c: min((sad(a, b) << 16) + c, M32),
+    "v_sad_u16.clamp": lambda a, b, c: min(abs(a % 65536 - b % 65536) + abs((a >> 16) - (b >> 16)) + c, M32),
+    "v_sad_u32.clamp": lambda a, b, c: min(abs(a - b) + c, M32),
+    "v_msad_u8.clamp": lambda a, b, c: min(masked_sad(a, b) + c, M32),
+    "v_qsad_pk_u16_u8.clamp": packed_sad_clamp(sad),
+    "v_mqsad_pk_u16_u8.clamp": packed_sad_clamp(masked_sad),
+    "v_mul_lo_u16.clamp": lambda a, b: min(a * b, 65535),
     "v_qsad_pk_u16_u8": packed_sad(sad),
     "v_mqsad_pk_u16_u8": packed_sad(masked_sad),
     "v_lerp_u8": lambda a, b, c: sum(
@@ -168,7 +193,7 @@ REFERENCES = {
     "v_min_i16": lambda a, b: min(a, b, key=lambda v: signed(v, 16)),
     "v_max_i16": lambda a, b: max(a, b, key=lambda v: signed(v, 16)),
 }
-ELSEWHERE = ("v_mbcnt_lo_u32_b32", "v_mbcnt_hi_u32_b32", "v_mqsad_u32_u8")
+ELSEWHERE = ("v_mbcnt_lo_u32_b32", "v_mbcnt_hi_u32_b32", "v_mqsad_u32_u8", "v_mqsad_u32_u8.clamp")
 
 
 @pytest.mark.parametrize("name", REFERENCES)
@@ -176,7 +201,8 @@ def test_integer(name):
     check(name, REFERENCES[name])
 
 
-def test_masked_sad_of_four_windows():
+@pytest.mark.parametrize("name", ["v_mqsad_u32_u8", "v_mqsad_u32_u8.clamp"])
+def test_masked_sad_of_four_windows(name):
     import numpy as np
 
     rng = np.random.default_rng(5)
@@ -187,10 +213,10 @@ def test_masked_sad_of_four_windows():
         bench.put(12, "u32", b)
         for i in range(4):
             bench.put(1 + i, "u32", c[i])  # overlaps the destination
-        bench.call("v_mqsad_u32_u8", 0, 8, 12, 1)
+        bench.call(name, 0, 8, 12, 1)
         for i in range(4):
-            wanted = [(masked_sad(a[n] >> (8 * i) & M32, b[n]) + c[i][n]) & M32 for n in range(LANES)]
-            assert bench.get(i, "u32") == wanted
+            sums = [masked_sad(a[n] >> (8 * i) & M32, b[n]) + c[i][n] for n in range(LANES)]
+            assert bench.get(i, "u32") == [min(s, M32) if "clamp" in name else s & M32 for s in sums]
 
 
 def test_count_of_bits_below_the_lane():

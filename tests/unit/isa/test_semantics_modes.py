@@ -1,0 +1,130 @@
+"""Do rounding and denormals follow MODE's fields, in every combination, in both back ends?"""
+
+import platform
+from fractions import Fraction
+from math import isnan
+
+import numpy as np
+import pytest
+
+from isa.lanes.exact_rounding import rounded
+from tests.unit.isa.lane_checks import (
+    EXEC_MASKS,
+    FORMATS,
+    LANES,
+    benches,
+    from_float,
+    infinity,
+    lanes_of,
+    round_bits,
+    same,
+    sample,
+    sign_bit,
+    to_float,
+)
+from tests.unit.isa.mode_references import CASES, DX10, IEEE, NEAREST, rounded_bits
+
+# rounding of FP32 and of FP64, all pairs; denormals one of sixteen each
+MODES = [pair | (pair * 5 + 3 & 15) << 4 | (DX10 if pair & 1 else 0) | (IEEE if pair & 2 else 0) for pair in range(16)]
+MODES += [0xC0, 0xF0, 0x00, 0x30, 0x9D, 0x66]
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="other hosts flush inputs and results together"
+)
+
+
+def numbers(rng, kind):
+    """Samples with many denormals and numbers of like size, so that sums cancel and results are inexact."""
+    lanes = sample(rng, kind)
+    if kind[0] != "f":
+        return lanes
+    mantissa, least = FORMATS[kind]
+    for i in range(0, LANES, 2):
+        exponent = int(rng.choice([0, 1, 2, mantissa, -least, -least + 1, -least - 1, -2 * least]))
+        exponent = min(exponent, (infinity(kind) >> mantissa) - 1)
+        lanes[i] = (int(rng.integers(0, 2)) << (int(kind[1:]) - 1)) | exponent << mantissa
+        lanes[i] |= int(rng.integers(0, 1 << mantissa))
+    return lanes
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_rounding_and_denormal_mode(name):
+    for number, bench in enumerate(benches()):
+        signature = bench.lib.signature(name)
+        rng = np.random.default_rng(list(name.encode()))
+        for trial, mode in enumerate(MODES):
+            live = EXEC_MASKS[trial % len(EXEC_MASKS)]
+            bench.put(0, "u64", sample(rng, "u64"))
+            row, rows, operands = 8, [], []
+            for token in signature.operands:
+                if token == "mode":
+                    continue
+                lanes = [0] * LANES if token == "mask" else numbers(rng, token.removeprefix("old:"))
+                if token.startswith("old:"):
+                    bench.put(0, token[4:], lanes)
+                elif token != "mask":
+                    bench.put(row, token, lanes)
+                    rows.append(row)
+                    row += 4
+                operands.append(lanes)
+            kept = bench.get(0, "u64")
+            mask = bench.call(name, 0, *(rows + [0, 0, 0])[:3], live, 0, mode)
+            got = bench.get(0, signature.destination) if signature.destination else lanes_of(mask)
+            for lane, on in enumerate(lanes_of(live)):
+                bits = [o[lane] for o in operands]
+                where = (name, number, hex(mode), lane, *map(hex, bits))
+                if not on:
+                    assert bench.get(0, "u64")[lane] == kept[lane] or not signature.destination, where
+                    continue
+                wanted = CASES[name](mode, *bits)
+                assert agrees(name, got[lane], wanted, signature.destination), (where, hex(got[lane]), hex(wanted))
+
+
+def agrees(name, got, wanted, kind):
+    if name == "v_cvt_pkrtz_f16_f32":
+        return all(same(got >> s & 0xFFFF, wanted >> s & 0xFFFF, "f16") for s in (0, 16))
+    return same(got, wanted, kind) if kind else got == wanted
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32", "f64"])
+def test_signalling_nan_in_min_and_max(kind):
+    quiet = infinity(kind) | 1 << (FORMATS[kind][0] - 1)
+    signalling, one = infinity(kind) | 1, from_float(1.0, kind)
+    pairs = [(signalling, one), (one, signalling), (quiet, one), (one, quiet), (quiet, signalling), (one, one)]
+    pairs += [(sign_bit(kind) - 1, infinity(kind) | sign_bit(kind)), (signalling | sign_bit(kind), infinity(kind))]
+    for bench in benches():
+        for place in (0, 1):
+            bench.put(4 + 4 * place, kind, [p[place] for p in pairs] + [one] * (LANES - len(pairs)))
+        for mode in (0xC0, 0xC0 | IEEE):
+            for name in ("min", "max"):
+                bench.call(f"v_{name}_{kind}", 0, 4, 8, mode=mode)
+                for (a, b), got in zip(pairs, bench.get(0, kind), strict=False):
+                    counts = mode & IEEE and signalling in (a & (sign_bit(kind) - 1), b & (sign_bit(kind) - 1))
+                    number = b if isnan(to_float(a, kind)) else a
+                    assert same(got, quiet if counts or isnan(to_float(number, kind)) else number, kind), (a, b, mode)
+                    if got & (sign_bit(kind) - 1) > infinity(kind):
+                        assert got & quiet == quiet
+
+
+def test_min3_takes_the_number_after_a_signalling_pair():
+    for bench in benches():
+        for row, bits in ((4, 0x7F800001), (8, 0x3F800000), (12, 0x40000000)):
+            bench.put(row, "f32", [bits] * LANES)
+        bench.call("v_min3_f32", 0, 4, 8, 12, mode=0xC0 | IEEE)
+        assert bench.get(0, "f32")[0] == 0x40000000
+        bench.call("v_min3_f32", 0, 4, 8, 12, mode=0xC0)
+        assert bench.get(0, "f32")[0] == 0x3F800000
+
+
+def test_exact_rounding_agrees_with_the_reference():
+    rng = np.random.default_rng(4)
+    for _ in range(3000):
+        kind = ("f16", "f32", "f64")[int(rng.integers(0, 3))]
+        least = FORMATS[kind][1]
+        exponent = int(rng.integers(-4, 4)) + int(rng.choice([0, least, -least]))
+        exact = Fraction(int(rng.integers(1, 1 << 62)) * int(rng.choice([-1, 1])), 1 << 62) * Fraction(2) ** exponent
+        rounding, flush = int(rng.integers(0, 4)), bool(rng.integers(0, 2)) and kind != "f16"
+        wanted = rounded_bits(exact, kind, rounding, not flush)
+        assert from_float(rounded(exact, kind, rounding, flush), kind) == wanted
+        if rounding == NEAREST and not flush:
+            assert wanted == round_bits(exact, kind)
