@@ -150,10 +150,6 @@ class HostMode:
     def add_functions(self, module: "ModuleText") -> None:
         """`set_host_float_mode(MODE) -> previous host mode` and `restore_host_float_mode(host mode)`."""
         parameters = "i64 %d, i64 %a, i64 %b, i64 %c, i64 %exec, i64 %mask"
-        if not self.supported:
-            for name in ("set_host_float_mode", "restore_host_float_mode"):
-                module.functions.append(f"define i64 @{name}({parameters}) #0 {{\n  ret i64 0\n}}\n")
-            return
         body = self.read("%old", module) + "  %w = trunc i64 %d to i32\n" + self.write_fields("%w", "setting", module)
         body += "  %r = zext i32 %old to i64\n  ret i64 %r\n"
         module.functions.append(f"define i64 @set_host_float_mode({parameters}) #0 {{\n{body}}}\n")

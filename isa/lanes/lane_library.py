@@ -152,6 +152,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _load_compiled(start: float) -> LaneLibrary:
+    if not HostMode().supported:
+        raise RuntimeError("the compiled core needs an x86-64 or AArch64 CPU; NUMBA_DISABLE_JIT=1 runs without it")
     if HostMode().is_x86 and not llvm.get_host_cpu_features().get("f16c"):
         raise RuntimeError("the compiled core needs a CPU with F16C (x86-64-v3); NUMBA_DISABLE_JIT=1 runs without it")
     path = object_path()

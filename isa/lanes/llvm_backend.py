@@ -9,7 +9,7 @@ import struct
 from typing import Any
 
 from isa.lanes.host_mode import HALF_INPUTS, HALF_RESULTS, HostMode
-from isa.lanes.table import HALF, HALF_NEAREST, HOST_MODE, Operation, rows_of
+from isa.lanes.table import HALF, HALF_NEAREST, Operation, rows_of
 from isa.lanes.values import BITS, Maker, Value, is_float
 
 LANES = 64
@@ -227,7 +227,7 @@ class ModuleText:
         if wide or body.count("\n") > MAX_STRAIGHT_LINES:
             width = CHUNK_LANES
             body = self._vector_body(operation, CHUNK_LANES)
-        guarded = operation.host_mode != HOST_MODE and self.host.supported
+        guarded = operation.guarded
         name = f'@"{operation.name}{UNGUARDED if guarded else ""}"'
         head = f"define i64 {name}({_VECTOR_PARAMETERS}) #0 {{\nentry:\n"
         if width != LANES:

@@ -5,7 +5,7 @@ limit, as x86-64 does it; FP16 results where the rounded number is denormal.
 """
 
 from fractions import Fraction
-from math import ceil, copysign, floor, inf, isfinite, isnan, trunc
+from math import ceil, copysign, floor, inf, isfinite, isnan, isqrt, nan, trunc
 
 from tests.unit.isa.lane_checks import FORMATS, from_float, infinity, sign_bit, to_float
 
@@ -108,6 +108,15 @@ def reciprocal(kind, how, a):
     return rounded_bits(1 / Fraction(x), kind, how[0], how[2])
 
 
+def square_root(kind, how, a):
+    x = to_float(taken_in(a, kind, how[1]), kind)
+    if x <= 0 or not isfinite(x):
+        return from_float(x if x == 0 or x == inf else nan, kind)
+    scaled_up = Fraction(x) * Fraction(4) ** 1300  # an integer, and enough digits of the root
+    whole = isqrt(int(scaled_up))
+    return rounded_bits(Fraction(2 * whole + (whole * whole != scaled_up), 2 << 1300), kind, how[0], how[2])
+
+
 def to_whole(function):
     def reference(kind, how, a):
         x = to_float(taken_in(a, kind, how[1]), kind)
@@ -171,6 +180,8 @@ CASES |= {
     "v_mac_f16": of_kind("f16", multiply_add),
     "v_mad_f32": lambda mode, *bits: multiply_add("f32", (mode & 3, False, False), *bits),
     "v_mac_f32": lambda mode, *bits: multiply_add("f32", (mode & 3, False, False), *bits),
+    "v_sqrt_f64": of_kind("f64", square_root),
+    "v_sqrt_f32": lambda mode, a: square_root("f32", (NEAREST, False, False), a),
     "v_rcp_f64": of_kind("f64", reciprocal),
     "v_rcp_f32": lambda mode, a: reciprocal("f32", (NEAREST, False, False), a),
     "v_rcp_f16": lambda mode, a: reciprocal("f16", (NEAREST, *fields(mode, "f16")[1:]), a),

@@ -86,6 +86,21 @@ def agrees(name, got, wanted, kind):
     return same(got, wanted, kind) if kind else got == wanted
 
 
+@pytest.mark.parametrize("name", ["v_exp_f32", "v_log_f32", "v_sin_f32", "v_rsq_f32", "v_exp_f16", "v_div_scale_f64"])
+def test_transcendentals_and_scaling_do_not_look_at_mode(name):
+    """All three modes keep FP16 denormals."""
+    for bench in benches():
+        signature = bench.lib.signature(name)
+        rng = np.random.default_rng(6)
+        for place, token in enumerate(signature.sources):
+            bench.put(4 + 4 * place, token, sample(rng, token))
+        results = []
+        for mode in (0xF0, 0xC1, 0xFE):
+            mask = bench.call(name, 0, 4, 8, 12, mode=mode)
+            results.append((mask, bench.get(0, signature.destination)))
+        assert results[0] == results[1] == results[2]
+
+
 @pytest.mark.parametrize("kind", ["f16", "f32", "f64"])
 def test_signalling_nan_in_min_and_max(kind):
     quiet = infinity(kind) | 1 << (FORMATS[kind][0] - 1)
