@@ -14,7 +14,7 @@ from gpusim.results import RunRecord
 
 def config_hash(config: dict[str, Any]) -> str:
     """Hash of what a resolved configuration simulates: not of its files, nor of what is checked or listed besides."""
-    said = {**config, "run": {"engine": config["run"]["engine"]}} if "run" in config else config
+    said = {**config, "run": {"engine": config["run"].get("engine")}} if "run" in config else config
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -34,6 +34,8 @@ def test_metrics_are_what_they_were(case: str, tmp_path: Path) -> None:
     assert invoke(["run", "layerB.yaml", "--quiet", "--engine", engine, "--json", str(path), *assignments]) == 0
     run = json.loads(path.read_text())
     found = {group: run[group] for group in run if group not in ("config", "config_hash", "simulator")}
+    # the bound and the error come from the host's BLAS, whose order of summation depends on the machine
+    found["verification"] = {"passed": found["verification"]["passed"]}
     golden = GOLDEN / f"{case}.json"
     if os.environ.get(UPDATE):
         GOLDEN.mkdir(exist_ok=True)

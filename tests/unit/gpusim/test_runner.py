@@ -23,6 +23,9 @@ class FakeJob:
     passed: bool = True
     verified: int = 0
 
+    def zero_fractions(self) -> tuple[float, float]:
+        return 0.5, 0.25
+
     def verify(self) -> VerificationFacts:
         self.verified += 1
         return VerificationFacts(self.passed, 0.5, 1.0)

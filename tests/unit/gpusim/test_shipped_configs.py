@@ -73,9 +73,9 @@ def run_file(folder: Path, gpu: str) -> str:
 
 
 def test_gpu_by_own_file_and_by_base(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text("base: r9nano\nname: mine\nl2: {size_kib: 1024}\n")
+    (tmp_path / "mine.yaml").write_text("base: r9nano\nname: mine\nl2: {size_kib: 4096}\n")
     gpu = load_run(run_file(tmp_path, "{base: mine.yaml, clock_ghz: 0.5}")).gpu
-    assert (gpu.name, gpu.l2.size_kib, gpu.clock_ghz, gpu.cus) == ("mine", 1024, 0.5, 64)
+    assert (gpu.name, gpu.l2.size_kib, gpu.clock_ghz, gpu.cus) == ("mine", 4096, 0.5, 64)
     assert load_run(run_file(tmp_path, "mine.yaml")).gpu.clock_ghz == 1.0
 
 

@@ -48,7 +48,7 @@ def test_arguments_stand_where_the_metadata_says() -> None:
     launch = gemm_run("sgemm_4x4", held, 36).launches[0]
     values = struct.unpack_from("<QQQ6I", launch.kernarg)
     assert [argument.name for argument in launch.kernel.arguments[: len(NAMES)]] == list(NAMES)
-    assert values == (held.a.address, held.b.address, held.c.address, 40, 30, 50, 40, 64, 40)
+    assert values == (held.a.address, held.b.address, held.c.address, 40, 30, 50, 48, 64, 40)
 
 
 def test_regions_go_with_the_engine_kernels_alone() -> None:
