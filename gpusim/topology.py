@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from gpusim.errors import UserError
+from isa.trace import LINE_BYTES
 
 if TYPE_CHECKING:
     from gpusim.core.gpu_spec import GpuSpec
     from spartan.engine_spec import EngineSpec
-
-LINE_BYTES = 64
 
 
 def build(gpu: "GpuSpec", engine: "EngineSpec | None" = None) -> nx.DiGraph:

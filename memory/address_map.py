@@ -5,9 +5,8 @@ line lives in the channel of its address.
 """
 
 from gpusim.jit import Field, State, jit
+from isa.trace import LINE_ADDRESS_MASK
 
-LINE_SPARSE = 1 << 40
-LINE_ADDRESS_MASK = LINE_SPARSE - 1
 MAX_L2_CHANNELS = 32
 MAX_DRAM_CHANNELS = 32
 

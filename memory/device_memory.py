@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LINE_BYTES = 64
+from isa.trace import LINE_BYTES
+
 ALLOCATION_ALIGNMENT_BYTES = 4096
 GUARD_BYTES = 4096
 VIRTUAL_BASE = 0x1_0000_0000  # first valid address: a null or small pointer faults

@@ -11,9 +11,9 @@ from typing import Literal
 from pydantic import ValidationInfo, field_validator, model_validator
 
 from gpusim.spec import Spec, param
+from isa.trace import LINE_BYTES
 from memory.address_map import MAX_DRAM_CHANNELS
 
-LINE_BYTES = 64
 MAX_QUEUE = 128  # requests of one kind that a channel can hold
 MAX_BANKS = 32
 ROUNDING_CLOCKS = 1e-6  # what a product of decimal numbers may lie above a whole clock

@@ -46,15 +46,16 @@ E_ARRIVAL = 1  # cycle in which the last line is there
 E_COMPLETE = 2  # 1: all its lines were looked up
 E_BEATS = 3  # cycles on the return path
 E_TOKEN = 4  # the core's name of the instruction
-E_SINCE = 5  # cycle of first look-up
-E_DONE = 6  # cycle in which the registers hold the data
+E_DONE = 5  # cycle in which the registers hold the data
 # words of an MSHR target
 T_NEXT = 0  # next target, or next free one; -1 none
 T_ENTRY = 1  # return entry that waits
 T_SINCE = 2  # cycle of its look-up
 DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
 
-FLAG_BYPASS = 1 << 29  # set by the core in a queued header: do not look up, do not allocate
+# set by the core in a queued header
+FLAG_BYPASS = 1 << 29  # do not look up, do not allocate
+FLAG_INVALIDATE = 1 << 30  # empty the cache
 
 
 class L1Spec(Spec):
@@ -279,7 +280,6 @@ def _start(m, now, cu, header, token):
         l1.entry[cu, e, E_COMPLETE] = 0
         l1.entry[cu, e, E_BEATS] = max((header >> BUSY_SHIFT) & BUSY_MASK, 1)
         l1.entry[cu, e, E_TOKEN] = token
-        l1.entry[cu, e, E_SINCE] = now
         l1.r_tail[cu] = tail + 1
         l1.q_entry[cu] = e
     l1.q_started[cu] = now
@@ -315,6 +315,7 @@ def _access(m, now, cu, q, header, position):
             return 0
         l1.entry[cu, e, E_PENDING] += 1
         crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT, 0)
+        l1.latency -= now  # and its arrival adds the cycle in which it is there
         l1.misses += 1
     else:
         result = _look_up(m, now, cu, line, e)
@@ -332,6 +333,16 @@ def _access(m, now, cu, q, header, position):
                 l1.misses += 1
     l1.reads += 1
     return 1
+
+
+@jit
+def _invalidate(m, cu):
+    """Forget all lines but those on their way."""
+    l1 = m.l1
+    lines = l1.sets * l1.ways
+    for at in range(cu * lines, (cu + 1) * lines):
+        if l1.pending[at] == 0:
+            l1.tag[at] = -1
 
 
 @jit
@@ -365,6 +376,8 @@ def l1_step(m, now, cu):
         l1.q_position[cu] = position
         wake(m, CU_MEMORY, now + 1, cu)
         return 0
+    if header & FLAG_INVALIDATE:
+        _invalidate(m, cu)
     least = l1.address_cycles
     if header & (RECORD_STORE | RECORD_ATOMIC):
         least = max(least, (header >> BUSY_SHIFT) & BUSY_MASK)
@@ -417,7 +430,7 @@ def l1_receive(m, now, cu):
     if tag & DIRECT:
         e = tag & (DIRECT - 1)
         if kind == READ:
-            _arrived(m, now, cu, e, l1.entry[cu, e, E_SINCE])
+            _arrived(m, now, cu, e, 0)
         else:
             l1.entry[cu, e, E_PENDING] -= 1
             l1.entry[cu, e, E_ARRIVAL] = max(l1.entry[cu, e, E_ARRIVAL], now + l1.fill_latency)

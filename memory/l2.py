@@ -7,7 +7,8 @@ it holds, and a read of a partly held line fetches the rest.
 
 from gpusim.jit import Field, State, jit
 from gpusim.spec import Spec, param
-from memory.address_map import LINE_SPARSE, MAX_L2_CHANNELS, dram_channel, l2_local_line
+from isa.trace import LINE_SPARSE
+from memory.address_map import MAX_L2_CHANNELS, dram_channel, l2_local_line
 from memory.crossbar import (
     KIND_MASK,
     P_LINE,
@@ -68,9 +69,9 @@ class L2Spec(Spec):
         le=300,
     )
     fill_latency_cycles: int = param(
-        40,
+        70,
         "cycles from fill data to the answer leaving the channel",
-        "assumed: write and read of the data array",
+        "assumed: a hit's pipeline",
         ge=1,
         le=300,
     )

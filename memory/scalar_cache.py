@@ -19,6 +19,7 @@ from memory.crossbar import (
     crossbar_send,
     crossbar_take_response,
 )
+from memory.l1 import FLAG_INVALIDATE
 from memory.wheel import SCALAR, wake
 
 MAX_SCALAR_LINES = 1024  # an array: 64 KiB
@@ -108,7 +109,7 @@ def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array:
 
 
 @jit
-def scalar_queue(m, now, array, record, who):
+def scalar_queue(m, now, array, record, flags, who):
     """Queue the scalar instruction whose memory record lies at address `record`; checked: `queue_limit`."""
     s = m.scalar
     n = s.q_count[array]
@@ -117,7 +118,7 @@ def scalar_queue(m, now, array, record, who):
     words = header & LINES_MASK
     if header & RECORD_STORE:
         words *= 2
-    s.q_header[array, q] = header
+    s.q_header[array, q] = header | flags
     s.q_who[array, q] = who
     for i in range(words):
         s.q_words[array, q, i] = ld_i64(record, 1 + i)
@@ -237,6 +238,10 @@ def scalar_step(m, now, array):
     if position < lines:
         wake(m, SCALAR, now + 1, array)
         return 0
+    if header & FLAG_INVALIDATE:
+        for at in range(array * s.sets * s.ways, (array + 1) * s.sets * s.ways):
+            if s.pending[at] == 0:
+                s.tag[at] = -1
     s.e_looked_up[array, entry] = 1
     _finish_if_complete(m, now, array, entry)
     s.q_entry[array] = -1

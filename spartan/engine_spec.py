@@ -8,11 +8,9 @@ from typing import Literal
 from pydantic import field_validator, model_validator
 
 from gpusim.spec import Spec, param
-from spartan.region import SparseRegion
+from isa.trace import LINE_BYTES
+from spartan.region import LINE_ELEMENTS, MAX_ROWS, SparseRegion
 
-LINE_BYTES = 64
-LINE_ELEMENTS = 16
-MAX_ROWS = 65536
 METADATA_BYTES = 6
 METADATA_BITS = 8 * METADATA_BYTES
 TAIL_BITS = 4  # set bits behind the last complete mapping entry: at most 15

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
+LINE_ELEMENTS = 16  # FP32 elements of a sparse line, bundles of a compacted one
+MAX_ROWS = 65536  # a bundle holds a 16-bit row index
+
 
 @dataclass(frozen=True)
 class SparseRegion:
-    """A dense FP32 column-major matrix registered with the engine at launch (`spartan.md` 2.4).
+    """A dense FP32 column-major matrix registered with the engine at launch (Dong 2020, section 6.4.1).
 
     address: byte address of element (0, 0), 64-byte aligned; rows: K; columns: N;
     leading_dimension: elements between columns, a multiple of 16, at least K.
@@ -19,8 +22,8 @@ class SparseRegion:
     def __post_init__(self) -> None:
         if self.address % 64:
             raise ValueError(f"sparse region at {self.address:#x}: address must be a multiple of 64")
-        if not 1 <= self.rows <= 65536:
-            raise ValueError(f"sparse region of {self.rows} rows: allowed are 1 to 65536 (16-bit row index)")
+        if not 1 <= self.rows <= MAX_ROWS:
+            raise ValueError(f"sparse region of {self.rows} rows: allowed are 1 to {MAX_ROWS} (16-bit row index)")
         if self.leading_dimension < self.rows or self.leading_dimension % 16:
             raise ValueError(
                 f"sparse region: leading dimension {self.leading_dimension} must be a multiple of 16 "

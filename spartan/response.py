@@ -1,7 +1,7 @@
 """Requests from L2 and their answers; every answer is compared with the packed matrix."""
 
 from gpusim.jit import jit, ld_i64, ld_u32
-from memory.address_map import LINE_ADDRESS_MASK
+from isa.trace import LINE_ADDRESS_MASK
 from memory.ports import L2_FROM_ENGINE, deliver
 from spartan.counters import LATENCY_BUCKETS
 from spartan.engine_spec import LINE_ELEMENTS

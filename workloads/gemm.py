@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusim.errors import UserError
 from gpusim.kernarg import Local, Pointer, pack
+from spartan.region import MAX_ROWS
 from workloads.build import code_object_path
 from workloads.layers import GemmShape, gemm_shape
 from workloads.tiling import DENSE_COLUMNS, ROWS_PER_WORKGROUP, Tiling, choose_dense_tiling, choose_tiling
@@ -25,7 +26,6 @@ DENSE_KERNELS = ("sgemm_4x4", "sgemm_tiled16", "sgemm_wide")
 SOFTWARE = "software"  # conversion kernel, then the sparse GEMM with a count of non-zeros a column; no engine
 SPARSE_KERNELS = ("sgemm_dib_tiled", "sgemm_dib_gather", SOFTWARE)
 
-MAX_ROWS = 65536  # a bundle holds a 16-bit row index
 MAX_TILED_ROWS = 65535  # the tiled kernels use key 0xffffffff for "no bundle"
 MAX_OPERAND_BYTES = 1 << 32  # the kernels reach A by a 32-bit offset
 GATHER_COLUMNS = 4

@@ -3,7 +3,7 @@
 bits 0-3    unit (isa.instruction): the issue category
 bits 12-15  action: NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE
 bits 16-19  vmcnt limit    bits 20-23  lgkmcnt limit
-bits 28-29  flags
+bits 28-30  flags
 bits 32-47  cycles a wavefront occupies its SIMD (vector ALU) or pauses beyond its turn (s_nop, s_sleep)
 """
 
@@ -19,10 +19,12 @@ VM_SHIFT, LGKM_SHIFT = 16, 20
 COUNT_MASK = 0xF
 RECORD = 1 << 28  # has a memory record in the trace
 COHERENT = 1 << 29  # glc: a load goes past L1
+INVALIDATE = 1 << 30  # empties its L1
 
 NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE = range(5)
 
 VALU_CYCLES = 4  # a wavefront of 64 on a SIMD of 16 lanes
+_INVALIDATIONS = ("buffer_wbinvl1", "buffer_wbinvl1_vol", "s_dcache_inv", "s_dcache_inv_vol")
 SLEEP_UNIT_CYCLES = 64  # GCN3 ISA manual: s_sleep waits about 64 x SIMM16[6:0] cycles
 
 
@@ -41,6 +43,8 @@ def _word(instruction: Instruction) -> int:
         word |= RECORD
         if instruction.fields.get("glc", 0):
             word |= COHERENT
+        if opcode.mnemonic in _INVALIDATIONS:
+            word |= INVALIDATE
     if opcode.mnemonic == "s_waitcnt":
         vm, lgkm = waitcnt_fields(simm16)
         word |= WAIT << ACTION_SHIFT | vm << VM_SHIFT | lgkm << LGKM_SHIFT

@@ -11,6 +11,7 @@ from gpusim.core.code_table import (
     COHERENT,
     CYCLES_MASK,
     CYCLES_SHIFT,
+    INVALIDATE,
     PAUSE,
     WAVE_BARRIER,
     WAVE_END,
@@ -56,7 +57,7 @@ from isa.trace import (
     RECORD_RETURN,
     RECORD_STORE,
 )
-from memory.l1 import FLAG_BYPASS, l1_next_ack, l1_next_load_done, l1_queue, l1_receive, l1_step
+from memory.l1 import FLAG_BYPASS, FLAG_INVALIDATE, l1_next_ack, l1_next_load_done, l1_queue, l1_receive, l1_step
 from memory.scalar_cache import scalar_next_done, scalar_queue, scalar_receive, scalar_step
 from memory.wheel import CU_MEMORY, wake
 
@@ -148,7 +149,10 @@ def _issue_vmem(m, now, cu, w):
     if header & (RECORD_STORE | RECORD_ATOMIC) and not header & RECORD_RETURN:
         answers = max(header & LINES_MASK, 1)
     c.vm_left[w, e] = answers
-    l1_queue(m, now, cu, record, FLAG_BYPASS if word & COHERENT else 0, token)
+    flags = FLAG_BYPASS if word & COHERENT else 0
+    if word & INVALIDATE:
+        flags |= FLAG_INVALIDATE
+    l1_queue(m, now, cu, record, flags, token)
     if m.l1.q_count[cu] == m.l1.queue_limit:
         block_pipe(m, VMEM_PIPE + cu, now + 1, FOREVER)
 
@@ -166,9 +170,11 @@ def _issue_scalar_memory(m, now, cu, w):
     c = m.cu
     s = m.scalar
     array = cu // s.cus_per_array
+    word = code_word(m, w)
     record = _take_record(m, w)
     c.lgkm[w] += 1
-    scalar_queue(m, now, array, record, w | c.generation[w] << 16)
+    flags = FLAG_INVALIDATE if word & INVALIDATE else 0
+    scalar_queue(m, now, array, record, flags, w | c.generation[w] << 16)
     if s.q_count[array] == s.queue_limit:
         first = array * s.cus_per_array
         for other in range(first, first + s.cus_per_array):

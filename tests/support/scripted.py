@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.core.code_table import INVALIDATE
 from gpusim.core.cu_state import MAX_SLOTS
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import new_machine
@@ -88,6 +89,9 @@ class Script:
     def store(self, lines: list[int], mask: int = -1, beats: int = 4) -> "Script":
         words = [x for line in lines for x in (line, mask)]
         return self._add(VMEM | 1 << 28, [len(lines) | beats << BUSY_SHIFT | RECORD_STORE, *words])
+
+    def invalidate(self) -> "Script":
+        return self._add(VMEM | 1 << 28 | INVALIDATE, [0])
 
     def lds(self, cycles: int = 2) -> "Script":
         return self._add(LDS | 1 << 28, [cycles << BUSY_SHIFT | RECORD_LDS])

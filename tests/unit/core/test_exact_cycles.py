@@ -2,8 +2,10 @@
 
 import pytest
 
+from gpusim.core.cu_spec import ComputeUnitSpec
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
+from isa.instruction import VMEM
 from memory.dram_spec import DramSpec
 from tests.support.scripted import Script, ScriptedRun
 
@@ -53,9 +55,9 @@ def test_scalar_and_vector_instructions_of_two_wavefronts_issue_together() -> No
 
 def test_a_load_that_misses_everywhere() -> None:
     # issue 20, look-up 21, crossbar 35, served by the channel one cycle after it is taken (57), DRAM 100 ns = 124
-    # cycles, L2 fill 40, crossbar 35, L1 fill 40, four beats; s_waitcnt in the next turn, then s_endpgm
+    # cycles, L2 fill 70, crossbar 35, L1 fill 40, four beats; s_waitcnt in the next turn, then s_endpgm
     served = 21 + 35 + 1
-    data = served + 124 + 40 + 35 + 40 + 4
+    data = served + 124 + 70 + 35 + 40 + 4
     turn = -(-data // 4) * 4
     assert cycles([[Script().load([LINE]).wait(vm=0).end()]]) == turn + 4 + 1
 
@@ -91,8 +93,8 @@ def test_lds_reads_are_as_fast_as_their_bank_cycles() -> None:
 
 
 def test_a_scalar_load_that_misses_and_one_that_hits() -> None:
-    # issue 20, look-up 21, crossbar 35, served a cycle after it is taken, DRAM 124, L2 fill 40, crossbar 35, then 50
-    data = 21 + 35 + 1 + 124 + 40 + 35 + 50
+    # issue 20, look-up 21, crossbar 35, served a cycle after it is taken, DRAM 124, L2 fill 70, crossbar 35, then 50
+    data = 21 + 35 + 1 + 124 + 70 + 35 + 50
     turn = -(-data // 4) * 4
     assert cycles([[Script().scalar_load([LINE]).wait(lgkm=0).end()]]) == turn + 4 + 1
     # the second is issued in place of s_endpgm and looked up a cycle later
@@ -114,6 +116,34 @@ def test_a_wavefront_slot_is_used_again_after_its_end() -> None:
     one = cycles(groups[:36], waves_per_simd=1, workgroups_per_cu=1)
     both = cycles(groups, waves_per_simd=1, workgroups_per_cu=1)
     assert one < both < 2 * one
+
+
+def test_an_invalidation_empties_l1() -> None:
+    plain = Script().load([LINE]).wait(vm=0).load([LINE]).wait(vm=0).end()
+    emptied = Script().load([LINE]).wait(vm=0).invalidate().wait(vm=0).load([LINE]).wait(vm=0).end()
+    counts = []
+    for script in (plain, emptied):
+        run = ScriptedRun(gpu(), [[script]])
+        assert run.go() == FINISHED
+        counts.append((int(run.m.l1.hits), int(run.m.l1.misses)))
+    assert counts == [(1, 1), (0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "first_ends"),
+    [
+        ("oldest", 10),  # the oldest issues all its ten, then the other
+        ("round_robin", 19),  # in turn: its tenth is the nineteenth
+        ("greedy", 10),  # who issued last goes on
+    ],
+)
+def test_scheduling_policies_share_a_vector_unit(schedule: str, first_ends: int) -> None:
+    # wavefronts 0 and 4 share SIMD 0; wavefront 0 starts a load behind its vector instructions, whose cycle tells when
+    group = [Script().valu(10).load([LINE]).end(), *(Script().end() for _ in range(3)), Script().valu(10).end()]
+    run = ScriptedRun(gpu(cu=ComputeUnitSpec(schedule=schedule)), [group])
+    while int(run.m.cu.issued[VMEM]) == 0:
+        run.go(run.cycles + 1)
+    assert run.cycles == LAUNCH + 4 * first_ends + 1
 
 
 def test_s_nop_waits_its_cycles() -> None:

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED, new_record, record_dtype, registered
-from memory.address_map import ADDRESS_MAP, LINE_SPARSE, dram_channel, dram_local_line, l2_channel, l2_local_line
+from isa.trace import LINE_SPARSE
+from memory.address_map import ADDRESS_MAP, dram_channel, dram_local_line, l2_channel, l2_local_line
 
 RECORD = record_dtype((ADDRESS_MAP,))
 BITS = st.integers(0, 5)

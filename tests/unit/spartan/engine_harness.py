@@ -18,7 +18,8 @@ import numpy as np
 
 from gpusim.jit import JIT_DISABLED, Field, State, address_of, jit, new_record, record_dtype, registered
 from gpusim.jit import compile as jit_compile
-from memory.address_map import ADDRESS_MAP, LINE_SPARSE, dram_channel, l2_channel
+from isa.trace import LINE_SPARSE
+from memory.address_map import ADDRESS_MAP, dram_channel, l2_channel
 from memory.device_memory import VIRTUAL_BASE
 from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_ready, port_take, sparse_request
 from memory.wheel import DRAM as DRAM_CLASS
