@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from gpusim.errors import UserError
@@ -12,22 +13,31 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
     A link is followed; a device or a pipe is not replaced but written to.
     """
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    temporary = ""
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[Path, str | bytes]) -> None:
+    """Replace several files, all or none, as `write_whole` does one: each is written beside its place, then all move."""
+    written: list[tuple[str, Path]] = []
+    path = Path()
     try:
-        path = path.resolve()
-        if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_bytes(data)
-            return
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        for path, content in contents.items():
+            data = content.encode("utf-8") if isinstance(content, str) else content
+            target = path.resolve()
+            if target.exists() and not target.is_file() and not target.is_dir():
+                target.write_bytes(data)
+                continue
+            handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+            written.append((temporary, target))
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+        for temporary, path in written:
+            os.replace(temporary, path)
     except OSError as error:
-        if temporary:
+        for temporary, _ in written:
             Path(temporary).unlink(missing_ok=True)
         raise UserError(
             f"{path}: cannot be written: {error.strerror or error} (what was there before is unchanged)"

@@ -10,7 +10,7 @@ from gpusim import report
 from gpusim.config.model import load_run
 from gpusim.errors import EXIT_INTERRUPTED, UserError
 from gpusim.interrupt import Interrupt
-from gpusim.output import folder, write_whole
+from gpusim.output import folder, write_together, write_whole
 from gpusim.progress import Reporter
 from gpusim.results import RunRecord
 
@@ -53,9 +53,13 @@ def run_command(
     if out is not None:
         text = io.StringIO()
         report.show(records, text)
-        write_whole(out / "config.yaml", yaml.safe_dump(config.resolved(), sort_keys=False, allow_unicode=True))
-        write_whole(out / "report.txt", text.getvalue())
-        write_whole(out / "result.json", report.as_json(result))
+        write_together(
+            {
+                out / "config.yaml": yaml.safe_dump(config.resolved(), sort_keys=False, allow_unicode=True),
+                out / "report.txt": text.getvalue(),
+                out / "result.json": report.as_json(result),
+            }
+        )
     return _exit_code(records, reporter)
 
 

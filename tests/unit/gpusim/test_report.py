@@ -148,3 +148,14 @@ def test_link_is_followed(tmp_path: Path) -> None:
     output.write_whole(tmp_path / "link.json", "new")
     assert (tmp_path / "link.json").is_symlink()
     assert (tmp_path / "real.json").read_text() == "new"
+
+
+def test_files_are_replaced_together_or_not_at_all(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text("old")
+    with pytest.raises(UserError, match="cannot be written"):
+        output.write_together({first: "new", tmp_path / "missing" / "second": "new"})
+    assert first.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["first"]
+    output.write_together({first: "new", second: b"new"})
+    assert first.read_text() == second.read_text() == "new"
