@@ -17,7 +17,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:
-    """Replace several files, all or none, as `write_whole` does one: each is written beside its place, then all move."""
+    """Replace several files, all or none: each is written beside its place, then all move (see `write_whole`)."""
     written: list[tuple[str, Path]] = []
     path = Path()
     try:
