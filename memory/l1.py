@@ -20,6 +20,7 @@ from isa.trace import (
     RECORD_RETURN,
     RECORD_STORE,
 )
+from memory.cache_fields import tag_and_mshr_fields
 from memory.crossbar import (
     ATOMIC,
     ATOMIC_RETURN,
@@ -102,27 +103,17 @@ class L1Spec(Spec):
 
 L1 = State(
     "l1",
-    {
-        "sets": Field((), "sets, a power of two"),
-        "ways": Field((), "ways"),
+    tag_and_mshr_fields(MAX_CUS, MAX_L1_LINES, MAX_MSHRS)
+    | {
         "hit_latency": Field((), "cycles from look-up to data of a hit"),
         "fill_latency": Field((), "cycles from response to data"),
-        "mshrs": Field((), "MSHRs in use at most"),
         "targets": Field((), "MSHR targets in use at most"),
         "queue_limit": Field((), "queued instructions at most"),
         "return_limit": Field((), "loads between look-up and return at most"),
         "address_cycles": Field((), "least look-up cycles an instruction"),
         "store_limit": Field((), "unacknowledged store packets at most"),
         "bypass": Field((), "1: all loads go past the cache"),
-        "tag": Field((MAX_CUS * MAX_L1_LINES,), "line held by [(CU * sets + set) * ways + way], -1 none"),
-        "lru": Field((MAX_CUS * MAX_L1_LINES,), "cycle of last use"),
-        "pending": Field((MAX_CUS * MAX_L1_LINES,), "MSHR + 1 that fills the way, 0 if valid"),
-        "m_free": Field((MAX_CUS, MAX_MSHRS), "stack of free MSHRs"),
-        "m_free_count": Field((MAX_CUS,), "free MSHRs"),
-        "m_where": Field((MAX_CUS, MAX_MSHRS), "way that the MSHR fills"),
-        "m_first": Field((MAX_CUS, MAX_MSHRS), "first target of the MSHR"),
         "target": Field((MAX_CUS, MAX_TARGETS, 4), "line requests waiting for a line, by T_NEXT ... T_SINCE"),
-        "t_free": Field((MAX_CUS,), "first free target, -1 none"),
         "q_header": Field((MAX_CUS, MAX_QUEUE), "memory record header of a queued instruction"),
         "q_token": Field((MAX_CUS, MAX_QUEUE), "the core's name of it"),
         "q_words": Field((MAX_CUS, MAX_QUEUE, 2 * MAX_LINES), "its lines, with byte masks for stores and atomics"),
@@ -141,11 +132,6 @@ L1 = State(
         "ack_head": Field((MAX_CUS,), "oldest acknowledgement"),
         "ack_count": Field((MAX_CUS,), "acknowledgements held"),
         "stores_out": Field((MAX_CUS,), "store packets not yet acknowledged"),
-        "reads": Field((), "lines looked up by loads"),
-        "writes": Field((), "lines written or updated atomically"),
-        "hits": Field((), "loads' lines found"),
-        "misses": Field((), "lines sent to L2: loads' misses, stores, atomics"),
-        "merges": Field((), "loads' lines that joined a missing line"),
         "latency": Field((), "sum over loads' lines of cycles from look-up to data"),
         "busy": Field((), "cycles in which a line was looked up"),
         "return_busy": Field((), "cycles in which the return path moved data"),

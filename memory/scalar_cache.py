@@ -8,6 +8,7 @@ packets have a crossbar port of their own. Scalar stores are written through. Th
 from gpusim.jit import Field, State, jit, ld_i64
 from gpusim.spec import Spec, param
 from isa.trace import LINES_MASK, RECORD_STORE
+from memory.cache_fields import tag_and_mshr_fields
 from memory.crossbar import (
     FIRST_SCALAR_PORT,
     MAX_ARRAYS,
@@ -49,24 +50,14 @@ class ScalarCacheSpec(Spec):
 
 SCALAR_CACHE = State(
     "scalar",
-    {
+    tag_and_mshr_fields(MAX_ARRAYS, MAX_SCALAR_LINES, MAX_MSHRS)
+    | {
         "arrays": Field((), "shader arrays"),
         "cus_per_array": Field((), "CUs that share a cache"),
-        "sets": Field((), "sets, a power of two"),
-        "ways": Field((), "ways"),
         "latency": Field((), "cycles from look-up or fill to the data"),
-        "mshrs": Field((), "MSHRs in use at most"),
         "queue_limit": Field((), "queued instructions at most"),
-        "tag": Field((MAX_ARRAYS * MAX_SCALAR_LINES,), "line held by [(array * sets + set) * ways + way], -1 none"),
-        "lru": Field((MAX_ARRAYS * MAX_SCALAR_LINES,), "cycle of last use"),
-        "pending": Field((MAX_ARRAYS * MAX_SCALAR_LINES,), "MSHR + 1 that fills the way, 0 if valid"),
-        "m_free": Field((MAX_ARRAYS, MAX_MSHRS), "stack of free MSHRs"),
-        "m_free_count": Field((MAX_ARRAYS,), "free MSHRs"),
-        "m_where": Field((MAX_ARRAYS, MAX_MSHRS), "way that the MSHR fills"),
-        "m_first": Field((MAX_ARRAYS, MAX_MSHRS), "first target of the MSHR"),
         "t_next": Field((MAX_ARRAYS, MAX_TARGETS), "next target, or next free one; -1 none"),
         "t_entry": Field((MAX_ARRAYS, MAX_TARGETS), "entry that waits"),
-        "t_free": Field((MAX_ARRAYS,), "first free target, -1 none"),
         "e_pending": Field((MAX_ARRAYS, MAX_ENTRIES), "lines or acknowledgements the instruction waits for"),
         "e_looked_up": Field((MAX_ARRAYS, MAX_ENTRIES), "1: all its lines were looked up"),
         "e_who": Field((MAX_ARRAYS, MAX_ENTRIES), "the core's name of the instruction"),
@@ -83,11 +74,6 @@ SCALAR_CACHE = State(
         "done_who": Field((MAX_ARRAYS, MAX_DONE), "the core's name of it"),
         "done_head": Field((MAX_ARRAYS,), "oldest finished instruction"),
         "done_count": Field((MAX_ARRAYS,), "finished instructions"),
-        "reads": Field((), "lines looked up by loads"),
-        "writes": Field((), "lines written"),
-        "hits": Field((), "loads' lines found"),
-        "misses": Field((), "lines sent to L2: loads' misses and stores"),
-        "merges": Field((), "loads' lines that joined a missing line"),
     },
 )
 

@@ -22,7 +22,6 @@ WHEEL = State(
         "running": Field((), "class whose units are running now, -1 between cycles"),
         "mask": Field((SIZE, CLASSES, WORDS), "units to run in a cycle"),
         "busy": Field((SIZE,), "class-and-word pairs with a bit set in a cycle"),
-        "wakes": Field((CLASSES,), "times a unit of the class was run"),
     },
 )
 

@@ -110,7 +110,6 @@ SPARTAN_LAYERS: Mapping[str, ConvLayer] = {
     "B": ConvLayer("VGGNet-11 conv 5", 512, 512, 4, 4),
     "C": ConvLayer("VGGNet-11 conv 7", 512, 512, 2, 2),
 }
-SPARTAN_SPARSITY: Mapping[str, float] = {"A": 0.65, "B": 0.70, "C": 0.85}
 
 # Krizhevsky, "One weird trick for parallelizing convolutional neural networks" (2014): ImageNet, 224 x 224 images.
 ALEXNET: tuple[ConvLayer, ...] = (

@@ -110,10 +110,8 @@ RUN = State(
         "waves_done": Field((), "wavefronts finished"),
         "instructions": Field((), "wavefront instructions issued"),
         "fault": Field((), "negative code of a functional fault, 0 if none"),
-        "fault_slot": Field((), "wavefront slot of the fault"),
         "hotspots": Field((), "address of the cycles by static instruction and stall reason, 0: not counted"),
         "every_cycle": Field((), "1: run every unit in every cycle (to check that skipping changes nothing)"),
-        "idle_cycles": Field((), "cycles in which no unit ran"),
         "engine_on": Field((), "1: the compaction engine is part of the machine"),
     },
 )

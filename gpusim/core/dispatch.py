@@ -1,7 +1,7 @@
 """The dispatcher: places workgroups on compute units that have room, one shader array after another."""
 
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
-from gpusim.core.cu_state import FREE, IDLE, MAX_WORKGROUPS, SLOTS
+from gpusim.core.cu_state import FREE, GREEDY, IDLE, MAX_WORKGROUPS, SLOTS
 from gpusim.core.wave import open_slice, pause, release_barrier
 from gpusim.jit import call_i64_4, ctz, jit
 from memory.wheel import DISPATCH, wake
@@ -54,7 +54,6 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     status = call_i64_4(run.start, run.producer, w, workgroup, number | (cu * MAX_WORKGROUPS + group_slot) << 32)
     if status < 0:
         run.fault = status
-        run.fault_slot = w
         return 0
     if not open_slice(m, w):
         return 0
@@ -117,7 +116,9 @@ def end_wave(m, now, w):
     rank = c.rank[w]
     for unit in range(8):
         c.want[g, unit] = _close_rank(m, g, c.want[g, unit], rank)
-        if c.last[g, unit] > rank:
+        if c.policy == GREEDY and c.last[g, unit] == rank + 1:
+            c.last[g, unit] = 0  # who issued last is gone: the oldest comes next
+        elif c.last[g, unit] > rank:
             c.last[g, unit] -= 1
     c.paused[g] = _close_rank(m, g, c.paused[g], rank)
     n = c.resident[g] - 1

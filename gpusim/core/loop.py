@@ -22,7 +22,6 @@ def _run_class(m, now, slot, unit_class):
             while bits:
                 unit = word * 32 + ctz(bits)
                 bits &= bits - 1
-                wheel.wakes[unit_class] += 1
                 if unit_class == CU_ISSUE:
                     issue_tick(m, now, unit)
                 elif unit_class == CU_MEMORY:
@@ -85,7 +84,6 @@ def run_cycles(m, limit):
             if not run.every_cycle:
                 quiet = 0
         else:
-            run.idle_cycles += 1
             quiet += 1
         if quiet > SIZE:
             return DEADLOCK

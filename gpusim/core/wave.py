@@ -170,7 +170,6 @@ def open_slice(m, w):
     status = call_i64_4(run.produce, run.producer, w, 0, 0)
     if status < 0:
         run.fault = status
-        run.fault_slot = w
         return 0
     segment = ld_i64(run.trace_base + w * TRACE_BYTES, SEGMENT_0)
     c.segment[w] = 0

@@ -6,6 +6,7 @@ operations: LLVM IR text (`llvm_backend`) or NumPy arrays (`numpy_backend`). Ope
 a value takes the value's kind. Kinds: `u8 u16 u32 u64 i8 i16 i32 i64 f16 f32 f64` and `b` (one bit a lane).
 """
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 BITS = {"b": 1, "u8": 8, "i8": 8, "u16": 16, "i16": 16, "f16": 16, "u32": 32, "i32": 32, "f32": 32}
@@ -146,56 +147,56 @@ class Value:
         return abs(self).bits() > self.x.infinity_bits(self.kind)
 
 
-class Maker:
+class Maker(ABC):
     """What both back ends share: constants and operations made of the basic ones."""
 
+    @abstractmethod
     def constant(self, kind: str, number: Any) -> Value:
         """The same number in every lane."""
-        raise NotImplementedError
 
+    @abstractmethod
     def binary(self, operation: str, kind: str, a: Any, b: Any) -> Any:
         """add sub mul div and or xor shl shr of two raws of one kind."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compare(self, operation: str, kind: str, a: Any, b: Any) -> Any:
         """lt le gt ge eq (false when unordered), ne (true when unordered)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def unary(self, operation: str, kind: str, a: Any) -> Any:
         """ctlz cttz popcount bitreverse (0 gives the width for ctlz, cttz); sqrt floor ceil trunc rint."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reinterpret(self, kind: str, to: str, a: Any) -> Any:
         """Same bits, other kind."""
-        raise NotImplementedError
 
+    @abstractmethod
     def convert(self, kind: str, to: str, a: Any) -> Any:
         """Same number, other kind."""
-        raise NotImplementedError
 
+    @abstractmethod
     def choose(self, kind: str, condition: Any, a: Any, b: Any) -> Any:
         """Lanes of a where the condition holds, else of b."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fused(self, kind: str, a: Any, b: Any, c: Any) -> Any:
         """a * b + c, rounded once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lane(self) -> Value:
         """The lane's number as u32."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gather(self, argument: str, index: Value) -> Value:
         """The u32 lanes of the row whose address is the argument `a`, `b` or `c`, at a u32 lane number below 64."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mask_lane(self, argument: str, index: Value) -> Value:
         """Bit of the argument `exec` or `mask` at a u32 lane number below 64."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lookup(self, table: tuple[int, ...], index: Value) -> Value:
         """u32 words of a constant table at a u32 index within it."""
-        raise NotImplementedError
 
     def __getattr__(self, kind: str) -> Any:
         if kind not in BITS:

@@ -147,7 +147,6 @@ def drive(m, requests, limit):
         due = wheel.mask[slot, ENGINE_CLASS, 0]
         wheel.mask[slot, ENGINE_CLASS, 0] = 0
         if due or f.every_cycle:
-            wheel.wakes[ENGINE_CLASS] += 1
             before = f.reads
             engine_tick(m, t)
             for n in range(before, f.reads):

@@ -1,0 +1,25 @@
+"""The fields that the vector and the scalar L1 share: tags and MSHRs of several caches in one record."""
+
+from gpusim.jit import Field
+
+
+def tag_and_mshr_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
+    """Fields of at most `caches` caches of at most `lines` lines and `mshrs` MSHRs; lines lie flat, by what is used."""
+    return {
+        "sets": Field((), "sets, a power of two"),
+        "ways": Field((), "ways"),
+        "mshrs": Field((), "MSHRs in use at most"),
+        "tag": Field((caches * lines,), "line held by [(cache * sets + set) * ways + way], -1 none"),
+        "lru": Field((caches * lines,), "cycle of last use"),
+        "pending": Field((caches * lines,), "MSHR + 1 that fills the way, 0 if valid"),
+        "m_free": Field((caches, mshrs), "stack of free MSHRs"),
+        "m_free_count": Field((caches,), "free MSHRs"),
+        "m_where": Field((caches, mshrs), "way that the MSHR fills"),
+        "m_first": Field((caches, mshrs), "first target of the MSHR"),
+        "t_free": Field((caches,), "first free MSHR target, -1 none"),
+        "reads": Field((), "lines looked up by loads"),
+        "writes": Field((), "lines written or updated atomically"),
+        "hits": Field((), "loads' lines found"),
+        "misses": Field((), "lines sent to L2: loads' misses, stores, atomics"),
+        "merges": Field((), "loads' lines that joined a missing line"),
+    }
