@@ -146,6 +146,17 @@ def test_scheduling_policies_share_a_vector_unit(schedule: str, first_ends: int)
     assert run.cycles == LAUNCH + 4 * first_ends + 1
 
 
+def test_greedy_goes_back_to_the_oldest_when_the_last_issuer_has_ended() -> None:
+    # wavefronts 0, 4 and 8 share SIMD 0; 8 issues and ends while the others pause until 36; then 0 issues its five
+    late = [Script().nop(15).valu(5).load([LINE]).end(), Script().nop(15).valu(5).end()]
+    others = [Script().end() for _ in range(3)]
+    group = [late[0], *others, late[1], *others, Script().valu(2).end()]
+    run = ScriptedRun(gpu(cu=ComputeUnitSpec(schedule="greedy")), [group])
+    while int(run.m.cu.issued[VMEM]) == 0:
+        run.go(run.cycles + 1)
+    assert run.cycles == 36 + 5 * 4 + 1
+
+
 def test_s_nop_waits_its_cycles() -> None:
     # s_nop 7 waits 8 cycles: the next instruction issues two turns later
     assert cycles([[Script().nop(7).end()]]) == LAUNCH + 8 + 1
