@@ -28,13 +28,13 @@ def ratio(part: float, whole: float) -> float | None:
 
 
 _SCALAR_COUNTS = ("transactions", "hits", "misses", "mshr_merges", "hit_rate", "write_transactions")
+_INSTRUCTION_COUNTS = ("transactions", "hits", "misses", "mshr_merges", "hit_rate", "read_latency_cycles", "prefetches")
 _L1_COUNTS = (*_SCALAR_COUNTS, "read_latency_cycles", "full_stall_cycles")
+_L2_COUNTS = (*_L1_COUNTS, "write_backs")
 
 
-def _cache(
-    name: str, what: str, facts: Callable[[RunFacts], CacheFacts], counted: tuple[str, ...] | None = None
-) -> list[Metric]:
-    """A cache level's metrics: all, or those that are `counted` there."""
+def _cache(name: str, what: str, facts: Callable[[RunFacts], CacheFacts], counted: tuple[str, ...]) -> list[Metric]:
+    """A cache level's metrics: those that are `counted` there."""
 
     def of(formula: Callable[[CacheFacts], Any]) -> Callable[[RunRecord, RunFacts], Any]:
         return lambda run, total: formula(facts(total))
@@ -89,13 +89,19 @@ def _cache(
             of(lambda c: c.write_backs),
         ),
         Metric(
+            f"{name}.prefetches",
+            "lines",
+            "lines asked for behind a missing one; not among the misses",
+            of(lambda c: c.prefetches),
+        ),
+        Metric(
             f"{name}.full_stall_cycles",
             "cycles",
             "cycles a request at the head had to wait for an MSHR, a way or a queue below, summed over instances",
             of(lambda c: c.full_stall_cycles),
         ),
     ]
-    return [m for m in every if counted is None or m.path.rpartition(".")[2] in counted]
+    return [m for m in every if m.path.rpartition(".")[2] in counted]
 
 
 def _kind(kind: str) -> Callable[[RunRecord, RunFacts], Any]:
@@ -212,7 +218,8 @@ METRICS: tuple[Metric, ...] = (
     ),
     *_cache("l1", "the vector L1 caches", lambda t: t.l1, _L1_COUNTS),
     *_cache("scalar_cache", "the scalar caches", lambda t: t.scalar_cache, _SCALAR_COUNTS),
-    *_cache("l2", "the L2 channels", lambda t: t.l2),
+    *_cache("instruction_cache", "the instruction caches", lambda t: t.instruction_cache, _INSTRUCTION_COUNTS),
+    *_cache("l2", "the L2 channels", lambda t: t.l2, _L2_COUNTS),
     Metric("dram.reads", "lines", "64-byte reads, for L2 fills and for the engine", lambda r, t: t.dram.reads),
     Metric("dram.writes", "lines", "64-byte writes", lambda r, t: t.dram.writes),
     Metric(

@@ -48,6 +48,7 @@ class CacheFacts:
     read_latency_total_cycles: int = 0
     write_transactions: int = 0
     write_backs: int = 0
+    prefetches: int = 0
     full_stall_cycles: int = 0  # cycles an instance's head request waited for an MSHR, a way or a queue below
 
 
@@ -113,6 +114,7 @@ class RunFacts:
     instructions: dict[str, int] = field(default_factory=dict)
     l1: CacheFacts = field(default_factory=CacheFacts)
     scalar_cache: CacheFacts = field(default_factory=CacheFacts)
+    instruction_cache: CacheFacts = field(default_factory=CacheFacts)
     l2: CacheFacts = field(default_factory=CacheFacts)
     dram: DramFacts = field(default_factory=DramFacts)
     occupancy: OccupancyFacts = field(default_factory=OccupancyFacts)
@@ -172,6 +174,7 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         instructions=_summed_maps([r.instructions for r in launches]),
         l1=_summed([r.l1 for r in launches]),
         scalar_cache=_summed([r.scalar_cache for r in launches]),
+        instruction_cache=_summed([r.instruction_cache for r in launches]),
         l2=_summed([r.l2 for r in launches]),
         dram=_summed([r.dram for r in launches]),
         occupancy=_summed([r.occupancy for r in launches]),

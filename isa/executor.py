@@ -218,6 +218,12 @@ class FunctionalContext:
         self._words[at.C_REGION_COUNT] = len(regions)
 
     @property
+    def first_address(self) -> int:
+        """Address of `instructions[0]` in device memory."""
+        load_base = int(self._words[at.C_CODE_ADDRESS]) - self.program.kernel.code_address
+        return load_base + self.instructions[0].address
+
+    @property
     def executed_instructions(self) -> int:
         """Instructions executed so far by all wavefronts."""
         return int(self._words[at.C_TOTAL])

@@ -1,9 +1,9 @@
-"""The fields that the vector and the scalar L1 share: tags and MSHRs of several caches in one record."""
+"""The fields that the L1 caches share: tags and MSHRs of several caches in one record."""
 
 from gpusim.jit import Field
 
 
-def tag_and_mshr_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
+def tag_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
     """Fields of at most `caches` caches of at most `lines` lines and `mshrs` MSHRs; lines lie flat, by what is used."""
     return {
         "sets": Field((), "sets, a power of two"),
@@ -15,6 +15,12 @@ def tag_and_mshr_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]
         "m_free": Field((caches, mshrs), "stack of free MSHRs"),
         "m_free_count": Field((caches,), "free MSHRs"),
         "m_where": Field((caches, mshrs), "way that the MSHR fills"),
+    }
+
+
+def tag_and_mshr_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
+    """The same for data caches, whose MSHRs have targets, with their counters."""
+    return tag_fields(caches, lines, mshrs) | {
         "m_first": Field((caches, mshrs), "first target of the MSHR"),
         "t_free": Field((caches,), "first free MSHR target, -1 none"),
         "reads": Field((), "lines looked up by loads"),

@@ -20,6 +20,7 @@ from memory.crossbar import (
     crossbar_send,
     crossbar_take_response,
 )
+from memory.instruction_cache import FETCH_ID
 from memory.l1 import FLAG_INVALIDATE
 from memory.wheel import SCALAR, wake
 
@@ -240,16 +241,21 @@ def scalar_step(m, now, array):
 
 @jit
 def scalar_receive(m, now, array):
-    """Take at most one response from the crossbar: fill a line, or acknowledge a store."""
+    """Take at most one response from the crossbar: fill a line, or acknowledge a store.
+
+    Returns the MSHR of the instruction cache that a line has come for, -1 if none.
+    """
     s = m.scalar
     source = crossbar_take_response(m, now, FIRST_SCALAR_PORT + array)
     if source < 0:
-        return
+        return -1
     tag = source >> SOURCE_ID_SHIFT
+    if tag & FETCH_ID:
+        return tag ^ FETCH_ID
     if source & 7 == WRITE:
         s.e_pending[array, tag] -= 1
         _finish_if_complete(m, now, array, tag)
-        return
+        return -1
     s.pending[s.m_where[array, tag]] = 0
     s.m_free[array, s.m_free_count[array]] = tag
     s.m_free_count[array] += 1
@@ -262,6 +268,7 @@ def scalar_receive(m, now, array):
         s.t_next[array, t] = s.t_free[array]
         s.t_free[array] = t
         t = follow
+    return -1
 
 
 @jit

@@ -1,17 +1,23 @@
-"""What the timing model knows of each static instruction: one int64 an instruction, built from the decoded kernel.
+"""What the timing model knows of each static instruction: int64 tables, built from the decoded kernel.
+
+`code_table`, one word an instruction:
 
 bits 0-3    unit (isa.instruction): the issue category
 bits 12-15  action: NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE
 bits 16-19  vmcnt limit    bits 20-23  lgkmcnt limit
 bits 28-30  flags
 bits 32-47  cycles a wavefront occupies its SIMD (vector ALU) or pauses beyond its turn (s_nop, s_sleep)
+
+`fetch_table`: where each instruction lies among the granules of instruction fetch.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from isa.instruction import INTERNAL, LDS, SMEM, VALU, VMEM, Instruction
+from isa.trace import LINE_BYTES
 
 CYCLES_SHIFT, CYCLES_MASK = 32, 0xFFFF
 ACTION_SHIFT, ACTION_MASK = 12, 0xF
@@ -22,6 +28,10 @@ COHERENT = 1 << 29  # glc: a load goes past L1
 INVALIDATE = 1 << 30  # empties its L1
 
 NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE = range(5)
+
+GRANULE_MASK = (1 << 32) - 1
+FIRST_GRANULE_SHIFT = 32
+FETCH_BYTES = 32  # AMD GCN whitepaper (2012): 32 bytes a fetch
 
 VALU_CYCLES = 4  # a wavefront of 64 on a SIMD of 16 lanes
 _INVALIDATIONS = ("buffer_wbinvl1", "buffer_wbinvl1_vol", "s_dcache_inv", "s_dcache_inv_vol")
@@ -64,3 +74,35 @@ def _word(instruction: Instruction) -> int:
 def code_table(instructions: Sequence[Instruction]) -> np.ndarray:
     """int64 array with a word for each instruction, indexed as the trace indexes them."""
     return np.array([_word(i) for i in instructions], np.int64)
+
+
+@dataclass(frozen=True)
+class FetchTable:
+    """The code as instruction fetch sees it: granules of `granule_bytes`, from a line's start.
+
+    granules_of: of each instruction the granule of its last byte | that of its first << 32; ends: of each granule the
+    index one past the last instruction that ends in it; first_line, last_line: lines (byte address >> 6) of the code.
+    """
+
+    granule_bytes: int
+    granules_of: np.ndarray
+    ends: np.ndarray
+    first_line: int
+    last_line: int
+
+
+def fetch_table(instructions: Sequence[Instruction], buffer_bytes: int, first_address: int) -> FetchTable:
+    """The table for instruction buffers of `buffer_bytes`; first_address: where the first instruction lies."""
+    granule_bytes = FETCH_BYTES if buffer_bytes % FETCH_BYTES == 0 else FETCH_BYTES // 2
+    first_line = first_address // LINE_BYTES
+    offset = first_address - instructions[0].address - first_line * LINE_BYTES
+    first = np.array([i.address + offset for i in instructions], np.int64)
+    last = np.array([i.address + i.size - 1 + offset for i in instructions], np.int64)
+    granules = np.arange(int(last[-1]) // granule_bytes + 1)
+    return FetchTable(
+        granule_bytes,
+        last // granule_bytes | first // granule_bytes << FIRST_GRANULE_SHIFT,
+        np.searchsorted(last // granule_bytes, granules, side="right").astype(np.int64),
+        first_line,
+        first_line + int(last[-1]) // LINE_BYTES,
+    )

@@ -34,6 +34,14 @@ class ComputeUnitSpec(Spec):
         "which ready wavefront of a SIMD issues: oldest, round_robin, or greedy (the last one, then the oldest)",
         "GCN arbitrates by age",
     )
+    instruction_buffer_bytes: int = param(
+        64,
+        "instruction buffer of a wavefront, in bytes",
+        "AnandTech, RX 480 preview (2016): 16 dwords in GCN4, 12 before",
+        ge=32,
+        le=256,
+        multiple_of=16,
+    )
     branch_cycles: int = param(
         16,
         "cycles from a taken branch to the wavefront's next issue",

@@ -16,9 +16,11 @@ MAX_WORKGROUPS = SLOTS  # resident on a CU
 MAX_WORKGROUP_WAVES = 16
 MAX_IN_FLIGHT = 15  # vmcnt and lgkmcnt have four bits
 EVENTS = 1024  # LDS results in flight on a CU
+ARRIVALS = 16  # granules of an instruction buffer, a power of two
+NEVER = 1 << 60
 
 # wavefront states
-FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL = range(7)
+FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL, FETCHING = range(8)
 
 # stall reasons, in the order of gpusim.results.STALL_REASONS
 ISSUED, NOT_SELECTED, EXECUTION, MEMORY, THROTTLE, SYNCHRONISATION, FETCH, IDLE = range(8)
@@ -35,11 +37,18 @@ CU = State(
         "lds_latency": Field((), "cycles from the last bank access to data"),
         "lds_backlog": Field((), "bank cycles queued from which the LDS takes no more"),
         "launch_cycles": Field((), "cycles from dispatch to first issue"),
+        "buffer_granules": Field((), "granules of an instruction buffer"),
+        "fetch_granules": Field((), "granules that one fetch brings at most"),
         # wavefront slots
         "state": Field((MAX_SLOTS,), "FREE ... LGKM_FULL"),
         "pc": Field((MAX_SLOTS,), "static index of the next instruction"),
         "segment": Field((MAX_SLOTS,), "segment of the slice it is in"),
         "segment_end": Field((MAX_SLOTS,), "static index one past the segment"),
+        "stop": Field((MAX_SLOTS,), "static index up to which it goes on without a look at segment or granule"),
+        "granule": Field((MAX_SLOTS,), "granule that its next instruction ends in"),
+        "next_granule": Field((MAX_SLOTS,), "granule to be fetched next"),
+        "ready_at": Field((MAX_SLOTS,), "cycle from which its granule is in the instruction buffer, NEVER: unknown"),
+        "arrives": Field((MAX_SLOTS, ARRIVALS), "cycles in which fetched granules are in the buffer, by granule"),
         "memory_word": Field((MAX_SLOTS,), "next memory word of the slice"),
         "rank": Field((MAX_SLOTS,), "age among the SIMD's wavefronts, 0 the oldest"),
         "workgroup": Field((MAX_SLOTS,), "workgroup slot on the CU"),
@@ -53,6 +62,11 @@ CU = State(
         "snapshot": Field((MAX_SLOTS,), "pipe_blocked of the pipe it wants, when it began to want it"),
         "resume": Field((MAX_SLOTS,), "cycle in which a paused wavefront goes on"),
         "pause_reason": Field((MAX_SLOTS,), "stall reason of the pause"),
+        # instruction fetch, masks by slot on the CU
+        "fetch_want": Field((MAX_CUS,), "wavefronts with room in their instruction buffer"),
+        "starved": Field((MAX_CUS,), "wavefronts whose next instruction is neither there nor under way"),
+        "fetch_missing": Field((MAX_CUS,), "wavefronts whose next granule misses the instruction cache"),
+        "fetch_turn": Field((MAX_CUS,), "slot that is looked at first"),
         # SIMDs
         "want": Field((MAX_SIMDS, 8), "by rank: wavefronts whose next instruction is of the unit"),
         "paused": Field((MAX_SIMDS,), "by rank: wavefronts with a resume cycle"),
@@ -80,7 +94,7 @@ CU = State(
         "wg_resident": Field((MAX_CUS,), "resident workgroups"),
         # counters
         "issued": Field((8,), "wavefront instructions issued, by unit"),
-        "stalls": Field((REASONS,), "resident wavefront-cycles by reason"),
+        "stalls": Field((MAX_CUS, REASONS), "resident wavefront-cycles by reason"),
         "resident_cycles": Field((), "sum over ended wavefronts of cycles from dispatch to end"),
         "valu_busy": Field((), "cycles vector ALUs were occupied, summed over SIMDs"),
         "lds_busy": Field((), "LDS bank cycles, summed over CUs"),
@@ -91,6 +105,11 @@ RUN = State(
     "run",
     {
         "code": Field((), "address of the code table"),
+        "granules_of": Field((), "address of the instructions' granules"),
+        "granule_ends": Field((), "address of the granules' ends, as static indices"),
+        "granules": Field((), "granules of the code"),
+        "line_granule_bits": Field((), "log2 of the granules of a line"),
+        "code_line": Field((), "line of granule 0"),
         "trace_base": Field((), "address of slot 0's trace buffer"),
         "producer": Field((), "address of the producer's context"),
         "start": Field((), "address of its start function"),
@@ -109,6 +128,7 @@ RUN = State(
         "done": Field((), "workgroups finished"),
         "waves_done": Field((), "wavefronts finished"),
         "instructions": Field((), "wavefront instructions issued"),
+        "ended": Field((), "cycle in which all was done but fetches that nobody needs any more, 0: not yet"),
         "fault": Field((), "negative code of a functional fault, 0 if none"),
         "hotspots": Field((), "address of the cycles by static instruction and stall reason, 0: not counted"),
         "every_cycle": Field((), "1: run every unit in every cycle (to check that skipping changes nothing)"),

@@ -2,7 +2,7 @@
 
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
 from gpusim.core.cu_state import FREE, GREEDY, IDLE, MAX_WORKGROUPS, SLOTS
-from gpusim.core.wave import open_slice, pause, release_barrier
+from gpusim.core.wave import forget_fetches, open_slice, pause, redirect, release_barrier
 from gpusim.jit import call_i64_4, ctz, jit
 from memory.wheel import DISPATCH, wake
 
@@ -57,7 +57,8 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
         return 0
     if not open_slice(m, w):
         return 0
-    pause(m, now, w, now + c.launch_cycles, IDLE)
+    redirect(m, w)
+    pause(m, w, now + c.launch_cycles, IDLE)
     return 1
 
 
@@ -129,6 +130,7 @@ def end_wave(m, now, w):
     c.resident[g] = n
     c.free[g] |= 1 << (w - g * MAX_WAVES_PER_SIMD)
     c.state[w] = FREE
+    forget_fetches(m, w)
     run.waves_left -= 1
     run.waves_done += 1
     slot = c.workgroup[w]

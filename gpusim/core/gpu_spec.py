@@ -6,6 +6,7 @@ from gpusim.core.cu_spec import ComputeUnitSpec
 from gpusim.spec import Spec, param
 from memory.crossbar import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
 from memory.dram_spec import DramSpec
+from memory.instruction_cache import MAX_INSTRUCTION_LINES, InstructionCacheSpec
 from memory.l1 import MAX_L1_LINES, L1Spec
 from memory.l2 import L2Spec
 from memory.scalar_cache import MAX_SCALAR_LINES, ScalarCacheSpec
@@ -35,6 +36,7 @@ class GpuSpec(Spec):
     cu: ComputeUnitSpec = ComputeUnitSpec()
     l1: L1Spec = L1Spec()
     scalar_cache: ScalarCacheSpec = ScalarCacheSpec()
+    instruction_cache: InstructionCacheSpec = InstructionCacheSpec()
     crossbar: CrossbarSpec = CrossbarSpec()
     l2: L2Spec = L2Spec()
     dram: DramSpec = DramSpec()
@@ -58,6 +60,7 @@ class GpuSpec(Spec):
         for name, cache, most in (
             ("l1", self.l1, MAX_L1_LINES),
             ("scalar_cache", self.scalar_cache, MAX_SCALAR_LINES),
+            ("instruction_cache", self.instruction_cache, MAX_INSTRUCTION_LINES),
         ):
             lines = cache.size_kib * 16
             if lines % cache.ways or not _power_of_two(lines // cache.ways) or lines > most:
@@ -65,6 +68,8 @@ class GpuSpec(Spec):
                     f"{name}: {cache.size_kib} KiB in {cache.ways} ways of 64-byte lines gives "
                     f"{lines / cache.ways:g} sets; allowed is a power of two"
                 )
+        if not _power_of_two(self.instruction_cache.banks):
+            raise ValueError(f"instruction_cache.banks: {self.instruction_cache.banks} is not a power of two")
         if not _power_of_two(self.l2.channels):
             raise ValueError(f"l2.channels: {self.l2.channels} is not a power of two")
         if not _power_of_two(self.l2.interleave_bytes):

@@ -28,6 +28,7 @@ from gpusim.core.cu_state import (
     TRACE_BYTES,
 )
 from gpusim.core.dispatch import end_wave
+from gpusim.core.fetch import fetch_filled
 from gpusim.core.wave import (
     FOREVER,
     LDS_PIPE,
@@ -203,7 +204,7 @@ def _internal(m, now, cu, w):
         end_wave(m, now, w)
     elif action == PAUSE and (word >> CYCLES_SHIFT) & CYCLES_MASK > TURN_CYCLES - 1:
         if step(m, w):
-            pause(m, now, w, now + 1 + ((word >> CYCLES_SHIFT) & CYCLES_MASK), EXECUTION)
+            pause(m, w, now + 1 + ((word >> CYCLES_SHIFT) & CYCLES_MASK), EXECUTION)
     else:
         _go_on(m, now, w)
 
@@ -263,7 +264,7 @@ def issue_tick(m, now, cu):
             if c.pc[w] == follow:
                 enter(m, now + TURN_CYCLES, w)
             else:
-                pause(m, now, w, now + c.branch_cycles, FETCH)
+                pause(m, w, now + c.branch_cycles, FETCH)
     slots = 0
     while internal:
         slots |= 1 << c.order[g, ctz(internal)]
@@ -328,7 +329,9 @@ def memory_tick(m, now, cu):
 def scalar_tick(m, now, array):
     """An array's scalar cache: one response, finished instructions, one line looked up."""
     c = m.cu
-    scalar_receive(m, now, array)
+    mshr = scalar_receive(m, now, array)
+    if mshr >= 0:
+        fetch_filled(m, now, array, mshr)
     who = scalar_next_done(m, now, array)
     while who >= 0:
         w = who & 0xFFFF

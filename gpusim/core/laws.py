@@ -18,6 +18,7 @@ class LawViolation(Exception):
 def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
     """(law, left side, right side) for each law of a finished run; both sides must be equal."""
     l1, scalar, l2, x, cu, run, dram = m.l1, m.scalar, m.l2, m.xbar, m.cu, m.run, dram_totals(m)
+    instructions = m.icache
     return [
         ("instructions issued = instructions executed", int(run.instructions), executed_instructions),
         ("instructions by unit = instructions issued", int(cu.issued.sum()), int(run.instructions)),
@@ -33,7 +34,11 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
             int(scalar.hits + scalar.misses + scalar.merges),
             int(scalar.reads + scalar.writes),
         ),
-        ("L1 and scalar cache misses = packets to L2", int(l1.misses + scalar.misses), int(x.requests)),
+        (
+            "L1, scalar and instruction cache misses + prefetches = packets to L2",
+            int(l1.misses + scalar.misses + instructions.misses + instructions.prefetches),
+            int(x.requests),
+        ),
         ("packets to L2 = answers", int(x.requests), int(x.responses)),
         ("L2 hits + misses + merges = packets", int(l2.hits + l2.misses + l2.merges), int(x.requests)),
         ("L2 reads + writes + atomics = packets", int(l2.reads + l2.writes + l2.atomics), int(x.requests)),
@@ -72,7 +77,7 @@ def assert_laws(m: Any, executed_instructions: int) -> None:
 def who_waits(m: Any) -> str:
     """What each unit holds, for the report of a deadlock."""
     lines = [f"cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"]
-    names = ("free", "ready", "waiting for memory", "at a barrier", "paused", "vmcnt full", "lgkmcnt full")
+    names = ("free", "ready", "waiting for memory", "at a barrier", "paused", "vmcnt full", "lgkmcnt full", "fetching")
     for state, name in enumerate(names):
         count = int((m.cu.state[: int(m.cu.cus) * 40] == state).sum())
         if count and state:
@@ -82,6 +87,7 @@ def who_waits(m: Any) -> str:
         ("loads not returned", m.l1.r_tail - m.l1.r_head),
         ("store packets unacknowledged", m.l1.stores_out),
         ("scalar loads queued", m.scalar.q_count),
+        ("instruction lines missing", m.icache.mshrs - m.icache.m_free_count[: int(m.scalar.arrays)]),
         ("packets in request ports", m.xbar.o_count),
         ("packets in response ports", m.xbar.r_count),
         ("requests at L2 channels", m.l2.i_count),

@@ -1,11 +1,12 @@
 """The run loop over the wake-up wheel: in each cycle, the units that have something to do, in a fixed order."""
 
 from gpusim.core.dispatch import dispatch_tick
+from gpusim.core.fetch import fetch_tick
 from gpusim.core.issue import issue_tick, memory_tick, scalar_tick
 from gpusim.jit import ctz, jit
 from memory.dram import dram_tick
 from memory.l2 import l2_tick
-from memory.wheel import CLASSES, CU_ISSUE, CU_MEMORY, DISPATCH, DRAM, ENGINE, L2, SCALAR, SIZE, WORDS
+from memory.wheel import CLASSES, CU_ISSUE, CU_MEMORY, DISPATCH, DRAM, ENGINE, FETCH, L2, SCALAR, SIZE, WORDS
 from spartan.engine import engine_tick
 
 RUNNING, FINISHED, DEADLOCK, FAULT = range(4)
@@ -30,6 +31,8 @@ def _run_class(m, now, slot, unit_class):
                     l2_tick(m, now, unit)
                 elif unit_class == DRAM:
                     dram_tick(m, now, unit)
+                elif unit_class == FETCH:
+                    fetch_tick(m, now, unit)
                 elif unit_class == SCALAR:
                     scalar_tick(m, now, unit)
                 elif unit_class == ENGINE:
@@ -47,6 +50,7 @@ def _wake_everything(m, slot):
         wheel.mask[slot, CU_ISSUE, unit >> 5] |= 1 << (unit & 31)
     for unit in range(m.scalar.arrays):
         wheel.mask[slot, SCALAR, unit >> 5] |= 1 << (unit & 31)
+        wheel.mask[slot, FETCH, unit >> 5] |= 1 << (unit & 31)
     for unit in range(m.map.l2_channels):
         wheel.mask[slot, L2, 0] |= 1 << unit
     for unit in range(m.map.dram_channels):
@@ -65,8 +69,11 @@ def run_cycles(m, limit):
     quiet = 0
     now = wheel.now
     while now < limit:
-        if run.done == run.workgroups and m.xbar.requests == m.xbar.responses:
-            return FINISHED
+        if run.done == run.workgroups:
+            if run.ended == 0 and m.xbar.requests == m.xbar.responses + m.icache.outstanding:
+                run.ended = now
+            if m.xbar.requests == m.xbar.responses:
+                return FINISHED
         slot = now & (SIZE - 1)
         if run.every_cycle:
             was = wheel.busy[slot]

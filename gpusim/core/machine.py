@@ -4,15 +4,18 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.core.code_table import FETCH_BYTES, FetchTable
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
 from gpusim.core.cu_state import CU, GREEDY, OLDEST, ROUND_ROBIN, RUN
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import Occupancy
-from gpusim.jit import new_record, record_dtype
+from gpusim.jit import address_of, new_record, record_dtype
 from gpusim.launch import Launch
+from isa.trace import LINE_BYTES
 from memory.address_map import ADDRESS_MAP
 from memory.crossbar import CROSSBAR
 from memory.dram import DRAM, configure_dram
+from memory.instruction_cache import INSTRUCTION_CACHE, configure_instruction_cache
 from memory.l1 import L1, configure_l1
 from memory.l2 import L2, configure_l2
 from memory.ports import PORTS
@@ -20,7 +23,7 @@ from memory.scalar_cache import SCALAR_CACHE, configure_scalar_cache
 from memory.wheel import DISPATCH, WHEEL, wake
 from spartan.state import ENGINE
 
-MACHINE = (WHEEL, ADDRESS_MAP, PORTS, CROSSBAR, L1, SCALAR_CACHE, L2, DRAM, ENGINE, CU, RUN)
+MACHINE = (WHEEL, ADDRESS_MAP, PORTS, CROSSBAR, L1, SCALAR_CACHE, INSTRUCTION_CACHE, L2, DRAM, ENGINE, CU, RUN)
 
 _POLICIES = {"oldest": OLDEST, "round_robin": ROUND_ROBIN, "greedy": GREEDY}
 
@@ -67,6 +70,16 @@ def _configure_run(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy) -> None
     run.cu_order[: gpu.cus] = order
 
 
+def set_fetch_table(m: Any, table: FetchTable, buffer_bytes: int) -> None:
+    """Tell the machine where the kernel's instructions lie; `table` must outlive it."""
+    run, granule_bytes = m.run, table.granule_bytes
+    run.granules_of, run.granule_ends = address_of(table.granules_of), address_of(table.ends)
+    run.granules, run.code_line = len(table.ends), table.first_line
+    run.line_granule_bits = (LINE_BYTES // granule_bytes).bit_length() - 1
+    m.icache.last_line = table.last_line
+    m.cu.buffer_granules, m.cu.fetch_granules = buffer_bytes // granule_bytes, FETCH_BYTES // granule_bytes
+
+
 def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -> Any:
     """A machine record ready for the launch, apart from the producer's addresses and the engine's regions."""
     m = new_record(machine_dtype())
@@ -75,6 +88,7 @@ def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -
     _configure_crossbar(m, gpu)
     configure_l1(m, gpu.l1, gpu.cus)
     configure_scalar_cache(m, gpu.scalar_cache, gpu.shader_arrays, gpu.cus_per_array)
+    configure_instruction_cache(m, gpu.instruction_cache, gpu.shader_arrays)
     configure_l2(m, gpu.l2, engine_on)
     configure_dram(m, gpu.dram, gpu.clock_hz)
     _configure_cus(m, gpu)

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.code_table import code_table
+from gpusim.core.code_table import code_table, fetch_table
 from gpusim.core.cu_spec import SIMDS
 from gpusim.core.cu_state import MAX_WORKGROUPS, SLOTS
 from gpusim.core.engine_link import attach_engine
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import LawViolation, assert_engine, assert_laws, who_waits
 from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, RUNNING, run_cycles
-from gpusim.core.machine import new_machine
+from gpusim.core.machine import new_machine, set_fetch_table
 from gpusim.core.occupancy import Occupancy, occupancy
 from gpusim.core.prepare import prepare_core
 from gpusim.core.roofline import roofline
@@ -69,6 +69,8 @@ def simulate(
     if warm is not None:
         warm.restore(m)
     code = code_table(context.instructions)
+    fetched = fetch_table(context.instructions, gpu.cu.instruction_buffer_bytes, context.first_address)
+    set_fetch_table(m, fetched, gpu.cu.instruction_buffer_bytes)
     run = m.run
     run.code, run.trace_base = address_of(code), context.trace_address
     run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
@@ -98,7 +100,7 @@ def simulate(
         for bound, cycles in facts.roofline.items():
             if cycles > facts.cycles:
                 raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {cycles:g} cycles")
-    del attached, code
+    del attached, code, fetched
     return facts
 
 
@@ -159,7 +161,7 @@ def _dram_facts(m: Any, gpu: GpuSpec, cycles: int) -> DramFacts:
 def _facts(
     m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, wall_s: float, cpu_s: float, compile_s: float
 ) -> RunFacts:
-    cycles = int(m.wheel.now)
+    cycles = int(m.run.ended or m.wheel.now)
     cu, l1, l2, run = m.cu, m.l1, m.l2, m.run
     kinds = {name: int(cu.issued[unit]) for name, unit in _KINDS.items()}
     kinds["other"] = int(run.instructions) - sum(kinds.values())
@@ -192,6 +194,15 @@ def _facts(
             mshr_merges=int(m.scalar.merges),
             write_transactions=int(m.scalar.writes),
         ),
+        instruction_cache=CacheFacts(
+            transactions=int(m.icache.hits + m.icache.misses + m.icache.merges),
+            hits=int(m.icache.hits),
+            misses=int(m.icache.misses),
+            mshr_merges=int(m.icache.merges),
+            prefetches=int(m.icache.prefetches),
+            reads_answered=int(m.icache.misses + m.icache.prefetches),
+            read_latency_total_cycles=int(m.icache.latency_total),
+        ),
         l2=CacheFacts(
             transactions=int(l2.reads + l2.writes + l2.atomics),
             hits=int(l2.hits),
@@ -210,7 +221,7 @@ def _facts(
             workgroups_per_compute_unit=fit.workgroups_per_cu,
             limiter=fit.limiter,
         ),
-        stalls={reason: int(n) for reason, n in zip(STALL_REASONS, cu.stalls, strict=True)},
+        stalls={reason: int(n) for reason, n in zip(STALL_REASONS, cu.stalls.sum(axis=0), strict=True)},
         roofline=roofline(m, gpu),
         engine=engine,
         engine_latency_histogram=latency_histogram(m) if run.engine_on else None,

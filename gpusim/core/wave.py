@@ -4,19 +4,25 @@ from gpusim.core.code_table import (
     ACTION_MASK,
     ACTION_SHIFT,
     COUNT_MASK,
+    FIRST_GRANULE_SHIFT,
+    GRANULE_MASK,
     LGKM_SHIFT,
     VM_SHIFT,
     WAIT,
 )
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
 from gpusim.core.cu_state import (
+    ARRIVALS,
     AT_BARRIER,
     EXECUTION,
+    FETCH,
+    FETCHING,
     ISSUED,
     LGKM_FULL,
     MAX_IN_FLIGHT,
     MAX_SIMDS,
     MEMORY,
+    NEVER,
     NOT_SELECTED,
     PAUSED,
     READY,
@@ -33,6 +39,7 @@ from isa.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.crossbar import MAX_CUS
 from memory.wheel import CU_ISSUE, SIZE, wake
+from memory.wheel import FETCH as FETCH_CLASS
 
 LDS_PIPE = MAX_SIMDS
 VMEM_PIPE = MAX_SIMDS + MAX_CUS
@@ -55,7 +62,7 @@ def wake_simd(m, t, cu, simd):
 @jit
 def charge(m, w, reason, cycles):
     """The wavefront spent `cycles` on `reason`, in front of its next instruction."""
-    m.cu.stalls[reason] += cycles
+    m.cu.stalls[w // SLOTS, reason] += cycles
     if m.run.hotspots:
         at = m.cu.pc[w] * REASONS + reason
         st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
@@ -117,9 +124,26 @@ def counters_allow(m, w, word):
 
 
 @jit
+def pause(m, w, t, reason):
+    """Let the wavefront go on in cycle `t`; until then its time goes to `reason`."""
+    c = m.cu
+    c.state[w] = PAUSED
+    c.resume[w] = t
+    c.pause_reason[w] = reason
+    c.paused[w // MAX_WAVES_PER_SIMD] |= 1 << c.rank[w]
+    wake_simd(m, t, w // SLOTS, (w % SLOTS) // MAX_WAVES_PER_SIMD)
+
+
+@jit
 def enter(m, t, w):
     """Put the wavefront, ready from cycle `t`, among those who want its next instruction's unit, or let it wait."""
     c = m.cu
+    if c.ready_at[w] > t:
+        if c.ready_at[w] == NEVER:
+            c.state[w] = FETCHING
+        else:
+            pause(m, w, c.ready_at[w], FETCH)
+        return
     word = code_word(m, w)
     unit = word & 15
     if (word >> ACTION_SHIFT) & ACTION_MASK == WAIT and not counters_allow(m, w, word):
@@ -163,6 +187,68 @@ def recheck(m, now, w):
 
 
 @jit
+def _want_fetch(m, w):
+    c = m.cu
+    cu = w // SLOTS
+    c.fetch_want[cu] |= 1 << (w % SLOTS)
+    wake(m, FETCH_CLASS, m.wheel.now + 1, cu // m.scalar.cus_per_array)
+
+
+@jit
+def _stand_in_granule(m, w):
+    """The wavefront may go on to the end of its segment or of its granule, whichever comes first."""
+    c = m.cu
+    end = c.segment_end[w]
+    if not m.icache.ideal:
+        end = min(end, ld_i64(m.run.granule_ends, c.granule[w]))
+    c.stop[w] = end
+
+
+@jit
+def _next_granule(m, w):
+    """The wavefront has used up a granule: its buffer has room for another one."""
+    c = m.cu
+    cu = w // SLOTS
+    slot = 1 << (w % SLOTS)
+    g = c.granule[w] + 1
+    c.granule[w] = g
+    if g < c.next_granule[w]:
+        c.ready_at[w] = c.arrives[w, g & (ARRIVALS - 1)]
+    else:
+        c.ready_at[w] = NEVER
+        c.starved[cu] |= slot
+    room = c.next_granule[w] < min(g + c.buffer_granules, m.run.granules)
+    if room and not c.fetch_missing[cu] & slot:
+        _want_fetch(m, w)
+
+
+@jit
+def forget_fetches(m, w):
+    """Nothing is fetched for the wavefront any more."""
+    c = m.cu
+    cu = w // SLOTS
+    others = ~(1 << (w % SLOTS))
+    c.fetch_want[cu] &= others
+    c.starved[cu] &= others
+    c.fetch_missing[cu] &= others
+
+
+@jit
+def redirect(m, w):
+    """The wavefront goes on at another place: its instruction buffer is empty."""
+    c = m.cu
+    if not m.icache.ideal:
+        forget_fetches(m, w)
+        granules = ld_i64(m.run.granules_of, c.pc[w])
+        c.granule[w] = granules & GRANULE_MASK
+        c.next_granule[w] = granules >> FIRST_GRANULE_SHIFT
+        c.ready_at[w] = NEVER
+        c.starved[w // SLOTS] |= 1 << (w % SLOTS)
+        _want_fetch(m, w)
+    _stand_in_granule(m, w)
+
+
+@jit
 def open_slice(m, w):
     """Ask the producer for the wavefront's next slice and stand at its first instruction; 0 on a fault."""
     c = m.cu
@@ -184,17 +270,28 @@ def step(m, w):
     """Go to the next instruction of the trace; 0 on a fault."""
     c = m.cu
     pc = c.pc[w] + 1
-    if pc < c.segment_end[w]:
+    if pc < c.stop[w]:
         c.pc[w] = pc
         return 1
-    base = m.run.trace_base + w * TRACE_BYTES
-    s = c.segment[w] + 1
-    if s == ld_i64(base, SEGMENTS):
-        return open_slice(m, w)
-    segment = ld_i64(base, SEGMENT_0 + s)
-    c.segment[w] = s
-    c.pc[w] = segment & 0xFFFFFFFF
-    c.segment_end[w] = segment >> 32
+    if pc < c.segment_end[w]:
+        c.pc[w] = pc
+    else:
+        base = m.run.trace_base + w * TRACE_BYTES
+        s = c.segment[w] + 1
+        if s == ld_i64(base, SEGMENTS):
+            if not open_slice(m, w):
+                return 0
+        else:
+            segment = ld_i64(base, SEGMENT_0 + s)
+            c.segment[w] = s
+            c.pc[w] = segment & 0xFFFFFFFF
+            c.segment_end[w] = segment >> 32
+        if c.pc[w] != pc:
+            redirect(m, w)
+            return 1
+    if not m.icache.ideal and pc == ld_i64(m.run.granule_ends, c.granule[w]):
+        _next_granule(m, w)
+    _stand_in_granule(m, w)
     return 1
 
 
@@ -215,17 +312,6 @@ def account_issue(m, now, w, unit):
     c.mark[w] = now + TURN_CYCLES
     c.issued[unit] += 1
     m.run.instructions += 1
-
-
-@jit
-def pause(m, now, w, t, reason):
-    """Let the wavefront go on in cycle `t`; until then its time goes to `reason`."""
-    c = m.cu
-    c.state[w] = PAUSED
-    c.resume[w] = t
-    c.pause_reason[w] = reason
-    c.paused[w // MAX_WAVES_PER_SIMD] |= 1 << c.rank[w]
-    wake_simd(m, t, w // SLOTS, (w % SLOTS) // MAX_WAVES_PER_SIMD)
 
 
 @jit

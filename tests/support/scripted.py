@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.code_table import INVALIDATE
+from gpusim.core.code_table import INVALIDATE, fetch_table
 from gpusim.core.cu_state import MAX_SLOTS
 from gpusim.core.loop import run_cycles
-from gpusim.core.machine import new_machine
+from gpusim.core.machine import new_machine, set_fetch_table
 from gpusim.core.occupancy import Occupancy
 from gpusim.jit import address_of, compile_all, jit, ld_i64, native_callback, st_i64
 from isa.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
@@ -55,6 +55,8 @@ def scripted_produce(context, slot, a, b):
         st_i64(target, i, ld_i64(source, i))
     return ld_i64(source, STATUS)
 
+
+CODE_ADDRESS = 0x2_0000_0000  # of the first script's first instruction; each has four bytes
 
 _UNITS = {"valu": VALU, "salu": SALU, "vmem": VMEM, "lds": LDS, "smem": SMEM, "branch": BRANCH}
 
@@ -123,7 +125,10 @@ class Script:
 
 
 class ScriptedRun:
-    """Runs `scripts[workgroup][wave]` on a machine; all wavefronts of a workgroup are resident together."""
+    """Runs `scripts[workgroup][wave]` on a machine; all wavefronts of a workgroup are resident together.
+
+    instructions: executed by all wavefronts.
+    """
 
     def __init__(
         self, gpu: Any, scripts: list[list[Script]], waves_per_simd: int = 10, workgroups_per_cu: int = 16
@@ -133,9 +138,12 @@ class ScriptedRun:
         slices = max(len(s.slice_ends) for s in flat)
         self.traces = np.zeros((len(flat), slices, TRACE_WORDS), np.int64)
         code: list[int] = []
+        placed: dict[int, int] = {}  # a script that several wavefronts run is one piece of code
         for w, script in enumerate(flat):
-            first = len(code)
-            code += script.words
+            if id(script) not in placed:
+                placed[id(script)] = len(code)
+                code += script.words
+            first = placed[id(script)]
             done = (0, 0)
             for k, (instructions, records) in enumerate(script.slice_ends):
                 t = self.traces[w, k]
@@ -146,12 +154,15 @@ class ScriptedRun:
                 t[MEMORY_0 : MEMORY_0 + len(memory)] = memory
                 done = (instructions, records)
         self.code = np.array(code, np.int64)
-        self.instructions = len(code)
+        self.instructions = sum(len(script.words) for script in flat)
         self.buffers = np.zeros((MAX_SLOTS, TRACE_WORDS), np.int64)
         self.context = np.zeros(_SLOT_0 + 2 * MAX_SLOTS, np.int64)
         self.context[:4] = address_of(self.traces), slices, address_of(self.buffers), per_group
         launch = SimpleNamespace(workgroups=(len(scripts), 1, 1), wavefronts_per_workgroup=per_group)
         self.m = new_machine(gpu, launch, Occupancy(waves_per_simd, workgroups_per_cu, ""), False)  # type: ignore[arg-type]
+        code_lines = [SimpleNamespace(address=4 * i, size=4) for i in range(len(code))]
+        self.fetched = fetch_table(code_lines, gpu.cu.instruction_buffer_bytes, CODE_ADDRESS)  # type: ignore[arg-type]
+        set_fetch_table(self.m, self.fetched, gpu.cu.instruction_buffer_bytes)
         run = self.m.run
         run.start, self._keep_start = native_callback(scripted_start)
         run.produce, self._keep_produce = native_callback(scripted_produce)
@@ -168,7 +179,7 @@ class ScriptedRun:
 
     @property
     def cycles(self) -> int:
-        return int(self.m.wheel.now)
+        return int(self.m.run.ended or self.m.wheel.now)
 
 
 __all__ = ["MORE", "Script", "ScriptedRun"]

@@ -55,7 +55,8 @@ def test_every_kernel_is_verified_and_its_counts_obey_the_laws(engine: str, kern
     for level in ("l1", "l2"):
         cache = run[level]
         assert cache["hits"] + cache["misses"] + cache["mshr_merges"] == cache["transactions"]
-    assert run["l1"]["misses"] + run["scalar_cache"]["misses"] == run["l2"]["transactions"]
+    instructions = run["instruction_cache"]["misses"] + run["instruction_cache"]["prefetches"]
+    assert run["l1"]["misses"] + run["scalar_cache"]["misses"] + instructions == run["l2"]["transactions"]
     assert 0 < run["dram"]["bytes"] <= 64 * (run["dram"]["reads"] + run["dram"]["writes"])
     kernel_ = run["kernel"]
     kinds = ("valu", "salu", "vmem", "lds", "smem", "branch", "other")

@@ -7,6 +7,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from isa.instruction import VMEM
 from memory.dram_spec import DramSpec
+from memory.instruction_cache import InstructionCacheSpec
 from tests.support.scripted import Script, ScriptedRun
 
 LAUNCH = 20  # ComputeUnitSpec.launch_cycles; wavefront 0 sits on SIMD 0, whose turns are multiples of 4
@@ -14,9 +15,10 @@ LINE = 0x4000000
 
 
 def gpu(**parts: object) -> GpuSpec:
-    """MI6 with a DRAM of fixed latency, so that the cases do not depend on DRAM timing."""
+    """MI6 with a DRAM of fixed latency and instructions that are always there: cases that depend on neither."""
     dram = DramSpec(model="ideal", ideal_latency_ns=100.0)
-    return GpuSpec(**{"dram": dram, **parts})  # type: ignore[arg-type]
+    instructions = InstructionCacheSpec(model="ideal")
+    return GpuSpec(**{"dram": dram, "instruction_cache": instructions, **parts})  # type: ignore[arg-type]
 
 
 def cycles(groups: list[list[Script]], spec: GpuSpec | None = None, **limits: int) -> int:
@@ -179,5 +181,5 @@ def test_a_barrier_does_not_wait_for_a_wavefront_that_has_ended() -> None:
 
 
 def test_a_dram_slower_than_the_wake_up_wheel_reaches() -> None:
-    slow = GpuSpec(dram=DramSpec(request_latency_ns=2000.0))
+    slow = gpu(dram=DramSpec(request_latency_ns=2000.0))
     assert cycles([[Script().load([LINE]).wait(vm=0).end()]], slow) > 2000 * 1.237

@@ -10,6 +10,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws
 from gpusim.core.loop import FINISHED
 from memory.crossbar import CrossbarSpec
+from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
 from memory.l2 import L2Spec
 from memory.scalar_cache import ScalarCacheSpec
@@ -40,6 +41,7 @@ SMALL = GpuSpec(
     ),
     l1=L1Spec(size_kib=1, mshrs=3, mshr_targets=6, queue_instructions=2, return_entries=3, stores_in_flight=5),
     scalar_cache=ScalarCacheSpec(size_kib=1, ways=2, mshrs=2, queue_instructions=1),
+    instruction_cache=InstructionCacheSpec(size_kib=1, ways=2, mshrs=2, banks=2),
     l2=L2Spec(
         latency_cycles=2,
         size_kib=64,
@@ -73,7 +75,7 @@ def run(groups: list[list[Script]], every_cycle: bool) -> ScriptedRun:
 
 def fingerprint(r: ScriptedRun) -> str:
     h = hashlib.sha256()
-    for part in ("l1", "scalar", "l2", "xbar", "dram", "cu"):
+    for part in ("l1", "scalar", "icache", "l2", "xbar", "dram", "cu"):
         record = getattr(r.m, part)
         for name in record.dtype.names:
             if name not in ("snapshot",):

@@ -13,7 +13,8 @@ ARGUMENT_LINES = 1  # of the kernel argument block, read through the scalar cach
 
 
 def _gpu(**l2: int) -> GpuSpec:
-    return GpuSpec.model_validate({"name": "small", "shader_arrays": 1, "cus_per_array": 2, "l2": l2})
+    parts = {"l2": l2, "instruction_cache": {"model": "ideal"}}  # only data in L2
+    return GpuSpec.model_validate({"name": "small", "shader_arrays": 1, "cus_per_array": 2, **parts})
 
 
 def _device() -> tuple[Device, list]:

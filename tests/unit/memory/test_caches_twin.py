@@ -7,6 +7,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel, l2_local_line
 from memory.dram_spec import DramSpec
+from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
 from memory.l2 import L2Spec
 from tests.support.scripted import Script, ScriptedRun
@@ -17,6 +18,7 @@ L2_CHANNELS, L2_WAYS = 2, 4
 SMALL = GpuSpec(
     shader_arrays=1,
     cus_per_array=1,
+    instruction_cache=InstructionCacheSpec(model="ideal"),  # only data in L2
     l1=L1Spec(size_kib=1, ways=4),
     l2=L2Spec(size_kib=4, channels=L2_CHANNELS, ways=L2_WAYS, interleave_bytes=64),
     dram=DramSpec(model="ideal"),

@@ -1,0 +1,153 @@
+"""Instruction fetch: cycle counts derived by hand, the cache against a plain twin, and what the counters say."""
+
+from collections import OrderedDict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.core.code_table import fetch_table
+from gpusim.core.cu_spec import ComputeUnitSpec
+from gpusim.core.cu_state import FETCH
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.loop import FINISHED
+from isa.instruction import SALU, Instruction, Opcode
+from memory.dram_spec import DramSpec
+from memory.instruction_cache import InstructionCacheSpec
+from tests.support.scripted import Script, ScriptedRun
+
+LAUNCH = 20
+DRAM = 124  # cycles of the ideal DRAM's 100 ns
+# a miss: crossbar 35, served by the channel one cycle after it is taken, DRAM, L2 fill 70, crossbar 35
+MISS = 35 + 1 + DRAM + 70 + 35
+HIT = 12  # InstructionCacheSpec.hit_latency_cycles
+TURN = 4
+
+
+def gpu(buffer_bytes: int = 64, **cache: object) -> GpuSpec:
+    return GpuSpec(
+        dram=DramSpec(model="ideal", ideal_latency_ns=100.0),
+        cu=ComputeUnitSpec(instruction_buffer_bytes=buffer_bytes),
+        instruction_cache=InstructionCacheSpec(**cache),  # type: ignore[arg-type]
+    )
+
+
+def run(groups: list[list[Script]], spec: GpuSpec, **limits: int) -> ScriptedRun:
+    r = ScriptedRun(spec, groups, **limits)
+    assert r.go() == FINISHED
+    return r
+
+
+def turn(cycle: int, simd: int = 0) -> int:
+    """First turn of the SIMD at or after the cycle."""
+    return cycle + (simd - cycle) % TURN
+
+
+def test_the_first_instruction_waits_for_its_line() -> None:
+    # dispatched at 0, looked up at 1; the line comes after a miss and is in the buffer 12 cycles later
+    there = 1 + MISS + HIT
+    assert run([[Script().end()]], gpu()).cycles == turn(there) + 1
+
+
+def test_a_prefetched_line_comes_a_cycle_after_the_missing_one() -> None:
+    # 24 instructions of 4 bytes: lines 0 and 1 (16 a line); line 1 was asked for with line 0 and comes a cycle later
+    # behind it on the same port, while the first 16 instructions issue: it costs nothing
+    script = Script().valu(24).end()
+    there = 1 + MISS + HIT
+    r = run([[script]], gpu(prefetch_lines=1))
+    assert r.cycles == turn(there) + 24 * TURN + 1
+    assert (r.m.icache.misses, r.m.icache.prefetches) == (1, 1)
+
+
+def test_without_prefetch_each_line_is_waited_for() -> None:
+    # a buffer of 64 bytes holds granules of 32: when the wavefront enters its second granule, granule 2, the next line,
+    # is asked for. It enters in the turn in which it issues the eighth instruction; fetch looks at it a cycle later
+    script = Script().valu(24).end()
+    start = turn(1 + MISS + HIT)
+    enters = start + 7 * TURN
+    there = enters + 1 + MISS + HIT
+    r = run([[script]], gpu(prefetch_lines=0))
+    assert r.cycles == turn(there) + 8 * TURN + 1
+    assert (r.m.icache.misses, r.m.icache.prefetches) == (2, 0)
+
+
+def test_straight_code_in_the_cache_never_waits() -> None:
+    # the second workgroup on the CU (one slot a SIMD) finds all lines: launch latency hides its first fetch
+    groups = [[Script().valu(60).end()]] * 37
+    r = run(groups, gpu(), waves_per_simd=1, workgroups_per_cu=1)
+    alone = run(groups[:36], gpu(), waves_per_simd=1, workgroups_per_cu=1)
+    assert r.m.cu.stalls[0, FETCH] == alone.m.cu.stalls[0, FETCH] > MISS
+
+
+@pytest.mark.parametrize("latency", [12, 40, 80])
+def test_a_slow_cache_delays_every_second_granule(latency: int) -> None:
+    # a buffer of two granules, eight instructions each. The last instruction of granule n - 1 issues at t and makes
+    # room for granule n + 1: looked up at t + 1, there `latency` cycles later. Granule n issues from t + 4 to t + 32,
+    # so that granule n + 1 is wanted at t + 36. If it is late, granule n + 2 has that much more time: every second
+    # one is late. Sixteen lines come at once, and the figures are taken among them
+    def cycles(granules: int) -> int:
+        return run([[Script().valu(8 * granules).end()]], gpu(hit_latency_cycles=latency, prefetch_lines=15)).cycles
+
+    late = max(0, turn(1 + latency) - 36)
+    assert cycles(26) - cycles(14) == 12 * 8 * TURN + 6 * late
+
+
+def test_granules_of_a_buffer_of_twelve_dwords() -> None:
+    # instructions of 4, 8, 4, 8, 8 bytes from byte 52 of a line on; granules of 16 bytes
+    opcode = Opcode("s_nop", "sopp", 0, "", SALU)
+    code, address = [], 0x1000
+    for size in (4, 8, 4, 8, 8):
+        code.append(Instruction(address, size, opcode))
+        address += size
+    table = fetch_table(code, 48, 0x2034)
+    assert table.granule_bytes == 16
+    assert [int(g) & 0xFFFFFFFF for g in table.granules_of] == [3, 3, 4, 4, 5]
+    assert [int(g) >> 32 for g in table.granules_of] == [3, 3, 4, 4, 4]
+    assert table.ends.tolist() == [0, 0, 0, 2, 4, 5]
+    assert (table.first_line, table.last_line) == (0x2034 >> 6, (0x2034 + 31) >> 6)
+    assert fetch_table(code, 64, 0x2034).granule_bytes == 32
+
+
+def test_a_bank_serves_one_cu_a_cycle() -> None:
+    # four CUs of an array start the same code: with one bank their first look-ups take four cycles, of which three
+    # find the line on its way
+    one_bank = InstructionCacheSpec(banks=1)
+    spec = GpuSpec(shader_arrays=1, cus_per_array=4, dram=DramSpec(model="ideal"), instruction_cache=one_bank)
+    r = run([[Script().end()]] * 4, spec)
+    assert (r.m.icache.misses, r.m.icache.merges) == (1, 3)
+
+
+class Twin:
+    """An LRU cache of lines, as plain as can be."""
+
+    def __init__(self, sets: int, ways: int) -> None:
+        self.sets = [OrderedDict() for _ in range(sets)]  # type: list[OrderedDict[int, None]]
+        self.ways = ways
+
+    def look_up(self, line: int) -> bool:
+        held = self.sets[line % len(self.sets)]
+        hit = line in held
+        held[line] = None
+        held.move_to_end(line)
+        if len(held) > self.ways:
+            held.popitem(last=False)
+        return hit
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(4, 60), st.sampled_from([(1, 4), (2, 8)]), st.integers(1, 3))
+def test_one_wavefront_at_a_time_sees_an_lru_cache(lines: int, shape: tuple[int, int], times: int) -> None:
+    # the same code again and again, each workgroup after the one before: fetches in order, no merges
+    kib, ways = shape
+    spec = GpuSpec(
+        shader_arrays=1,
+        cus_per_array=1,
+        dram=DramSpec(model="ideal"),
+        instruction_cache=InstructionCacheSpec(size_kib=kib, ways=ways, prefetch_lines=0),
+    )
+    r = run([[Script().salu(16 * lines - 1).end()]] * times, spec, waves_per_simd=1, workgroups_per_cu=1)
+    twin = Twin(kib * 16 // ways, ways)
+    first = r.fetched.first_line
+    # two granules a line, the second always a hit
+    hits = sum(twin.look_up(first + n // 2) for _ in range(times) for n in range(2 * lines))
+    assert (r.m.icache.hits, r.m.icache.hits + r.m.icache.misses) == (hits, times * 2 * lines)
