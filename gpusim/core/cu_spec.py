@@ -39,7 +39,7 @@ class ComputeUnitSpec(Spec):
         "instruction buffer of a wavefront, in bytes",
         "AnandTech, RX 480 preview (2016): 16 dwords in GCN4, 12 before",
         ge=32,
-        le=256,
+        le=128,
         multiple_of=16,
     )
     branch_cycles: int = param(

@@ -7,7 +7,7 @@ who wants what are kept by *rank*: bit 0 is the oldest resident wavefront, so th
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
 from gpusim.jit import Field, State
 from isa.trace import TRACE_WORDS
-from memory.crossbar import MAX_CUS
+from memory.crossbar import MAX_ARRAYS, MAX_CUS
 
 SLOTS = SIMDS * MAX_WAVES_PER_SIMD
 MAX_SLOTS = MAX_CUS * SLOTS
@@ -16,8 +16,25 @@ MAX_WORKGROUPS = SLOTS  # resident on a CU
 MAX_WORKGROUP_WAVES = 16
 MAX_IN_FLIGHT = 15  # vmcnt and lgkmcnt have four bits
 EVENTS = 1024  # LDS results in flight on a CU
-ARRIVALS = 16  # granules of an instruction buffer, a power of two
 NEVER = 1 << 60
+
+# words of a wavefront's way through its code, side by side because they are used together
+PC = 0  # static index of the next instruction
+STOP = 1  # static index up to which it goes on without a look at segment or granule
+SEGMENT_END = 2  # static index one past the segment
+READY_AT = 3  # cycle from which its granule is in the instruction buffer, NEVER: unknown
+GRANULE = 4  # granule that its next instruction ends in
+NEXT_GRANULE = 5  # granule to be fetched next
+SEGMENT = 6  # segment of the slice it is in
+MEMORY_WORD = 7  # next memory word of the slice
+ARRIVES = 8  # from here: cycles in which fetched granules are in the buffer, by granule
+ARRIVALS = 8  # granules of an instruction buffer at most, a power of two
+
+# words of a CU's instruction fetch: masks of wavefronts by slot, and whose turn it is
+WANT = 0  # those with room in their instruction buffer
+STARVED = 1  # those whose next instruction is neither there nor under way
+MISSING = 2  # those whose next granule misses the instruction cache
+TURN = 3  # slot that is looked at first
 
 # wavefront states
 FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL, FETCHING = range(8)
@@ -41,15 +58,7 @@ CU = State(
         "fetch_granules": Field((), "granules that one fetch brings at most"),
         # wavefront slots
         "state": Field((MAX_SLOTS,), "FREE ... LGKM_FULL"),
-        "pc": Field((MAX_SLOTS,), "static index of the next instruction"),
-        "segment": Field((MAX_SLOTS,), "segment of the slice it is in"),
-        "segment_end": Field((MAX_SLOTS,), "static index one past the segment"),
-        "stop": Field((MAX_SLOTS,), "static index up to which it goes on without a look at segment or granule"),
-        "granule": Field((MAX_SLOTS,), "granule that its next instruction ends in"),
-        "next_granule": Field((MAX_SLOTS,), "granule to be fetched next"),
-        "ready_at": Field((MAX_SLOTS,), "cycle from which its granule is in the instruction buffer, NEVER: unknown"),
-        "arrives": Field((MAX_SLOTS, ARRIVALS), "cycles in which fetched granules are in the buffer, by granule"),
-        "memory_word": Field((MAX_SLOTS,), "next memory word of the slice"),
+        "way": Field((MAX_SLOTS, ARRIVES + ARRIVALS), "its way through the code, by PC ... ARRIVES"),
         "rank": Field((MAX_SLOTS,), "age among the SIMD's wavefronts, 0 the oldest"),
         "workgroup": Field((MAX_SLOTS,), "workgroup slot on the CU"),
         "generation": Field((MAX_SLOTS,), "counts the slot's wavefronts, so that late answers are told apart"),
@@ -62,11 +71,11 @@ CU = State(
         "snapshot": Field((MAX_SLOTS,), "pipe_blocked of the pipe it wants, when it began to want it"),
         "resume": Field((MAX_SLOTS,), "cycle in which a paused wavefront goes on"),
         "pause_reason": Field((MAX_SLOTS,), "stall reason of the pause"),
-        # instruction fetch, masks by slot on the CU
-        "fetch_want": Field((MAX_CUS,), "wavefronts with room in their instruction buffer"),
-        "starved": Field((MAX_CUS,), "wavefronts whose next instruction is neither there nor under way"),
-        "fetch_missing": Field((MAX_CUS,), "wavefronts whose next granule misses the instruction cache"),
-        "fetch_turn": Field((MAX_CUS,), "slot that is looked at first"),
+        # instruction fetch
+        "fetch": Field((MAX_CUS, 4), "a CU's wavefronts that fetch, by WANT ... TURN"),
+        "fetching_cus": Field((MAX_ARRAYS,), "mask of the array's CUs that want to fetch"),
+        "array": Field((MAX_CUS,), "shader array of the CU"),
+        "bit_in_array": Field((MAX_CUS,), "bit of the CU in masks of its array"),
         # SIMDs
         "want": Field((MAX_SIMDS, 8), "by rank: wavefronts whose next instruction is of the unit"),
         "paused": Field((MAX_SIMDS,), "by rank: wavefronts with a resume cycle"),

@@ -6,7 +6,20 @@ first those whose next instruction is missing, then those with room in the buffe
 at a bank of the cache are served in an order that rotates every cycle.
 """
 
-from gpusim.core.cu_state import ARRIVALS, FETCH, FETCHING, SLOTS
+from gpusim.core.cu_state import (
+    ARRIVALS,
+    ARRIVES,
+    FETCH,
+    FETCHING,
+    GRANULE,
+    MISSING,
+    NEXT_GRANULE,
+    READY_AT,
+    SLOTS,
+    STARVED,
+    TURN,
+    WANT,
+)
 from gpusim.core.wave import pause
 from gpusim.jit import ctz, jit
 from memory.instruction_cache import FETCH_HIT, FETCH_STALLED, instruction_fill, instruction_look_up
@@ -17,71 +30,75 @@ from memory.wheel import wake
 @jit
 def _line_to_fetch(m, w):
     """Line of the wavefront's next granule to fetch."""
-    return m.run.code_line + (m.cu.next_granule[w] >> m.run.line_granule_bits)
+    return m.run.code_line + (m.cu.way[w, NEXT_GRANULE] >> m.run.line_granule_bits)
 
 
 @jit
-def _arrives(m, w, t):
+def _arrives(m, cu, slot, t):
     """The wavefront's next granules, as many as a fetch brings, are in its buffer from cycle `t` on."""
     c = m.cu
-    g = c.next_granule[w]
-    end = min(c.granule[w] + c.buffer_granules, m.run.granules)
-    while True:
-        c.arrives[w, g & (ARRIVALS - 1)] = t
-        if g == c.granule[w]:
-            c.ready_at[w] = t
-            c.starved[w // SLOTS] &= ~(1 << (w % SLOTS))
+    w = cu * SLOTS + slot
+    g = c.way[w, NEXT_GRANULE]
+    end = min(c.way[w, GRANULE] + c.buffer_granules, m.run.granules)
+    more = True
+    while more:
+        c.way[w, ARRIVES + (g & (ARRIVALS - 1))] = t
+        if g == c.way[w, GRANULE]:
+            c.way[w, READY_AT] = t
+            c.fetch[cu, STARVED] &= ~(1 << slot)
             if c.state[w] == FETCHING:
                 pause(m, w, t, FETCH)
         g += 1
-        if g >= end or g & (c.fetch_granules - 1) == 0:
-            break
-    c.next_granule[w] = g
+        more = g < end and g & (c.fetch_granules - 1) != 0
+    c.way[w, NEXT_GRANULE] = g
     if g >= end:
-        c.fetch_want[w // SLOTS] &= ~(1 << (w % SLOTS))
+        c.fetch[cu, WANT] &= ~(1 << slot)
 
 
 @jit
-def _choose(m, cu):
-    """Slot of the wavefront that the CU fetches for: the starved ones first, round robin."""
+def _fetch_for(m, now, array, cu, busy):
+    """Fetch for one of the CU's wavefronts, starved ones first, round robin; returns the banks busy afterwards."""
     c = m.cu
-    wants = c.fetch_want[cu]
-    if wants & c.starved[cu]:
-        wants &= c.starved[cu]
-    later = wants & ~((1 << c.fetch_turn[cu]) - 1)
-    return ctz(later) if later else ctz(wants)
+    wants = c.fetch[cu, WANT]
+    if wants & c.fetch[cu, STARVED]:
+        wants &= c.fetch[cu, STARVED]
+    later = wants & ~((1 << c.fetch[cu, TURN]) - 1)
+    slot = ctz(later) if later else ctz(wants)
+    line = _line_to_fetch(m, cu * SLOTS + slot)
+    bank = 1 << (line & (m.icache.banks - 1))
+    if busy & bank:
+        return busy
+    result = instruction_look_up(m, now, array, line)
+    if result != FETCH_STALLED:
+        c.fetch[cu, TURN] = slot + 1
+        if result == FETCH_HIT:
+            _arrives(m, cu, slot, now + m.icache.latency)
+        else:
+            c.fetch[cu, WANT] &= ~(1 << slot)
+            c.fetch[cu, MISSING] |= 1 << slot
+    return busy | bank
 
 
 @jit
 def fetch_tick(m, now, array):
     """One cycle of an array's fetch: at most one for each CU and one from each bank."""
     c = m.cu
-    i = m.icache
-    cus = m.scalar.cus_per_array
+    first = array * m.scalar.cus_per_array
+    before = (1 << (now % m.scalar.cus_per_array)) - 1
+    asking = c.fetching_cus[array]
     busy = 0
-    again = 0
-    for k in range(cus):
-        cu = array * cus + (now + k) % cus
-        if c.fetch_want[cu] == 0:
-            continue
-        again = 1
-        slot = _choose(m, cu)
-        w = cu * SLOTS + slot
-        line = _line_to_fetch(m, w)
-        bank = 1 << (line & (i.banks - 1))
-        if busy & bank:
-            continue
-        busy |= bank
-        result = instruction_look_up(m, now, array, line)
-        if result == FETCH_STALLED:
-            continue
-        c.fetch_turn[cu] = slot + 1
-        if result == FETCH_HIT:
-            _arrives(m, w, now + i.latency)
-        else:
-            c.fetch_want[cu] &= ~(1 << slot)
-            c.fetch_missing[cu] |= 1 << slot
-    if again:
+    left = 0
+    for part in range(2):
+        cus = asking & ~before if part == 0 else asking & before
+        while cus:
+            k = ctz(cus)
+            cus &= cus - 1
+            if c.fetch[first + k, WANT]:
+                busy = _fetch_for(m, now, array, first + k, busy)
+                if c.fetch[first + k, WANT]:
+                    left |= 1 << k
+    c.fetching_cus[array] = left
+    if left:
         wake(m, FETCH_CLASS, now + 1, array)
 
 
@@ -90,15 +107,15 @@ def fetch_filled(m, now, array, mshr):
     """A line of the array's instruction cache has come: it goes on to all wavefronts that wait for it."""
     c = m.cu
     line = instruction_fill(m, now, array, mshr)
-    cus = m.scalar.cus_per_array
-    for cu in range(array * cus, (array + 1) * cus):
-        missing = c.fetch_missing[cu]
+    first = array * m.scalar.cus_per_array
+    for k in range(m.scalar.cus_per_array):
+        missing = c.fetch[first + k, MISSING]
         while missing:
             slot = ctz(missing)
             missing &= missing - 1
-            w = cu * SLOTS + slot
-            if _line_to_fetch(m, w) == line:
-                c.fetch_missing[cu] &= ~(1 << slot)
-                c.fetch_want[cu] |= 1 << slot
-                _arrives(m, w, now + m.icache.latency)
+            if _line_to_fetch(m, (first + k) * SLOTS + slot) == line:
+                c.fetch[first + k, MISSING] &= ~(1 << slot)
+                c.fetch[first + k, WANT] |= 1 << slot
+                c.fetching_cus[array] |= 1 << k
+                _arrives(m, first + k, slot, now + m.icache.latency)
     wake(m, FETCH_CLASS, now, array)

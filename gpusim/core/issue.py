@@ -23,7 +23,9 @@ from gpusim.core.cu_state import (
     EXECUTION,
     FETCH,
     GREEDY,
+    MEMORY_WORD,
     OLDEST,
+    PC,
     SLOTS,
     TRACE_BYTES,
 )
@@ -102,14 +104,14 @@ def _go_on(m, now, w):
 def _take_record(m, w):
     """Address of the wavefront's next memory record; moves past it."""
     c = m.cu
-    record = m.run.trace_base + w * TRACE_BYTES + c.memory_word[w] * 8
+    record = m.run.trace_base + w * TRACE_BYTES + c.way[w, MEMORY_WORD] * 8
     header = ld_i64(record, 0)
     words = header & LINES_MASK
     if header & (RECORD_STORE | RECORD_ATOMIC):
         words *= 2
     if header & RECORD_LDS:
         words = 0
-    c.memory_word[w] += 1 + words
+    c.way[w, MEMORY_WORD] += 1 + words
     return record
 
 
@@ -259,9 +261,9 @@ def issue_tick(m, now, cu):
         _go_on(m, now, w)
     if branch:
         w = _select(m, now, g, BRANCH, branch)
-        follow = c.pc[w] + 1
+        follow = c.way[w, PC] + 1
         if step(m, w):
-            if c.pc[w] == follow:
+            if c.way[w, PC] == follow:
                 enter(m, now + TURN_CYCLES, w)
             else:
                 pause(m, w, now + c.branch_cycles, FETCH)

@@ -13,26 +13,38 @@ from gpusim.core.code_table import (
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
 from gpusim.core.cu_state import (
     ARRIVALS,
+    ARRIVES,
     AT_BARRIER,
     EXECUTION,
     FETCH,
     FETCHING,
+    GRANULE,
     ISSUED,
     LGKM_FULL,
     MAX_IN_FLIGHT,
     MAX_SIMDS,
     MEMORY,
+    MEMORY_WORD,
+    MISSING,
     NEVER,
+    NEXT_GRANULE,
     NOT_SELECTED,
     PAUSED,
+    PC,
     READY,
+    READY_AT,
     REASONS,
+    SEGMENT,
+    SEGMENT_END,
     SLOTS,
+    STARVED,
+    STOP,
     SYNCHRONISATION,
     THROTTLE,
     TRACE_BYTES,
     VM_FULL,
     WAITING,
+    WANT,
 )
 from gpusim.jit import call_i64_4, jit, ld_i64, st_i64
 from isa.instruction import LDS, SMEM, VALU, VMEM
@@ -64,7 +76,7 @@ def charge(m, w, reason, cycles):
     """The wavefront spent `cycles` on `reason`, in front of its next instruction."""
     m.cu.stalls[w // SLOTS, reason] += cycles
     if m.run.hotspots:
-        at = m.cu.pc[w] * REASONS + reason
+        at = m.cu.way[w, PC] * REASONS + reason
         st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
 
 
@@ -112,7 +124,7 @@ def pipe_of(unit, w):
 @jit
 def code_word(m, w):
     """The code table's word of the wavefront's next instruction."""
-    return ld_i64(m.run.code, m.cu.pc[w])
+    return ld_i64(m.run.code, m.cu.way[w, PC])
 
 
 @jit
@@ -138,11 +150,11 @@ def pause(m, w, t, reason):
 def enter(m, t, w):
     """Put the wavefront, ready from cycle `t`, among those who want its next instruction's unit, or let it wait."""
     c = m.cu
-    if c.ready_at[w] > t:
-        if c.ready_at[w] == NEVER:
+    if c.way[w, READY_AT] > t:
+        if c.way[w, READY_AT] == NEVER:
             c.state[w] = FETCHING
         else:
-            pause(m, w, c.ready_at[w], FETCH)
+            pause(m, w, c.way[w, READY_AT], FETCH)
         return
     word = code_word(m, w)
     unit = word & 15
@@ -190,18 +202,20 @@ def recheck(m, now, w):
 def _want_fetch(m, w):
     c = m.cu
     cu = w // SLOTS
-    c.fetch_want[cu] |= 1 << (w % SLOTS)
-    wake(m, FETCH_CLASS, m.wheel.now + 1, cu // m.scalar.cus_per_array)
+    array = c.array[cu]
+    c.fetch[cu, WANT] |= 1 << (w % SLOTS)
+    c.fetching_cus[array] |= c.bit_in_array[cu]
+    wake(m, FETCH_CLASS, m.wheel.now + 1, array)
 
 
 @jit
 def _stand_in_granule(m, w):
     """The wavefront may go on to the end of its segment or of its granule, whichever comes first."""
     c = m.cu
-    end = c.segment_end[w]
+    end = c.way[w, SEGMENT_END]
     if not m.icache.ideal:
-        end = min(end, ld_i64(m.run.granule_ends, c.granule[w]))
-    c.stop[w] = end
+        end = min(end, ld_i64(m.run.granule_ends, c.way[w, GRANULE]))
+    c.way[w, STOP] = end
 
 
 @jit
@@ -210,15 +224,15 @@ def _next_granule(m, w):
     c = m.cu
     cu = w // SLOTS
     slot = 1 << (w % SLOTS)
-    g = c.granule[w] + 1
-    c.granule[w] = g
-    if g < c.next_granule[w]:
-        c.ready_at[w] = c.arrives[w, g & (ARRIVALS - 1)]
+    g = c.way[w, GRANULE] + 1
+    c.way[w, GRANULE] = g
+    if g < c.way[w, NEXT_GRANULE]:
+        c.way[w, READY_AT] = c.way[w, ARRIVES + (g & (ARRIVALS - 1))]
     else:
-        c.ready_at[w] = NEVER
-        c.starved[cu] |= slot
-    room = c.next_granule[w] < min(g + c.buffer_granules, m.run.granules)
-    if room and not c.fetch_missing[cu] & slot:
+        c.way[w, READY_AT] = NEVER
+        c.fetch[cu, STARVED] |= slot
+    room = c.way[w, NEXT_GRANULE] < min(g + c.buffer_granules, m.run.granules)
+    if room and not c.fetch[cu, MISSING] & slot:
         _want_fetch(m, w)
 
 
@@ -228,9 +242,9 @@ def forget_fetches(m, w):
     c = m.cu
     cu = w // SLOTS
     others = ~(1 << (w % SLOTS))
-    c.fetch_want[cu] &= others
-    c.starved[cu] &= others
-    c.fetch_missing[cu] &= others
+    c.fetch[cu, WANT] &= others
+    c.fetch[cu, STARVED] &= others
+    c.fetch[cu, MISSING] &= others
 
 
 @jit
@@ -239,11 +253,11 @@ def redirect(m, w):
     c = m.cu
     if not m.icache.ideal:
         forget_fetches(m, w)
-        granules = ld_i64(m.run.granules_of, c.pc[w])
-        c.granule[w] = granules & GRANULE_MASK
-        c.next_granule[w] = granules >> FIRST_GRANULE_SHIFT
-        c.ready_at[w] = NEVER
-        c.starved[w // SLOTS] |= 1 << (w % SLOTS)
+        granules = ld_i64(m.run.granules_of, c.way[w, PC])
+        c.way[w, GRANULE] = granules & GRANULE_MASK
+        c.way[w, NEXT_GRANULE] = granules >> FIRST_GRANULE_SHIFT
+        c.way[w, READY_AT] = NEVER
+        c.fetch[w // SLOTS, STARVED] |= 1 << (w % SLOTS)
         _want_fetch(m, w)
     _stand_in_granule(m, w)
 
@@ -258,10 +272,10 @@ def open_slice(m, w):
         run.fault = status
         return 0
     segment = ld_i64(run.trace_base + w * TRACE_BYTES, SEGMENT_0)
-    c.segment[w] = 0
-    c.pc[w] = segment & 0xFFFFFFFF
-    c.segment_end[w] = segment >> 32
-    c.memory_word[w] = MEMORY_0
+    c.way[w, SEGMENT] = 0
+    c.way[w, PC] = segment & 0xFFFFFFFF
+    c.way[w, SEGMENT_END] = segment >> 32
+    c.way[w, MEMORY_WORD] = MEMORY_0
     return 1
 
 
@@ -269,27 +283,27 @@ def open_slice(m, w):
 def step(m, w):
     """Go to the next instruction of the trace; 0 on a fault."""
     c = m.cu
-    pc = c.pc[w] + 1
-    if pc < c.stop[w]:
-        c.pc[w] = pc
+    pc = c.way[w, PC] + 1
+    if pc < c.way[w, STOP]:
+        c.way[w, PC] = pc
         return 1
-    if pc < c.segment_end[w]:
-        c.pc[w] = pc
+    if pc < c.way[w, SEGMENT_END]:
+        c.way[w, PC] = pc
     else:
         base = m.run.trace_base + w * TRACE_BYTES
-        s = c.segment[w] + 1
+        s = c.way[w, SEGMENT] + 1
         if s == ld_i64(base, SEGMENTS):
             if not open_slice(m, w):
                 return 0
         else:
             segment = ld_i64(base, SEGMENT_0 + s)
-            c.segment[w] = s
-            c.pc[w] = segment & 0xFFFFFFFF
-            c.segment_end[w] = segment >> 32
-        if c.pc[w] != pc:
+            c.way[w, SEGMENT] = s
+            c.way[w, PC] = segment & 0xFFFFFFFF
+            c.way[w, SEGMENT_END] = segment >> 32
+        if c.way[w, PC] != pc:
             redirect(m, w)
             return 1
-    if not m.icache.ideal and pc == ld_i64(m.run.granule_ends, c.granule[w]):
+    if not m.icache.ideal and pc == ld_i64(m.run.granule_ends, c.way[w, GRANULE]):
         _next_granule(m, w)
     _stand_in_granule(m, w)
     return 1
