@@ -82,18 +82,6 @@ def _choose(m, g, unit, wanting):
 
 
 @jit
-def _select(m, now, g, unit, wanting):
-    """Choose a wavefront for `unit`, take it off the wanting and account for its wait; returns its slot."""
-    c = m.cu
-    rank = _choose(m, g, unit, wanting)
-    c.want[g, unit] &= ~(1 << rank)
-    c.last[g, unit] = rank + 1
-    w = g * MAX_WAVES_PER_SIMD + c.order[g, rank]
-    account_issue(m, now, w, unit)
-    return w
-
-
-@jit
 def _go_on(m, now, w):
     """Step to the next instruction, which may issue in the SIMD's next turn."""
     if step(m, w):
@@ -185,6 +173,51 @@ def _issue_scalar_memory(m, now, cu, w):
 
 
 @jit
+def _takes(m, now, g, unit):
+    """1 if the unit can take an instruction of the SIMD's wavefronts now."""
+    c = m.cu
+    cu = g // SIMDS
+    if unit == VALU:
+        return 1 if c.valu_free[g] <= now else 0
+    if unit == VMEM:
+        return 1 if m.l1.q_count[cu] < m.l1.queue_limit else 0
+    if unit == LDS:
+        return 1 if c.lds_free[cu] - c.lds_backlog <= now else 0
+    if unit == SMEM:
+        return 1 if m.scalar.q_count[c.array[cu]] < m.scalar.queue_limit else 0
+    return 1
+
+
+@jit
+def _issue(m, now, g, unit, rank):
+    """Issue the next instruction of the wavefront of that rank, which is of the unit."""
+    c = m.cu
+    cu = g // SIMDS
+    c.want[g, unit] &= ~(1 << rank)
+    c.last[g, unit] = rank + 1
+    w = g * MAX_WAVES_PER_SIMD + c.order[g, rank]
+    account_issue(m, now, w, unit)
+    if unit == VALU:
+        cycles = (code_word(m, w) >> CYCLES_SHIFT) & CYCLES_MASK
+        c.valu_free[g] = now + cycles
+        c.valu_busy += cycles
+        if cycles > TURN_CYCLES:
+            block_pipe(m, g, now + TURN_CYCLES, now + cycles)
+    elif unit == VMEM:
+        _issue_vmem(m, now, cu, w)
+    elif unit == LDS:
+        _issue_lds(m, now, cu, w)
+    elif unit == SMEM:
+        _issue_scalar_memory(m, now, cu, w)
+    follow = c.way[w, PC] + 1
+    if step(m, w):
+        if unit == BRANCH and c.way[w, PC] != follow:
+            pause(m, w, now + c.branch_cycles, FETCH)
+        else:
+            enter(m, now + TURN_CYCLES, w)
+
+
+@jit
 def _arrive_at_barrier(m, now, cu, w):
     """The wavefront is at the barrier; the last one of the workgroup lets all go on."""
     c = m.cu
@@ -227,46 +260,21 @@ def issue_tick(m, now, cu):
             released(m, now, w, c.pause_reason[w])
         else:
             wake_simd(m, c.resume[w], cu, simd)
-    # who may issue is settled before anybody does: a wavefront issues once a turn
-    valu = c.want[g, VALU]
-    salu = c.want[g, SALU]
-    scalar_full = m.scalar.q_count[cu // m.scalar.cus_per_array] >= m.scalar.queue_limit
-    smem = 0 if scalar_full else c.want[g, SMEM]
-    vmem = c.want[g, VMEM]
-    lds = c.want[g, LDS]
-    branch = c.want[g, BRANCH]
-    internal = c.want[g, INTERNAL]
-    if valu and c.valu_free[g] <= now:
-        w = _select(m, now, g, VALU, valu)
-        cycles = (code_word(m, w) >> CYCLES_SHIFT) & CYCLES_MASK
-        c.valu_free[g] = now + cycles
-        c.valu_busy += cycles
-        if cycles > TURN_CYCLES:
-            block_pipe(m, g, now + TURN_CYCLES, now + cycles)
-        _go_on(m, now, w)
-    if salu | smem:
-        if (salu >> ctz(salu | smem)) & 1:
-            _go_on(m, now, _select(m, now, g, SALU, salu))
-        else:
-            w = _select(m, now, g, SMEM, smem)
-            _issue_scalar_memory(m, now, cu, w)
-            _go_on(m, now, w)
-    if vmem and m.l1.q_count[cu] < m.l1.queue_limit:
-        w = _select(m, now, g, VMEM, vmem)
-        _issue_vmem(m, now, cu, w)
-        _go_on(m, now, w)
-    if lds and c.lds_free[cu] - c.lds_backlog <= now:
-        w = _select(m, now, g, LDS, lds)
-        _issue_lds(m, now, cu, w)
-        _go_on(m, now, w)
-    if branch:
-        w = _select(m, now, g, BRANCH, branch)
-        follow = c.way[w, PC] + 1
-        if step(m, w):
-            if c.way[w, PC] == follow:
-                enter(m, now + TURN_CYCLES, w)
-            else:
-                pause(m, w, now + c.branch_cycles, FETCH)
+    issued = 0  # by rank: a wavefront issues once a turn
+    for kind in range(INTERNAL):
+        unit = kind
+        wanting = c.want[g, unit] & ~issued
+        if kind == SALU and _takes(m, now, g, SMEM):
+            # one scalar instruction a turn, of the ALU or of memory: the older wavefront's
+            memory = c.want[g, SMEM] & ~issued
+            if memory and not (wanting >> ctz(wanting | memory)) & 1:
+                unit = SMEM
+                wanting = memory
+        if wanting and kind != SMEM and _takes(m, now, g, unit):
+            rank = _choose(m, g, unit, wanting)
+            issued |= 1 << rank
+            _issue(m, now, g, unit, rank)
+    internal = c.want[g, INTERNAL] & ~issued
     slots = 0
     while internal:
         slots |= 1 << c.order[g, ctz(internal)]
@@ -278,9 +286,9 @@ def issue_tick(m, now, cu):
         account_issue(m, now, w, INTERNAL)
         _internal(m, now, cu, w)
     again = c.want[g, VALU] | c.want[g, SALU] | c.want[g, BRANCH] | c.want[g, INTERNAL]
-    if m.scalar.q_count[cu // m.scalar.cus_per_array] < m.scalar.queue_limit:
+    if _takes(m, now, g, SMEM):
         again |= c.want[g, SMEM]
-    if m.l1.q_count[cu] < m.l1.queue_limit:
+    if _takes(m, now, g, VMEM):
         again |= c.want[g, VMEM]
     if again:
         wake_simd(m, now + TURN_CYCLES, cu, simd)
