@@ -2,7 +2,7 @@
 
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -52,10 +52,10 @@ def _callbacks() -> _Callbacks:
     return _Callbacks(begin, run, memory, lanes, tuple(kept for _, kept in pairs))
 
 
-def compile_interpreter(progress: Callable[[int, int], None] | None = None) -> float:
+def compile_interpreter() -> float:
     """Make the interpreter and the lane library ready; returns the seconds it took, next to nothing when repeated."""
     lanes = library()
-    seconds = compile_all("isa", np.zeros(1, np.int64), (), progress)
+    seconds = compile_all("isa", np.zeros(1, np.int64), ())
     begin = time.perf_counter()
     _callbacks()
     seconds += time.perf_counter() - begin

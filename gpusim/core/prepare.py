@@ -10,12 +10,14 @@ from pathlib import Path
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import machine_dtype
 from gpusim.errors import UserError
-from gpusim.jit import JIT_DISABLED, cache_dir, compile_all, is_compiled, new_record
+from gpusim.jit import JIT_DISABLED, cache_dir, compile_all, compile_functions, is_compiled, new_record, split
 from gpusim.jit.cache import DOMAINS
 from isa.executor import compile_interpreter
 from spartan.engine import engine_finish
 
-_COMPILE_INTERPRETER = "from isa.executor import compile_interpreter; compile_interpreter()"
+# what the second process compiles of the timing core before it turns to the interpreter: about half
+_SECOND_ROOMS = ("spartan.", "memory.dram")
+_SECOND_PROCESS = "from gpusim.core.prepare import compile_in_second_process; compile_in_second_process()"
 
 
 def _probe(place: Path) -> None:
@@ -31,29 +33,45 @@ def _probe(place: Path) -> None:
         ) from None
 
 
+def compile_in_second_process() -> None:
+    """The second process's share of the first start; tells on standard output when its part of the core is there."""
+    inside, _ = split("timing", _SECOND_ROOMS)
+    compile_functions(inside, new_record(machine_dtype()))
+    print("core", flush=True)
+    compile_interpreter()
+
+
+def _compile_with(helper: subprocess.Popen[str]) -> None:
+    """Compile the rest of the timing core while `helper` compiles its share. What it fails to do is done here."""
+    _, apart = split("timing", _SECOND_ROOMS)
+    record = new_record(machine_dtype())
+    compile_functions(apart, record)
+    assert helper.stdout is not None
+    helper.stdout.readline()
+    compile_all("timing", record, (run_cycles, engine_finish))
+    helper.wait()
+
+
 def prepare_core() -> float:
     """Make the interpreter and the timing core ready to run; returns the seconds it took.
 
-    On the first start a second process compiles the interpreter into the cache while this one compiles the
-    timing core; both are independent (gpusim.jit.cache.DOMAINS).
+    On the first start a second process compiles part of the timing core and the interpreter into the cache, which
+    this one reads.
     """
     if JIT_DISABLED:
         return 0.0
     start = time.perf_counter()
     for domain in DOMAINS:
         _probe(cache_dir(domain))
-    helper = None
     if not is_compiled("isa") and not is_compiled("timing") and (os.cpu_count() or 1) > 1:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-        helper = subprocess.Popen([sys.executable, "-c", _COMPILE_INTERPRETER], env=environment)
-    try:
-        compile_all("timing", new_record(machine_dtype()), (run_cycles, engine_finish))
-        if helper is not None:
-            helper.wait()  # should it have failed, the interpreter is compiled here
-    except BaseException:
-        if helper is not None:
-            helper.kill()
-            helper.wait()
-        raise
+        command = [sys.executable, "-c", _SECOND_PROCESS]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as helper:
+            try:
+                _compile_with(helper)
+            except BaseException:
+                helper.kill()
+                raise
+    compile_all("timing", new_record(machine_dtype()), (run_cycles, engine_finish))
     compile_interpreter()
     return time.perf_counter() - start

@@ -7,11 +7,13 @@ from gpusim.jit.cache import cache_dir
 from gpusim.jit.compile import (
     JIT_DISABLED,
     compile_all,
+    compile_functions,
     compiled_versions,
     is_compiled,
     jit,
     native_callback,
     registered,
+    split,
 )
 from gpusim.jit.raw import (
     address_of,
@@ -39,6 +41,7 @@ __all__ = [
     "cache_dir",
     "call_i64_4",
     "compile_all",
+    "compile_functions",
     "compiled_versions",
     "ctz",
     "i32",
@@ -56,6 +59,7 @@ __all__ = [
     "popcount",
     "record_dtype",
     "registered",
+    "split",
     "st_i16",
     "st_i32",
     "st_i64",
