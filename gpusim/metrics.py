@@ -141,6 +141,115 @@ _STALL_TEXT = {
     "idle": "none of the others, ended but not yet released included",
 }
 
+
+def _utilisation(bound: str) -> Callable[[RunRecord, RunFacts], Any]:
+    return lambda run, total: ratio(total.roofline.get(bound, 0.0), total.cycles)
+
+
+def _stall_share(*reasons: str) -> Callable[[RunRecord, RunFacts], Any]:
+    def of(run: RunRecord, total: RunFacts) -> Any:
+        waited = sum(n for reason, n in total.stalls.items() if reason != "issued")
+        return ratio(sum(total.stalls.get(reason, 0) for reason in reasons), waited)
+
+    return of
+
+
+def _gb_s(lines: Callable[[RunFacts], int]) -> Callable[[RunRecord, RunFacts], Any]:
+    return lambda run, total: ratio(64 * lines(total), 1e3 * total.time_us)
+
+
+# The view from above, under the names that nvprof's users know (CUDA profiler user's guide, metrics reference);
+# a warp there is a wavefront here, an SM a compute unit.
+_PROFILE: tuple[Metric, ...] = tuple(
+    Metric(f"profile.{name}", unit, definition, of, compared)
+    for name, unit, definition, of, compared in (
+        (
+            "sm_efficiency",
+            "fraction",
+            "compute-unit cycles in which a workgroup was resident / all",
+            lambda r, t: ratio(t.activity.active_cycles, t.activity.compute_unit_cycles),
+            True,
+        ),
+        (
+            "achieved_occupancy",
+            "fraction",
+            "resident wavefronts / wavefront slots, mean over the cycles in which a workgroup was resident",
+            lambda r, t: ratio(
+                t.occupancy.resident_wavefront_cycles * t.activity.compute_unit_cycles,
+                t.occupancy.wavefront_slot_cycles * t.activity.active_cycles,
+            ),
+            True,
+        ),
+        (
+            "ipc",
+            "instructions/cycle",
+            "wavefront instructions per compute unit and cycle",
+            lambda r, t: ratio(t.wavefront_instructions, t.activity.compute_unit_cycles),
+            True,
+        ),
+        (
+            "issue_slot_utilization",
+            "fraction",
+            "compute-unit cycles in which at least one instruction was issued / all",
+            lambda r, t: ratio(t.activity.issue_cycles, t.activity.compute_unit_cycles),
+            True,
+        ),
+        (
+            "eligible_warps_per_cycle",
+            "wavefronts",
+            "wavefronts of a compute unit that issued or could have issued, mean over all cycles",
+            lambda r, t: ratio(
+                t.stalls.get("issued", 0) + t.stalls.get("not_selected", 0), t.activity.compute_unit_cycles
+            ),
+            True,
+        ),
+        ("alu_fu_utilization", "fraction", "vector ALU cycles / SIMD cycles", _utilisation("valu"), True),
+        ("shared_utilization", "fraction", "LDS bank cycles / compute-unit cycles", _utilisation("lds"), True),
+        (
+            "tex_utilization",
+            "fraction",
+            "vector L1: cycles of look-up or of return, the larger, / compute-unit cycles",
+            _utilisation("l1"),
+            True,
+        ),
+        ("l2_utilization", "fraction", "L2 requests / channel cycles", _utilisation("l2"), True),
+        ("dram_utilization", "fraction", "DRAM data-bus cycles / channel cycles", _utilisation("dram"), True),
+        (
+            "l2_throughput",
+            "GB/s",
+            "64 bytes for each L2 request / time",
+            _gb_s(lambda t: t.l2.transactions),
+            True,
+        ),
+        (
+            "dram_read_throughput",
+            "GB/s",
+            "64 bytes for each line read from DRAM / time",
+            _gb_s(lambda t: t.dram.reads),
+            True,
+        ),
+        (
+            "dram_write_throughput",
+            "GB/s",
+            "64 bytes for each line written to DRAM / time",
+            _gb_s(lambda t: t.dram.writes),
+            True,
+        ),
+        *(
+            (f"stall_{name}", "fraction", f"{what} / all stalls", _stall_share(*reasons), True)
+            for name, what, reasons in (
+                ("inst_fetch", "stalls.instruction_fetch", ("instruction_fetch",)),
+                ("exec_dependency", "stalls.execution_dependency", ("execution_dependency",)),
+                ("memory_dependency", "stalls.memory_dependency", ("memory_dependency",)),
+                ("memory_throttle", "stalls.memory_throttle", ("memory_throttle",)),
+                ("sync", "stalls.synchronisation", ("synchronisation",)),
+                ("not_selected", "stalls.not_selected", ("not_selected",)),
+                ("other", "stalls.idle", ("idle",)),
+            )
+        ),
+    )
+)
+
 METRICS: tuple[Metric, ...] = (
     Metric(
         "kernel.name", "", "kernel, or kernels joined by ' + ' when a run is several launches", lambda r, t: t.kernel
@@ -192,9 +301,10 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "kernel.roofline_utilisation",
         "fraction",
-        "largest bound of the roofline / kernel.cycles; never above 1",
-        lambda r, t: ratio(max(t.roofline.values(), default=0.0), t.cycles),
+        "largest bound of the roofline, latency's apart, / kernel.cycles; never above 1",
+        lambda r, t: ratio(max((n for name, n in t.roofline.items() if name != "latency"), default=0.0), t.cycles),
     ),
+    *_PROFILE,
     Metric(
         "host.time_us",
         "us",
@@ -267,6 +377,13 @@ METRICS: tuple[Metric, ...] = (
             _stall(reason),
         )
         for reason in STALL_REASONS
+    ),
+    Metric(
+        "stalls_by_compute_unit",
+        "wavefront-cycles",
+        "by reason: stalls.<reason> of each compute unit, in order of their numbers",
+        lambda r, t: t.stalls_by_cu or None,
+        False,
     ),
     Metric(
         "roofline",

@@ -68,11 +68,12 @@ def shown(path: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return _histogram(value)
+        return _histogram(value) if path.endswith("histogram") else _range(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
-        if path.endswith(("_rate", "_utilisation", ".occupancy")):
+        metric = metrics.describe(path)
+        if metric is not None and metric.unit == "fraction":
             return f"{100 * value:.1f} %"
         if path.endswith("instructions_per_s"):
             return scaled(value)
@@ -89,6 +90,11 @@ def _histogram(buckets: list[int]) -> str:
     median = next(b for b, count in enumerate(below) if 2 * count >= total)
     largest = next(b for b, count in enumerate(below) if count == total)
     return f"half < {2 ** (median + 1):,}, all < {2 ** (largest + 1):,}"
+
+
+def _range(values: list[int]) -> str:
+    """Smallest and largest of several units' values."""
+    return f"{min(values):,} to {max(values):,}" if values else "–"
 
 
 def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:

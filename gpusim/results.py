@@ -70,6 +70,15 @@ class DramFacts:
 
 
 @dataclass
+class ActivityFacts:
+    """Cycles summed over the compute units: all, those with a resident workgroup, those with an instruction issued."""
+
+    compute_unit_cycles: int = 0
+    active_cycles: int = 0
+    issue_cycles: int = 0
+
+
+@dataclass
 class OccupancyFacts:
     """How full the machine was. `limiter` names what bounds workgroups per compute unit."""
 
@@ -99,9 +108,9 @@ class RunFacts:
     """Everything `simulate` counted for one launch.
 
     instructions: kind (INSTRUCTION_KINDS) → wavefront instructions issued; stalls: reason (STALL_REASONS) →
-    wavefront-cycles; roofline: bound → the fewest cycles that bound allows; engine: the compaction engine's
-    counters by name, None without engine; wall_s, cpu_s: functional and timing part alone; compile_s: compiling
-    the core, 0 from a complete cache; partial: the observer stopped the run before its end.
+    wavefront-cycles, stalls_by_cu: the same for each compute unit; roofline: bound → the fewest cycles that bound
+    allows; engine: the compaction engine's counters by name, None without engine; wall_s, cpu_s: functional and
+    timing part alone; compile_s: compiling the core, 0 from a complete cache; partial: the observer stopped the run before its end.
     """
 
     kernel: str
@@ -117,8 +126,10 @@ class RunFacts:
     instruction_cache: CacheFacts = field(default_factory=CacheFacts)
     l2: CacheFacts = field(default_factory=CacheFacts)
     dram: DramFacts = field(default_factory=DramFacts)
+    activity: ActivityFacts = field(default_factory=ActivityFacts)
     occupancy: OccupancyFacts = field(default_factory=OccupancyFacts)
     stalls: dict[str, int] = field(default_factory=dict)
+    stalls_by_cu: dict[str, list[int]] = field(default_factory=dict)
     roofline: dict[str, float] = field(default_factory=dict)
     engine: dict[str, int] | None = None
     engine_latency_histogram: list[int] | None = None  # answers by latency: bucket b holds 2^b to 2^(b+1) - 1 cycles
@@ -177,8 +188,13 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         instruction_cache=_summed([r.instruction_cache for r in launches]),
         l2=_summed([r.l2 for r in launches]),
         dram=_summed([r.dram for r in launches]),
+        activity=_summed([r.activity for r in launches]),
         occupancy=_summed([r.occupancy for r in launches]),
         stalls=_summed_maps([r.stalls for r in launches]),
+        stalls_by_cu={
+            reason: [sum(n) for n in zip(*(r.stalls_by_cu.get(reason, []) for r in launches), strict=True)]
+            for reason in first.stalls_by_cu
+        },
         roofline=_summed_maps([r.roofline for r in launches]),
         engine=_summed_maps(engines) if engines else None,
         engine_latency_histogram=[sum(b) for b in zip(*histograms, strict=True)] if histograms else None,

@@ -60,7 +60,8 @@ def find(name: str, folder: str = "", beside: Path | None = None) -> Path:
     A shipped file is found by its bare name or by its path in the repository, with or without `.yaml`.
     """
     asked = Path(name).expanduser()
-    names = [asked] if asked.suffix in (".yaml", ".yml") else [asked.with_name(asked.name + ".yaml"), asked]
+    complete = asked.suffix in (".yaml", ".yml") or not asked.name  # '', '.' and '/' have no name to complete
+    names = [asked] if complete else [asked.with_name(asked.name + ".yaml"), asked]
     places = [p for n in names for p in ((n, beside.parent / n) if beside else (n,))]
     for n in names:
         parts = n.parts[1:] if n.parts[:1] == ("sim_configs",) else n.parts
@@ -73,7 +74,7 @@ def find(name: str, folder: str = "", beside: Path | None = None) -> Path:
     known = [n.removesuffix(".yaml") if asked.suffix == "" else n for n in shipped(folder)]
     guess = nearest(asked.name, known)
     hint = f"; did you mean '{guess}'?" if guess else ""
-    raise UserError(f"{name}: no such configuration file{hint} (shipped: {', '.join(known)})")
+    raise UserError(f"{name or repr(name)}: no such configuration file{hint} (shipped: {', '.join(known)})")
 
 
 def read(path: Path) -> dict[str, Any]:

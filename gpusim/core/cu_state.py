@@ -104,6 +104,9 @@ CU = State(
         # counters
         "issued": Field((8,), "wavefront instructions issued, by unit"),
         "stalls": Field((MAX_CUS, REASONS), "resident wavefront-cycles by reason"),
+        "issue_cycles": Field((), "cycles in which a CU issued, summed over CUs"),
+        "active_since": Field((MAX_CUS,), "cycle from which a workgroup is resident"),
+        "active_cycles": Field((), "cycles in which a workgroup was resident, summed over CUs"),
         "resident_cycles": Field((), "sum over ended wavefronts of cycles from dispatch to end"),
         "valu_busy": Field((), "cycles vector ALUs were occupied, summed over SIMDs"),
         "lds_busy": Field((), "LDS bank cycles, summed over CUs"),

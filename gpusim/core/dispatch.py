@@ -87,6 +87,8 @@ def dispatch_tick(m, now):
             c.wg_size[cu, slot] = n
             c.wg_left[cu, slot] = n
             c.wg_arrived[cu, slot] = 0
+            if c.wg_resident[cu] == 0:
+                c.active_since[cu] = now
             c.wg_resident[cu] += 1
             workgroup = run.next_workgroup
             run.next_workgroup += 1
@@ -139,6 +141,8 @@ def end_wave(m, now, w):
     if left == 0:
         c.wg_used[cu, slot] = 0
         c.wg_resident[cu] -= 1
+        if c.wg_resident[cu] == 0:
+            c.active_cycles += max(c.mark[w] - c.active_since[cu], 0)
         run.done += 1
     elif c.wg_arrived[cu, slot] == left:
         release_barrier(m, now, cu, slot)

@@ -275,6 +275,8 @@ def issue_tick(m, now, cu):
             issued |= 1 << rank
             _issue(m, now, g, unit, rank)
     internal = c.want[g, INTERNAL] & ~issued
+    if issued | internal:
+        c.issue_cycles += 1
     slots = 0
     while internal:
         slots |= 1 << c.order[g, ctz(internal)]

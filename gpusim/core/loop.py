@@ -9,7 +9,7 @@ from memory.l2 import l2_tick
 from memory.wheel import CLASSES, CU_ISSUE, CU_MEMORY, DISPATCH, DRAM, ENGINE, FETCH, L2, SCALAR, SIZE, WORDS
 from spartan.engine import engine_tick
 
-RUNNING, FINISHED, DEADLOCK, FAULT = range(4)
+RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)
 
 
 @jit

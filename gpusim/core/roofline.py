@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpusim.core.cu_spec import SIMDS
+from gpusim.core.cu_state import FETCH, ISSUED, MEMORY
 from gpusim.core.gpu_spec import GpuSpec
 from isa.instruction import SALU, SMEM
 from memory.dram import dram_totals
@@ -12,10 +13,15 @@ def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
     """Bound → cycles, each resource working all the time on all its instances.
 
     valu: SIMD occupancy; salu: one scalar instruction a CU and cycle; lds: bank cycles; l1: one line looked up and
-    64 bytes returned a CU and cycle; l2: one request a channel and cycle; dram: data-bus occupancy.
+    64 bytes returned a CU and cycle; l2: one request a channel and cycle; dram: data-bus occupancy; fetch: one
+    fetch a CU and cycle, and one a bank. latency: what the wavefronts' own issue turns and waits for data and
+    instructions take, with the latencies of this run, at the number of wavefronts that were resident.
     """
     cus = gpu.cus
     dram = dram_totals(m)
+    fetches = float(m.icache.hits + m.icache.misses + m.icache.merges)
+    spent = m.cu.stalls.sum(axis=0)
+    resident = max(float(spent.sum()), 1.0) / max(int(m.run.ended), 1)
     return {
         "valu": float(m.cu.valu_busy) / (cus * SIMDS),
         "salu": float(m.cu.issued[SALU] + m.cu.issued[SMEM]) / cus,
@@ -23,4 +29,6 @@ def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
         "l1": max(float(m.l1.busy), float(m.l1.return_busy)) / cus,
         "l2": float(m.xbar.requests) / gpu.l2.channels,
         "dram": dram["bus_busy_cycles"] / gpu.dram.channels,
+        "fetch": fetches / min(cus, gpu.shader_arrays * gpu.instruction_cache.banks),
+        "latency": float(spent[[ISSUED, MEMORY, FETCH]].sum()) / resident,
     }

@@ -12,7 +12,7 @@ from gpusim.core.cu_state import MAX_WORKGROUPS, SLOTS
 from gpusim.core.engine_link import attach_engine
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import LawViolation, assert_engine, assert_laws, who_waits
-from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, RUNNING, run_cycles
+from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_cycles
 from gpusim.core.machine import new_machine, set_fetch_table
 from gpusim.core.occupancy import Occupancy, occupancy
 from gpusim.core.prepare import prepare_core
@@ -20,7 +20,16 @@ from gpusim.core.roofline import roofline
 from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
 from gpusim.launch import Launch
-from gpusim.results import STALL_REASONS, CacheFacts, DramFacts, Hotspot, OccupancyFacts, Progress, RunFacts
+from gpusim.results import (
+    STALL_REASONS,
+    ActivityFacts,
+    CacheFacts,
+    DramFacts,
+    Hotspot,
+    OccupancyFacts,
+    Progress,
+    RunFacts,
+)
 from isa.disassembler import disassemble
 from isa.executor import MAX_INSTRUCTIONS, FunctionalContext
 from isa.instruction import BRANCH, LDS, SALU, SMEM, VALU, VMEM
@@ -38,7 +47,7 @@ _KINDS = {"valu": VALU, "salu": SALU, "vmem": VMEM, "lds": LDS, "smem": SMEM, "b
 
 
 class DeadlockError(Exception):
-    """No unit of the machine can go on; the message says who waits for whom."""
+    """No unit of the machine can go on, or units are at work but nothing comes of it; says who waits for whom."""
 
 
 def simulate(
@@ -84,8 +93,8 @@ def simulate(
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     if status == FAULT:
         raise context.fault()
-    if status == DEADLOCK:
-        raise DeadlockError(who_waits(m))
+    if status in (DEADLOCK, LIVELOCK):
+        raise DeadlockError(("deadlock: " if status == DEADLOCK else "livelock: ") + who_waits(m))
     if engine_on:
         engine_finish(m, int(m.wheel.now))
         assert_engine(m)
@@ -133,7 +142,7 @@ def _loop(m: Any, observer: Callable[[Progress], bool] | None) -> int:
         if mark != progress_mark:
             progress_mark, progress_cycle = mark, int(m.wheel.now)
         elif int(m.wheel.now) - progress_cycle > STUCK_CYCLES:
-            return DEADLOCK
+            return LIVELOCK
         if observer is not None and not observer(
             Progress(int(m.wheel.now), int(run.done), int(run.workgroups), int(run.instructions))
         ):
@@ -215,6 +224,11 @@ def _facts(
             full_stall_cycles=int(l2.stall_cycles.sum()),
         ),
         dram=_dram_facts(m, gpu, cycles),
+        activity=ActivityFacts(
+            compute_unit_cycles=cycles * gpu.cus,
+            active_cycles=int(cu.active_cycles),
+            issue_cycles=int(cu.issue_cycles),
+        ),
         occupancy=OccupancyFacts(
             resident_wavefront_cycles=int(cu.stalls.sum()),
             wavefront_slot_cycles=cycles * gpu.cus * SIMDS * gpu.cu.waves_per_simd,
@@ -222,6 +236,7 @@ def _facts(
             limiter=fit.limiter,
         ),
         stalls={reason: int(n) for reason, n in zip(STALL_REASONS, cu.stalls.sum(axis=0), strict=True)},
+        stalls_by_cu={reason: cu.stalls[: gpu.cus, number].tolist() for number, reason in enumerate(STALL_REASONS)},
         roofline=roofline(m, gpu),
         engine=engine,
         engine_latency_histogram=latency_histogram(m) if run.engine_on else None,

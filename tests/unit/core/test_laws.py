@@ -3,12 +3,14 @@
 import hashlib
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpusim.core import simulator
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.laws import laws
-from gpusim.core.loop import FINISHED
+from gpusim.core.laws import laws, who_waits
+from gpusim.core.loop import FINISHED, LIVELOCK
 from memory.crossbar import CrossbarSpec
 from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
@@ -93,3 +95,12 @@ def test_laws_hold_and_idle_cycles_may_be_skipped(kernels: list, barriers: int, 
         assert left == right, law
     assert fingerprint(r) == fingerprint(run(groups, False)), "two runs differ"
     assert fingerprint(r) == fingerprint(run(groups, True)), "running idle units changes the result"
+
+
+def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.MonkeyPatch) -> None:
+    # a port that never has room: fetch asks again in every cycle, and nothing comes of it
+    monkeypatch.setattr(simulator, "STUCK_CYCLES", 3 * simulator.FIRST_CHUNK_CYCLES)
+    r = ScriptedRun(SMALL, [[Script().end()]])
+    r.m.xbar.request_limit = 0
+    assert simulator._loop(r.m, None) == LIVELOCK
+    assert "wavefronts fetching: 1" in who_waits(r.m) or "wavefronts paused: 1" in who_waits(r.m)

@@ -74,6 +74,7 @@ def test_odd_paths(path: str, more: str, value: str) -> None:
         max_leaves=10,
     )
 )
+@example(data={"gpu": ""})
 def test_any_file(tmp_path_factory: pytest.TempPathFactory, data: object) -> None:
     path: Path = tmp_path_factory.getbasetemp() / "fuzz.yaml"
     path.write_text(yaml.safe_dump(data))

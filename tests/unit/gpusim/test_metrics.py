@@ -9,8 +9,10 @@ from gpusim import metrics, report
 from gpusim.results import (
     INSTRUCTION_KINDS,
     STALL_REASONS,
+    ActivityFacts,
     CacheFacts,
     DramFacts,
+    OccupancyFacts,
     RunFacts,
     RunRecord,
     VerificationFacts,
@@ -52,6 +54,36 @@ def facts(engine: bool = True, scale: int = 1) -> RunFacts:
         engine_latency_histogram=[1, 2] if engine else None,
         cpu_s=2.0,
     )
+
+
+def test_the_view_from_above_follows_from_the_counts() -> None:
+    run = RunRecord("off", "k", [profiled()])
+    profile = metrics.to_tree(run)["profile"]
+    expected = {
+        "sm_efficiency": 0.8,
+        "achieved_occupancy": 200 / 1000 / 0.8,
+        "ipc": 500 / 4000,
+        "issue_slot_utilization": 0.1,
+        "eligible_warps_per_cycle": (60 + 20) / 4000,
+        "alu_fu_utilization": 0.3,
+        "l2_utilization": 0.01,
+        "dram_read_throughput": 64 * 6 / 500,
+        "stall_sync": 40 / 140,
+        "stall_not_selected": 20 / 140,
+        "stall_other": 10 / 140,
+    }
+    assert {name: profile[name] for name in expected} == pytest.approx(expected)
+    assert sum(value for name, value in profile.items() if name.startswith("stall_")) == pytest.approx(1)
+
+
+def profiled() -> RunFacts:
+    """1000 cycles of four compute units at 2 GHz."""
+    stalls = dict(zip(STALL_REASONS, (60, 20, 10, 30, 25, 40, 5, 10), strict=True))
+    total = facts(engine=False)
+    total.stalls = stalls
+    total.activity = ActivityFacts(4000, 3200, 400)
+    total.occupancy = OccupancyFacts(sum(stalls.values()), 1000)
+    return total
 
 
 def record(engine: bool = True, scale: int = 1) -> RunRecord:

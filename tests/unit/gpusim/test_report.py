@@ -59,8 +59,10 @@ def test_two_runs_are_compared() -> None:
         ("x", float("inf"), "inf"),
         ("simulator.instructions_per_s", 6.5e6, "6.5M"),
         ("x", "name", "name"),
-        ("x", [0, 3, 1, 0], "half < 4, all < 8"),
-        ("x", [0, 0], "–"),
+        ("engine.latency_histogram", [0, 3, 1, 0], "half < 4, all < 8"),
+        ("engine.latency_histogram", [0, 0], "–"),
+        ("stalls_by_compute_unit.issued", [5, 3000, 7], "5 to 3,000"),
+        ("profile.stall_sync", 0.25, "25.0 %"),
     ],
 )
 def test_shown(path: str, value: object, text: str) -> None:
