@@ -110,7 +110,8 @@ class RunFacts:
     instructions: kind (INSTRUCTION_KINDS) → wavefront instructions issued; stalls: reason (STALL_REASONS) →
     wavefront-cycles, stalls_by_cu: the same for each compute unit; roofline: bound → the fewest cycles that bound
     allows; engine: the compaction engine's counters by name, None without engine; wall_s, cpu_s: functional and
-    timing part alone; compile_s: compiling the core, 0 from a complete cache; partial: the observer stopped the run before its end.
+    timing part alone; compile_s: compiling the core, 0 from a complete cache; partial: the observer stopped the run
+    before its end.
     """
 
     kernel: str
