@@ -1,7 +1,7 @@
 """Buffer memory: MUBUF loads, stores and atomics, range-checked against their resource descriptor."""
 
-from gpusim.jit import ctz, jit, ld_i64, ld_u32, popcount, st_i32, st_i64
-from isa.coalescing import beats, begin_lines, match_addresses, note_line_pattern
+from gpusim.jit import ctz, jit, ld_i64, ld_u32, st_i32, st_i64
+from isa.coalescing import begin_lines, match_addresses, note_line_pattern, path_cycles
 from isa.layout import (
     C_WORK,
     IDXEN,
@@ -80,6 +80,7 @@ def buffer_access(ctx, slot, vb, sb, row, exe, out):
     if inside == 0:
         st_i64(out, 0, record_flags(row) | (1 << BUSY_SHIFT))
         return 1
+    load = 1 if ld_i64(row, M_CLASS) == LOAD else 0
     if swizzled and size > element_bytes:
         begin_lines(work)
         count = 0
@@ -88,10 +89,10 @@ def buffer_access(ctx, slot, vb, sb, row, exe, out):
                 count = move_private(ctx, vb, row, i, ld_i64(work, i), size, count)
                 if count < 0:
                     return count
-        return write_lines(work, out, count, beats(popcount(exe), size), record_flags(row))
+        return write_lines(work, out, count, path_cycles(work, inside, size, load), record_flags(row))
     first = ld_i64(work, ctz(inside))
     entry = ld_i64(row, M_PATTERN) + ((first >> 2) & (PATTERN_WAYS - 1)) * PATTERN_BYTES
     different = match_addresses(work, inside, first, entry)
     if different != 0 or ld_i64(entry, P_PHASE) != first & (LINE_BYTES - 1):
-        note_line_pattern(entry, work, inside, first, size)
+        note_line_pattern(entry, work, inside, first, size, load)
     return access_lines(ctx, slot, vb, row, inside, entry, first, out)

@@ -6,13 +6,13 @@ the program table. Where the manual leaves room: an access of several dwords nee
 with unaligned access enabled), an atomic needs its natural alignment; lanes act in ascending order.
 """
 
-from gpusim.jit import call_i64_4, ctz, jit, ld_i32, ld_i64, ld_u8, ld_u32, popcount, st_i32, st_i64
+from gpusim.jit import call_i64_4, ctz, jit, ld_i32, ld_i64, ld_u8, ld_u32, st_i32, st_i64
 from isa.coalescing import (
     add_access,
-    beats,
     begin_lines,
     flat_addresses,
     note_line_pattern,
+    path_cycles,
 )
 from isa.data_movement import atomic_at, copy_row, gather, load_lane, scatter, store_lane
 from isa.faults import (
@@ -259,7 +259,8 @@ def access_lanes(ctx, slot, row, out):  # type: ignore[no-untyped-def]
         if count < 0:
             return fault(ctx, FAULT_LINES, i, address, size)
     flags = record_flags(row) | (0 if in_memory else RECORD_LDS)
-    return write_lines(work, out, count, beats(popcount(exe), size), flags)
+    load = 1 if kind == LOAD else 0
+    return write_lines(work, out, count, path_cycles(work, exe, size, load), flags)
 
 
 @jit
@@ -362,7 +363,8 @@ def flat_access(ctx, slot, vb, row, exe, out):
     sparse = 1 if ld_i64(row, M_SPARSE) and ld_i64(ctx, C_REGION_COUNT) else 0
     different = flat_addresses(work, low, low + ROW_BYTES, exe, first, entry)
     if different != 0 or ld_i64(entry, P_PHASE) != first & (LINE_BYTES - 1):
-        note_line_pattern(entry, work, exe, first, 4 if sparse else ld_i64(row, M_BYTES))
+        load = 1 if ld_i64(row, M_CLASS) == LOAD else 0
+        note_line_pattern(entry, work, exe, first, 4 if sparse else ld_i64(row, M_BYTES), load)
     if sparse:
         return sparse_load(ctx, vb, row, exe, entry, first, out)
     return access_lines(ctx, slot, vb, row, exe, entry, first, out)

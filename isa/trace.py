@@ -24,7 +24,7 @@ A segment is a run of instructions executed one after another; a new one starts 
 Each VMEM, FLAT, SMEM and DS instruction has exactly one memory record: a header word, then its lines.
 
     header   bits 0-11 number of lines | bits 12-23 busy cycles | flags
-             busy cycles: data beats on the L1-to-register path (vector memory), bank cycles (LDS), 0 (scalar)
+             busy cycles: on the address and data path (vector memory), bank cycles (LDS), 0 (scalar)
     loads    one word a line:  byte address >> 6 | LINE_SPARSE
     stores and atomics  two words a line: as above, then the 64-bit mask of the bytes touched
 """

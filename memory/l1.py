@@ -92,7 +92,7 @@ class L1Spec(Spec):
     )
     address_cycles: int = param(
         4,
-        "least cycles an instruction occupies look-up: 64 addresses, 16 a cycle",
+        "least cycles an instruction occupies look-up: 64 addresses, 16 a cycle; more if its lanes do not lie together",
         "AMD GCN whitepaper (2012)",
         ge=1,
         le=900,
@@ -364,9 +364,7 @@ def l1_step(m, now, cu):
         return 0
     if header & FLAG_INVALIDATE:
         _invalidate(m, cu)
-    least = l1.address_cycles
-    if header & (RECORD_STORE | RECORD_ATOMIC):
-        least = max(least, (header >> BUSY_SHIFT) & BUSY_MASK)
+    least = max(l1.address_cycles, (header >> BUSY_SHIFT) & BUSY_MASK)
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
         l1.entry[cu, l1.q_entry[cu], E_COMPLETE] = 1
         _schedule_returns(m, now, cu)
