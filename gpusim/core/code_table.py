@@ -5,7 +5,7 @@
 bits 0-3    unit (isa.instruction): the issue category
 bits 12-15  action: NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE
 bits 16-19  vmcnt limit    bits 20-23  lgkmcnt limit
-bits 28-30  flags
+bits 28-31  flags
 bits 32-47  cycles a wavefront occupies its SIMD (vector ALU) or pauses beyond its turn (s_nop, s_sleep)
 
 `fetch_table`: where each instruction lies among the granules of instruction fetch.
@@ -26,6 +26,7 @@ COUNT_MASK = 0xF
 RECORD = 1 << 28  # has a memory record in the trace
 COHERENT = 1 << 29  # glc: a load goes past L1
 INVALIDATE = 1 << 30  # empties its L1
+COUNTS_LGKM = 1 << 31  # a FLAT instruction: counts in vmcnt and in lgkmcnt (GCN3 ISA manual, section 4.4)
 
 NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE = range(5)
 
@@ -53,6 +54,8 @@ def _word(instruction: Instruction) -> int:
         word |= RECORD
         if instruction.fields.get("glc", 0):
             word |= COHERENT
+        if opcode.encoding == "flat":
+            word |= COUNTS_LGKM
         if opcode.mnemonic in _INVALIDATIONS:
             word |= INVALIDATE
     if opcode.mnemonic == "s_waitcnt":

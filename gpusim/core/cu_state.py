@@ -15,6 +15,7 @@ MAX_SIMDS = MAX_CUS * SIMDS
 MAX_WORKGROUPS = SLOTS  # resident on a CU
 MAX_WORKGROUP_WAVES = 16
 MAX_IN_FLIGHT = 15  # vmcnt and lgkmcnt have four bits
+FLAT_ENTRY = 1 << 32  # the instruction counts in lgkmcnt too
 EVENTS = 1024  # LDS results in flight on a CU
 NEVER = 1 << 60
 
@@ -62,10 +63,10 @@ CU = State(
         "rank": Field((MAX_SLOTS,), "age among the SIMD's wavefronts, 0 the oldest"),
         "workgroup": Field((MAX_SLOTS,), "workgroup slot on the CU"),
         "generation": Field((MAX_SLOTS,), "counts the slot's wavefronts, so that late answers are told apart"),
-        "lgkm": Field((MAX_SLOTS,), "LDS and scalar accesses in flight: lgkmcnt"),
+        "lgkm": Field((MAX_SLOTS,), "LDS, scalar and flat accesses in flight: lgkmcnt"),
         "vm_head": Field((MAX_SLOTS,), "oldest vector memory instruction in flight (a running number)"),
         "vm_tail": Field((MAX_SLOTS,), "one past the youngest; tail - head = vmcnt"),
-        "vm_left": Field((MAX_SLOTS, 16), "answers that an instruction in flight still waits for"),
+        "vm_left": Field((MAX_SLOTS, 16), "answers that an instruction in flight still waits for | FLAT_ENTRY"),
         "started": Field((MAX_SLOTS,), "cycle of dispatch"),
         "mark": Field((MAX_SLOTS,), "cycle up to which its time is accounted for"),
         "snapshot": Field((MAX_SLOTS,), "pipe_blocked of the pipe it wants, when it began to want it"),

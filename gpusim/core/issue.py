@@ -9,6 +9,7 @@ from gpusim.core.code_table import (
     ACTION_MASK,
     ACTION_SHIFT,
     COHERENT,
+    COUNTS_LGKM,
     CYCLES_MASK,
     CYCLES_SHIFT,
     INVALIDATE,
@@ -22,6 +23,7 @@ from gpusim.core.cu_state import (
     EVENTS,
     EXECUTION,
     FETCH,
+    FLAT_ENTRY,
     GREEDY,
     MEMORY_WORD,
     OLDEST,
@@ -129,9 +131,13 @@ def _issue_vmem(m, now, cu, w):
     header = ld_i64(record, 0)
     e = c.vm_tail[w] & 15
     c.vm_tail[w] += 1
+    flat = 0
+    if word & COUNTS_LGKM:
+        flat = FLAT_ENTRY
+        c.lgkm[w] += 1
     token = (w - cu * SLOTS) | e << 6 | c.generation[w] << 10
     if header & RECORD_LDS:
-        c.vm_left[w, e] = 1
+        c.vm_left[w, e] = 1 | flat
         _use_lds(
             m, now, cu, (w - cu * SLOTS) | c.generation[w] << 8 | (token + 1) << 16, (header >> BUSY_SHIFT) & BUSY_MASK
         )
@@ -139,7 +145,7 @@ def _issue_vmem(m, now, cu, w):
     answers = 1
     if header & (RECORD_STORE | RECORD_ATOMIC) and not header & RECORD_RETURN:
         answers = max(header & LINES_MASK, 1)
-    c.vm_left[w, e] = answers
+    c.vm_left[w, e] = answers | flat
     flags = FLAG_BYPASS if word & COHERENT else 0
     if word & INVALIDATE:
         flags |= FLAG_INVALIDATE

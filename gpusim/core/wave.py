@@ -4,6 +4,7 @@ from gpusim.core.code_table import (
     ACTION_MASK,
     ACTION_SHIFT,
     COUNT_MASK,
+    COUNTS_LGKM,
     FIRST_GRANULE_SHIFT,
     GRANULE_MASK,
     LGKM_SHIFT,
@@ -18,6 +19,7 @@ from gpusim.core.cu_state import (
     EXECUTION,
     FETCH,
     FETCHING,
+    FLAT_ENTRY,
     GRANULE,
     ISSUED,
     LGKM_FULL,
@@ -164,7 +166,7 @@ def enter(m, t, w):
     if unit == VMEM and c.vm_tail[w] - c.vm_head[w] >= MAX_IN_FLIGHT:
         c.state[w] = VM_FULL
         return
-    if (unit == LDS or unit == SMEM) and c.lgkm[w] >= MAX_IN_FLIGHT:
+    if (unit == LDS or unit == SMEM or word & COUNTS_LGKM) and c.lgkm[w] >= MAX_IN_FLIGHT:
         c.state[w] = LGKM_FULL
         return
     c.state[w] = READY
@@ -337,6 +339,11 @@ def vm_answered(m, now, cu, token):
         return
     e = (token >> 6) & 15
     left = c.vm_left[w, e] - 1
+    changed = 0
+    if left == FLAT_ENTRY:
+        left = 0
+        c.lgkm[w] -= 1
+        changed = 1
     c.vm_left[w, e] = left
     h = c.vm_head[w]
     if left == 0 and (h & 15) == e:
@@ -344,6 +351,8 @@ def vm_answered(m, now, cu, token):
         while h < t and c.vm_left[w, h & 15] == 0:
             h += 1
         c.vm_head[w] = h
+        changed = 1
+    if changed:
         recheck(m, now, w)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.code_table import INVALIDATE, fetch_table
+from gpusim.core.code_table import COUNTS_LGKM, INVALIDATE, fetch_table
 from gpusim.core.cu_state import MAX_SLOTS
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import new_machine, set_fetch_table
@@ -85,8 +85,8 @@ class Script:
             self._add(SALU)
         return self
 
-    def load(self, lines: list[int], beats: int = 4) -> "Script":
-        return self._add(VMEM | 1 << 28, [len(lines) | beats << BUSY_SHIFT, *lines])
+    def load(self, lines: list[int], beats: int = 4, flat: bool = False) -> "Script":
+        return self._add(VMEM | 1 << 28 | (COUNTS_LGKM if flat else 0), [len(lines) | beats << BUSY_SHIFT, *lines])
 
     def store(self, lines: list[int], mask: int = -1, beats: int = 4) -> "Script":
         words = [x for line in lines for x in (line, mask)]

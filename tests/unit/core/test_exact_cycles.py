@@ -3,6 +3,7 @@
 import pytest
 
 from gpusim.core.cu_spec import ComputeUnitSpec
+from gpusim.core.cu_state import MEMORY
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from isa.instruction import VMEM
@@ -84,6 +85,17 @@ def test_a_load_that_hits_l2_takes_about_190_cycles() -> None:
     turn = -(-data // 4) * 4
     groups = [[Script().load([LINE]).wait(vm=0).end()], [Script().valu(100).load([LINE]).wait(vm=0).end()]]
     assert cycles(groups) == turn + 4 + 1
+
+
+def test_a_flat_load_counts_in_both_counters() -> None:
+    # s_waitcnt lgkmcnt(0) waits for a FLAT load as vmcnt(0) does, and not for another load
+    def waits(flat: bool, **limits: int) -> int:
+        return cycles([[Script().load([LINE], flat=flat).wait(**limits).end()]])
+
+    assert waits(True, lgkm=0) == waits(True, vm=0) == waits(False, vm=0)
+    once = ScriptedRun(gpu(), [[Script().load([LINE]).wait(lgkm=0).valu(50).end()]])
+    assert once.go() == FINISHED
+    assert int(once.m.cu.stalls[0, MEMORY]) == 0
 
 
 def test_lds_reads_are_as_fast_as_their_bank_cycles() -> None:

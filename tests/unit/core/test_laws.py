@@ -24,7 +24,7 @@ ACTIONS = st.lists(
     st.one_of(
         st.tuples(st.just("valu"), st.integers(1, 8), st.sampled_from([1, 4])),
         st.tuples(st.just("salu"), st.integers(1, 3)),
-        st.tuples(st.just("load"), st.lists(st.integers(0, 300), min_size=0, max_size=8)),
+        st.tuples(st.just("load"), st.lists(st.integers(0, 300), min_size=0, max_size=8), st.just(4), st.booleans()),
         st.tuples(st.just("store"), st.lists(st.integers(0, 300), min_size=0, max_size=8), st.sampled_from([-1, 15])),
         st.tuples(st.just("lds_reads"), st.integers(1, 4), st.integers(1, 32)),
         st.tuples(st.just("wait"), st.integers(0, 3), st.integers(0, 3)),
