@@ -45,7 +45,7 @@ class ComputeUnitSpec(Spec):
     branch_cycles: int = param(
         16,
         "cycles from a taken branch to the wavefront's next issue",
-        "CLRX GcnTimings: 16 cycles taken, 4 (the next turn) not taken",
+        "AMD OpenCL optimisation guide (2015), section 2.8: 16 cycles taken, 4 (the next turn) not taken",
         ge=4,
         le=900,
     )
