@@ -83,8 +83,11 @@ def _fetch_for(m, now, array, cu, busy):
 def fetch_tick(m, now, array):
     """One cycle of an array's fetch: at most one for each CU and one from each bank."""
     c = m.cu
-    first = array * m.scalar.cus_per_array
-    before = (1 << (now % m.scalar.cus_per_array)) - 1
+    cus_per_array = m.scalar.cus_per_array
+    first = array * cus_per_array
+    # a division costs as much as a fetch, and most arrays have a power of two of CUs
+    turn = now & (cus_per_array - 1) if cus_per_array & (cus_per_array - 1) == 0 else now % cus_per_array
+    before = (1 << turn) - 1
     asking = c.fetching_cus[array]
     busy = 0
     left = 0
