@@ -31,6 +31,7 @@ from gpusim.module import KernelFunction, Module
 from gpusim.progress import Reporter
 from gpusim.results import Progress, RunFacts, RunRecord
 from gpusim.runner import peak_memory_mb
+from gpusim.timeline.timeline import Timeline
 from isa.code_object import Kernel
 from isa.emulator import FunctionalResult, run_functional
 from memory.device_memory import DeviceMemory
@@ -100,6 +101,7 @@ class Device:
         checked: bool = False,
         hotspots: int = 0,
         observer: Observer | None = None,
+        timeline: Timeline | None = None,
     ) -> LaunchResult:
         """Run a kernel to its end and return its metrics.
 
@@ -110,7 +112,7 @@ class Device:
         (L1 is always empty at first). max_instructions: of one wavefront, before it counts as an endless loop.
         checked: assert the model's conservation laws. hotspots: how many of the costliest instructions
         `result.hotspots` lists. observer: called several times a second, ends the launch by
-        returning False.
+        returning False. timeline: what happens in each cycle is drawn into it (gpusim.timeline.timeline.Timeline).
 
         Raises KernargError, GridError, LaunchError, DecodeError, ProgramError, OccupancyError, DeviceMemoryError;
         ExecutionFault for what the kernel does wrong: its message names kernel, program counter, instruction,
@@ -118,8 +120,10 @@ class Device:
         """
         if caches not in ("flushed", "warm"):
             raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
-        if not self.timing and (caches == "warm" or checked or hotspots):
-            raise LaunchError("a device without timing has no warm caches, no conservation laws and no hot spots")
+        if not self.timing and (caches == "warm" or checked or hotspots or timeline is not None):
+            raise LaunchError(
+                "a device without timing has no warm caches, no conservation laws, no hot spots and no timeline"
+            )
         if max_instructions < 1:
             raise LaunchError(f"max_instructions: {max_instructions} is not at least 1")
         places = grid(kernel.kernel, global_size, local_size, global_offset)
@@ -142,7 +146,12 @@ class Device:
                 return observer is None or observer(progress)
 
             if self.timing:
-                options = {"checked": checked, "max_instructions": max_instructions, "hotspots": hotspots > 0}
+                options = {
+                    "checked": checked,
+                    "max_instructions": max_instructions,
+                    "hotspots": hotspots > 0,
+                    "timeline": timeline,
+                }
                 self._simulate(launch, record, observe, caches, options)
                 del record.launches[0].hotspots[hotspots:]
             else:

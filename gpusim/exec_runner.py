@@ -18,9 +18,12 @@ from gpusim.module import KernelFunction, Module
 from gpusim.output import write_whole
 from gpusim.progress import Reporter
 from gpusim.results import Progress, VerificationFacts
+from gpusim.timeline.timeline import Timeline
 
 
-def execute(config: ExecConfig, path: Path, reporter: Reporter, interrupt: Interrupt) -> LaunchResult:
+def execute(
+    config: ExecConfig, path: Path, reporter: Reporter, interrupt: Interrupt, timeline: Timeline | None = None
+) -> LaunchResult:
     """Run the kernel of the execution's file `path`; what its arrays should hold is compared, and told by `reporter`.
 
     After Ctrl-C the result is what is known by then, marked partial. Raises UserError and what Device.launch raises.
@@ -58,6 +61,7 @@ def execute(config: ExecConfig, path: Path, reporter: Reporter, interrupt: Inter
             checked=config.run.checked,
             hotspots=config.run.hotspots,
             observer=observer,
+            timeline=timeline,
         )
     finally:
         interrupt.deferred = False

@@ -2,8 +2,10 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from gpusim.errors import UserError
 
@@ -42,6 +44,52 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         raise UserError(
             f"{path}: cannot be written: {error.strerror or error} (what was there before is unchanged)"
         ) from None
+
+
+class WholeFile:
+    """A file that is written piece by piece: into `stream`, beside its place, which it takes when it is kept.
+
+    A device or a pipe is written to directly. Raises UserError where it cannot be written.
+    """
+
+    stream: BinaryIO
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._target, self._temporary = path, path.resolve(), ""
+        with self.errors():
+            if self._target.is_dir():
+                raise IsADirectoryError(21, "is a folder; a file is needed")
+            if self._target.exists() and not self._target.is_file():
+                self.stream = self._target.open("wb")
+            else:
+                handle, self._temporary = tempfile.mkstemp(
+                    prefix=f".{self._target.name}.", suffix=".part", dir=self._target.parent
+                )
+                self.stream = os.fdopen(handle, "wb")
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """What the system says against writing becomes a UserError."""
+        try:
+            yield
+        except OSError as error:
+            raise UserError(f"{self._path}: cannot be written: {error.strerror or error}") from None
+
+    def keep(self) -> int:
+        """The file is complete: put it in its place; returns its bytes."""
+        with self.errors():
+            self.stream.flush()
+            size = self.stream.tell() if self._temporary else 0
+            self.stream.close()
+            if self._temporary:
+                os.chmod(self._temporary, 0o666 & ~_umask())
+                os.replace(self._temporary, self._target)
+        return size
+
+    def discard(self) -> None:
+        """Leave what was there before."""
+        if self._temporary:
+            Path(self._temporary).unlink(missing_ok=True)
 
 
 def folder(path: Path) -> Path:

@@ -12,13 +12,17 @@ from gpusim.jit import cache_dir, is_compiled
 from gpusim.launch import Launch
 from gpusim.progress import Reporter
 from gpusim.results import Progress, RunFacts, RunRecord, VerificationFacts
+from gpusim.timeline.timeline import Timeline
 from spartan.engine_spec import sib_layout
 from workloads.gemm import SOFTWARE, build_gemm_launches
 
 
-def run(config: RunConfig, reporter: Reporter, interrupt: Interrupt) -> list[RunRecord]:
+def run(
+    config: RunConfig, reporter: Reporter, interrupt: Interrupt, timeline: Timeline | None = None
+) -> list[RunRecord]:
     """Simulate what `config.run` asks for; one record, or the dense and the sparse one.
 
+    timeline: what happens in the launches is drawn into it.
     After Ctrl-C the list holds what is known by then, its last record marked partial.
     """
     mode = config.run.engine
@@ -29,7 +33,7 @@ def run(config: RunConfig, reporter: Reporter, interrupt: Interrupt) -> list[Run
         record = RunRecord("on" if engine else "off", kernel, [])
         records.append(record)
         try:
-            _run_one(config, record, reporter, interrupt)
+            _run_one(config, record, reporter, interrupt, timeline)
         except KeyboardInterrupt:
             record.partial = True
         if not record.launches:
@@ -40,14 +44,16 @@ def run(config: RunConfig, reporter: Reporter, interrupt: Interrupt) -> list[Run
     return records
 
 
-def _run_one(config: RunConfig, record: RunRecord, reporter: Reporter, interrupt: Interrupt) -> None:
+def _run_one(
+    config: RunConfig, record: RunRecord, reporter: Reporter, interrupt: Interrupt, timeline: Timeline | None
+) -> None:
     start = time.perf_counter()
     reporter.say(f"{record.kernel}: preparing {config.workload.layer.name}, batch {config.workload.batch}")
     job = build_gemm_launches(config, record.kernel)
     record.zero_fraction, record.zero_line_fraction = job.zero_fractions()
     record.setup_s = time.perf_counter() - start
     commands = [
-        Command(launch.kernel.name, _kernel_run(launch, config, record, reporter, interrupt), barrier=True)
+        Command(launch.kernel.name, _kernel_run(launch, config, record, reporter, interrupt, timeline), barrier=True)
         for launch in job.launches
     ]
     record.host_time_us = run_queue(config.gpu.kernel_launch_us, commands)[-1].ended_us
@@ -59,7 +65,14 @@ def _run_one(config: RunConfig, record: RunRecord, reporter: Reporter, interrupt
         record.verification = VerificationFacts(checked.passed, checked.max_error, checked.bound)
 
 
-def _kernel_run(launch: Launch, config: RunConfig, record: RunRecord, reporter: Reporter, interrupt: Interrupt):  # type: ignore[no-untyped-def]
+def _kernel_run(  # type: ignore[no-untyped-def]
+    launch: Launch,
+    config: RunConfig,
+    record: RunRecord,
+    reporter: Reporter,
+    interrupt: Interrupt,
+    timeline: Timeline | None,
+):
     """A function that simulates the launch, keeps its facts in the record and returns its time in microseconds."""
     engine = config.engine if record.engine == "on" else None
     if engine is not None:
@@ -83,7 +96,13 @@ def _kernel_run(launch: Launch, config: RunConfig, record: RunRecord, reporter: 
 
             try:
                 facts = simulate(
-                    launch, config.gpu, engine, observer, config.run.checked, hotspots=bool(config.run.hotspots)
+                    launch,
+                    config.gpu,
+                    engine,
+                    observer,
+                    config.run.checked,
+                    hotspots=bool(config.run.hotspots),
+                    timeline=timeline,
                 )
                 del facts.hotspots[config.run.hotspots :]
             finally:

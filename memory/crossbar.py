@@ -10,6 +10,7 @@ A request carries `source`: bits 0-2 kind, bits 4-11 port, bits 12 and up what t
 from gpusim.jit import Field, State, ctz, jit
 from gpusim.spec import Spec, param
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
+from memory.timeline import SENT, TAKEN, record
 from memory.wheel import CU_MEMORY, L2, SCALAR, wake
 
 MAX_CUS = 64
@@ -115,6 +116,8 @@ def crossbar_send(m, now, port, line, source, mask):
     x.request[port, q, P_READY] = now + x.request_latency
     x.o_count[port] = n + 1
     x.requests += 1
+    if m.timeline.on:
+        record(m, SENT, port, source, line)
     if n == 0:
         _announce_request(m, now, port)
 
@@ -223,6 +226,8 @@ def crossbar_take_response(m, now, port):
                 x.r_count[channel] = n - 1
                 x.port_turn[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
                 x.responses += 1
+                if m.timeline.on:
+                    record(m, TAKEN, port | channel << 8, taken, 0)
                 if n > 1:
                     q = x.r_head[channel]
                     if x.response[channel, q, P_READY] <= now:

@@ -33,6 +33,7 @@ from memory.crossbar import (
     crossbar_send,
     crossbar_take_response,
 )
+from memory.timeline import LOOKED_UP, record
 from memory.wheel import CU_MEMORY, wake
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
@@ -53,6 +54,8 @@ T_NEXT = 0  # next target, or next free one; -1 none
 T_ENTRY = 1  # return entry that waits
 T_SINCE = 2  # cycle of its look-up
 DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
+
+HIT, MERGE, MISS, STALL = range(4)  # what becomes of a look-up
 
 # set by the core in a queued header
 FLAG_BYPASS = 1 << 29  # do not look up, do not allocate
@@ -211,7 +214,7 @@ def _victim(m, base):
 
 @jit
 def _look_up(m, now, cu, line, entry):
-    """Look a load's line up: 0 hit, 1 merged, 2 missed, 3 stalled (nothing changed)."""
+    """Look a load's line up: HIT, MERGE, MISS, or STALL with nothing changed."""
     l1 = m.l1
     base = (cu * l1.sets + (line & (l1.sets - 1))) * l1.ways
     for at in range(base, base + l1.ways):
@@ -219,24 +222,24 @@ def _look_up(m, now, cu, line, entry):
             mshr = l1.pending[at] - 1
             if mshr < 0:
                 l1.lru[at] = now
-                return 0
+                return HIT
             t = l1.t_free[cu]
             if t < 0:
-                return 3
+                return STALL
             l1.lru[at] = now
             l1.t_free[cu] = l1.target[cu, t, T_NEXT]
             l1.target[cu, t, T_ENTRY] = entry
             l1.target[cu, t, T_SINCE] = now
             l1.target[cu, t, T_NEXT] = l1.m_first[cu, mshr]
             l1.m_first[cu, mshr] = t
-            return 1
+            return MERGE
     t = l1.t_free[cu]
     n = l1.m_free_count[cu]
     if n == 0 or t < 0 or not crossbar_has_room(m, cu):
-        return 3
+        return STALL
     at = _victim(m, base)
     if at < 0:
-        return 3
+        return STALL
     mshr = l1.m_free[cu, n - 1]
     l1.m_free_count[cu] = n - 1
     l1.tag[at] = line
@@ -249,7 +252,7 @@ def _look_up(m, now, cu, line, entry):
     l1.target[cu, t, T_NEXT] = -1
     l1.m_first[cu, mshr] = t
     crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
-    return 2
+    return MISS
 
 
 @jit
@@ -292,6 +295,8 @@ def _access(m, now, cu, q, header, position):
             kind = ATOMIC if header & RECORD_ATOMIC else WRITE
             source = kind | cu << SOURCE_CU_SHIFT | l1.q_token[cu, q] << SOURCE_ID_SHIFT
         crossbar_send(m, now, cu, line, source, mask)
+        if m.timeline.on:
+            record(m, LOOKED_UP, cu | MISS << 8, l1.q_token[cu, q], line)
         l1.writes += 1
         l1.misses += 1
         return 1
@@ -301,22 +306,25 @@ def _access(m, now, cu, q, header, position):
             return 0
         l1.entry[cu, e, E_PENDING] += 1
         crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT, 0)
+        result = MISS
         l1.latency -= now  # and its arrival adds the cycle in which it is there
         l1.misses += 1
     else:
         result = _look_up(m, now, cu, line, e)
-        if result == 3:
+        if result == STALL:
             return 0
-        if result == 0:
+        if result == HIT:
             l1.entry[cu, e, E_ARRIVAL] = max(l1.entry[cu, e, E_ARRIVAL], now + l1.hit_latency)
             l1.latency += l1.hit_latency
             l1.hits += 1
         else:
             l1.entry[cu, e, E_PENDING] += 1
-            if result == 1:
+            if result == MERGE:
                 l1.merges += 1
             else:
                 l1.misses += 1
+    if m.timeline.on:
+        record(m, LOOKED_UP, cu | result << 8, l1.q_token[cu, q], line)
     l1.reads += 1
     return 1
 

@@ -31,6 +31,7 @@ from memory.ports import (
     sparse_request,
     wait_for_dram,
 )
+from memory.timeline import ANSWERED, SERVED, record
 from memory.wheel import L2 as L2_CLASS
 from memory.wheel import wake
 
@@ -152,6 +153,8 @@ def configure_l2(m, spec: L2Spec, engine_on: bool) -> None:  # type: ignore[no-u
 @jit
 def _answer(m, now, t, channel, source, since):
     leaves = crossbar_respond(m, now, t, channel, source)
+    if m.timeline.on:
+        record(m, ANSWERED, channel | since << 8, source, leaves)
     if source & KIND_MASK == READ:
         l2 = m.l2
         spent = leaves - since
@@ -310,6 +313,8 @@ def _serve_oldest(m, now, channel):
     if l2.stalled_since[channel] >= 0:
         l2.stall_cycles[channel] += now - l2.stalled_since[channel]
         l2.stalled_since[channel] = -1
+    if m.timeline.on:
+        record(m, SERVED, channel | result << 8 | l2.input[channel, h, P_READY] << 16, source, line)
     kind = source & KIND_MASK
     if kind == READ:
         l2.reads += 1

@@ -1,6 +1,7 @@
 """Compaction processor: units of 16 lanes that turn a sparse line into bundles, and what follows from each line."""
 
 from gpusim.jit import ctz, jit, ld_u32
+from memory.timeline import ENGINE_COMPACTED, record
 from spartan.engine_spec import LINE_BYTES, LINE_ELEMENTS
 from spartan.format import half_bits
 from spartan.prefetch_buffer import close_if_done, emit_line, free_read, free_slot, queue_issue
@@ -171,6 +172,8 @@ def finish_units(m, now):
         r = g.pipe_read[g.pipe_head]
         g.pipe_head = (g.pipe_head + 1) & (MAX_READS - 1)
         g.pipe_count -= 1
+        if m.timeline.on:
+            record(m, ENGINE_COMPACTED, r, 0, 0)
         _finish_line(m, now, r)
 
 

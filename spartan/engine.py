@@ -16,6 +16,7 @@ from memory.ports import (
     sparse_taken,
     wait_for_dram,
 )
+from memory.timeline import ENGINE_DATA, ENGINE_READ, record
 from memory.wheel import ENGINE as ENGINE_CLASS
 from memory.wheel import wake
 from spartan.compaction import data_arrived, finish_units, start_units
@@ -205,6 +206,8 @@ def _issue(m, now, lane, location):
     g.read_free = g.read_next[r]
     g.reads_held += 1
     g.lines_fetched += 1
+    if m.timeline.on:
+        record(m, ENGINE_READ, r, line, lane | location << 16)
     g.read_line[r] = location
     g.read_lane[r] = lane
     g.read_serial[r] = g.lane_serial[lane]
@@ -318,7 +321,10 @@ def engine_tick(m, now):
     for channel in range(m.map.dram_channels):
         port = ENGINE_FROM_DRAM + channel
         while port_ready(m, now, port):
-            data_arrived(m, port_take(m, port))
+            r = port_take(m, port)
+            if m.timeline.on:
+                record(m, ENGINE_DATA, r, 0, 0)
+            data_arrived(m, r)
         if m.ports.count[port]:
             wake(m, ENGINE_CLASS, m.ports.ready[port, m.ports.head[port]], 0)
     start_units(m, now)

@@ -3,6 +3,7 @@
 from gpusim.jit import jit, ld_i64, ld_u32
 from isa.trace import LINE_ADDRESS_MASK
 from memory.ports import L2_FROM_ENGINE, deliver
+from memory.timeline import ENGINE_ANSWERED, record
 from spartan.counters import LATENCY_BUCKETS
 from spartan.engine_spec import LINE_ELEMENTS
 from spartan.state import NONE
@@ -65,6 +66,9 @@ def send(m, now, r, slot, last):
     t = max(now + g.buffer_read, g.output_free[channel])
     g.output_free[channel] = t + 1
     deliver(m, t, L2_FROM_ENGINE + channel, g.request_mshr[r])
+    if m.timeline.on:
+        where = channel | g.request_line[r] << 8 | g.request_column[r] << 32
+        record(m, ENGINE_ANSWERED, where, g.request_arrival[r], t)
     latency = t - g.request_arrival[r]
     g.responses += 1
     g.latency_cycles += latency

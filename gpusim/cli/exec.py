@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpusim import report
+from gpusim.cli.timeline import drawing, window_of
 from gpusim.config.exec_file import load_exec
 from gpusim.errors import EXIT_INTERRUPTED, UserError
 from gpusim.interrupt import Interrupt
@@ -15,18 +16,27 @@ LISTED_HOTSPOTS = 25
 
 
 def exec_command(
-    name: str, sets: Sequence[str], json_file: Path | None, quiet: bool, checked: bool, hotspots: bool
+    name: str,
+    sets: Sequence[str],
+    json_file: Path | None,
+    quiet: bool,
+    checked: bool,
+    hotspots: bool,
+    timeline: Path | None,
+    window: str | None,
 ) -> int:
     """Execute a kernel as its file says and report its metrics; returns the exit code."""
     options = ["run.checked=true"] * checked + [f"run.hotspots={LISTED_HOTSPOTS}"] * hotspots
     config, path = load_exec(name, [*sets, *options])
     if json_file is not None and not json_file.absolute().parent.is_dir():
         raise UserError(f"--json {json_file}: folder {json_file.absolute().parent} does not exist")
+    cycles = window_of(timeline, window)
     reporter = Reporter(quiet)
     with Interrupt() as interrupt:
         from gpusim.exec_runner import execute  # imports the compiled core: seconds on the first start
 
-        result = execute(config, path, reporter, interrupt)
+        with drawing(timeline, cycles, reporter) as drawn:
+            result = execute(config, path, reporter, interrupt, drawn)
     if json_file is not None:
         write_whole(json_file, report.as_json(result.to_dict()))
     if not quiet:

@@ -52,6 +52,20 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Set any value of the configuration by its path; repeatable."),
 ]
+TimelineOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--timeline",
+        metavar="FILE",
+        help="Draw what happens in each cycle into a trace for ui.perfetto.dev (.gz: compressed).",
+    ),
+]
+WindowOption = Annotated[
+    str | None,
+    typer.Option(
+        "--window", metavar="FIRST:END", help="Cycles of each launch that the timeline shows; either may be left out."
+    ),
+]
 ConfigArgument = Annotated[
     str, typer.Argument(metavar="CONFIG", help="Configuration file, or the name of a shipped one (layerB.yaml).")
 ]
@@ -90,6 +104,8 @@ def run(
     hotspots: Annotated[
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
     ] = False,
+    timeline: TimelineOption = None,
+    window: WindowOption = None,
 ) -> None:
     """Simulate a layer and report what it cost."""
     from gpusim.cli.run import run_command
@@ -104,6 +120,8 @@ def run(
         verify=False if no_verify else None,
         checked=checked or None,
         hotspots=hotspots,
+        timeline=timeline,
+        window=window,
     )
     raise typer.Exit(code)
 
@@ -124,11 +142,13 @@ def exec_(
     hotspots: Annotated[
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
     ] = False,
+    timeline: TimelineOption = None,
+    window: WindowOption = None,
 ) -> None:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
     from gpusim.cli.exec import exec_command
 
-    raise typer.Exit(exec_command(config, set_ or [], json_file, quiet, checked, hotspots))
+    raise typer.Exit(exec_command(config, set_ or [], json_file, quiet, checked, hotspots, timeline, window))
 
 
 @app.command()

@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from gpusim import report
+from gpusim.cli.timeline import drawing, window_of
 from gpusim.config.model import load_run
 from gpusim.errors import EXIT_INTERRUPTED, UserError
 from gpusim.interrupt import Interrupt
@@ -28,6 +29,8 @@ def run_command(
     verify: bool | None,
     checked: bool | None,
     hotspots: bool,
+    timeline: Path | None,
+    window: str | None,
 ) -> int:
     """Run a configuration and write its result; returns the exit code. The options override `run:` of the file."""
     listed = LISTED_HOTSPOTS if hotspots else None
@@ -40,11 +43,13 @@ def run_command(
         raise UserError(f"--json {json_file}: is a folder; a file is needed")
     if out is not None:
         folder(out)
+    cycles = window_of(timeline, window)
     reporter = Reporter(quiet)
     with Interrupt() as interrupt:
         from gpusim import runner  # imports the compiled core: seconds on the first start, so Ctrl-C is ready first
 
-        records = runner.run(config, reporter, interrupt)
+        with drawing(timeline, cycles, reporter) as drawn:
+            records = runner.run(config, reporter, interrupt, drawn)
     if not quiet:
         report.show(records)
     result = report.document(config.resolved(), records)

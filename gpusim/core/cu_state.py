@@ -143,7 +143,10 @@ RUN = State(
         "instructions": Field((), "wavefront instructions issued"),
         "ended": Field((), "cycle in which all was done but fetches that nobody needs any more, 0: not yet"),
         "fault": Field((), "negative code of a functional fault, 0 if none"),
-        "hotspots": Field((), "address of the cycles by static instruction and stall reason, 0: not counted"),
+        "hotspots": Field(
+            (),
+            "address of the cycles by static instruction and stall reason; 0: not wanted, nor a timeline",
+        ),
         "every_cycle": Field((), "1: run every unit in every cycle (to check that skipping changes nothing)"),
         "engine_on": Field((), "1: the compaction engine is part of the machine"),
     },

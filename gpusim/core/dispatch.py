@@ -4,6 +4,7 @@ from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
 from gpusim.core.cu_state import FREE, GREEDY, IDLE, MAX_WORKGROUPS, SLOTS
 from gpusim.core.wave import forget_fetches, open_slice, pause, redirect, release_barrier
 from gpusim.jit import call_i64_4, ctz, jit
+from memory.timeline import ENDED, PLACED, record
 from memory.wheel import DISPATCH, wake
 
 
@@ -51,6 +52,8 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     c.started[w] = now
     c.mark[w] = now
     run.waves_left += 1
+    if m.timeline.placements:
+        record(m, PLACED, w, workgroup, number)
     status = call_i64_4(run.start, run.producer, w, workgroup, number | (cu * MAX_WORKGROUPS + group_slot) << 32)
     if status < 0:
         run.fault = status
@@ -116,6 +119,8 @@ def end_wave(m, now, w):
     g = w // MAX_WAVES_PER_SIMD
     cu = g // SIMDS
     c.resident_cycles += c.mark[w] - c.started[w]
+    if m.timeline.placements:
+        record(m, ENDED, w, c.mark[w], 0)
     rank = c.rank[w]
     for unit in range(8):
         c.want[g, unit] = _close_rank(m, g, c.want[g, unit], rank)

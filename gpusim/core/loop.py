@@ -63,7 +63,10 @@ def _wake_everything(m, slot):
 
 @jit
 def run_cycles(m, limit):
-    """Simulate until the kernel is done, faults or deadlocks, or cycle `limit` is reached; returns which."""
+    """Simulate until the kernel is done, faults or deadlocks, or cycle `limit` is reached; returns which.
+
+    While a timeline is recorded it returns RUNNING early too, when the recorded events should be taken.
+    """
     wheel = m.wheel
     run = m.run
     quiet = 0
@@ -96,4 +99,6 @@ def run_cycles(m, limit):
             return DEADLOCK
         now += 1
         wheel.now = now
+        if m.timeline.placements and m.timeline.count + m.dram.record_count >= m.timeline.pause:
+            break
     return RUNNING

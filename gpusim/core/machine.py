@@ -20,10 +20,11 @@ from memory.l1 import L1, configure_l1
 from memory.l2 import L2, configure_l2
 from memory.ports import PORTS
 from memory.scalar_cache import SCALAR_CACHE, configure_scalar_cache
+from memory.timeline import TIMELINE
 from memory.wheel import DISPATCH, WHEEL, wake
 from spartan.state import ENGINE
 
-MACHINE = (WHEEL, ADDRESS_MAP, PORTS, CROSSBAR, L1, SCALAR_CACHE, INSTRUCTION_CACHE, L2, DRAM, ENGINE, CU, RUN)
+MACHINE = (WHEEL, TIMELINE, ADDRESS_MAP, PORTS, CROSSBAR, L1, SCALAR_CACHE, INSTRUCTION_CACHE, L2, DRAM, ENGINE, CU, RUN)
 
 _POLICIES = {"oldest": OLDEST, "round_robin": ROUND_ROBIN, "greedy": GREEDY}
 

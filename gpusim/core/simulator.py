@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +40,9 @@ from spartan.counters import ENGINE_COUNTERS
 from spartan.engine import engine_finish
 from spartan.engine_spec import EngineSpec
 
+if TYPE_CHECKING:
+    from gpusim.timeline.timeline import Timeline
+
 OBSERVER_PERIOD_S = 0.1
 FIRST_CHUNK_CYCLES = 2_000
 STUCK_CYCLES = 2_000_000  # without an instruction issued or a packet moved
@@ -60,6 +64,7 @@ def simulate(
     max_instructions: int = MAX_INSTRUCTIONS,
     warm: WarmCaches | None = None,
     hotspots: bool = False,
+    timeline: "Timeline | None" = None,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine if `engine` is given and it has sparse regions.
 
@@ -67,8 +72,8 @@ def simulate(
     checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in every cycle,
     which must not change any result; max_instructions: of one wavefront, before it counts as an endless loop; warm:
     what earlier launches left in L2, and where this one leaves its own (None: L2 is empty at first); hotspots: account
-    for the wavefronts' cycles by static instruction too. Raises what the functional part found wrong (isa.faults),
-    OccupancyError, DeadlockError, LawViolation.
+    for the wavefronts' cycles by static instruction too; timeline: draw what happens into it. Raises what the
+    functional part found wrong (isa.faults), OccupancyError, DeadlockError, LawViolation.
     """
     fit = occupancy(launch, gpu.cu)
     compile_s = prepare_core()
@@ -85,11 +90,17 @@ def simulate(
     run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
     run.every_cycle = int(not skip_idle)
     spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)
-    run.hotspots = address_of(spent) if hotspots else 0
+    run.hotspots = address_of(spent) if hotspots or timeline is not None else 0
     attached = attach_engine(m, engine, launch, context) if engine is not None and engine_on else None
 
     wall, cpu = time.perf_counter(), time.process_time()
-    status = _loop(m, observer)
+    advance: Callable[[int], int] = partial(run_cycles, m)
+    if timeline is not None:
+        recording = timeline.attach(m, launch.kernel.name, gpu, context.instructions)
+        advance = recording.advance
+    status = _loop(m, observer, advance)
+    if timeline is not None:
+        recording.finish()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     if status == FAULT:
         raise context.fault()
@@ -128,13 +139,13 @@ def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
     return sorted(found, key=lambda h: (-h.cycles, h.address))
 
 
-def _loop(m: Any, observer: Callable[[Progress], bool] | None) -> int:
-    """Run in chunks of about a tenth of a second, telling the observer in between."""
+def _loop(m: Any, observer: Callable[[Progress], bool] | None, advance: Callable[[int], int]) -> int:
+    """Run in chunks of about a tenth of a second, telling the observer in between. advance: runs up to a cycle."""
     run, chunk = m.run, FIRST_CHUNK_CYCLES
     progress_mark, progress_cycle = (-1, -1), 0
     while True:
         start = time.perf_counter()
-        status = int(run_cycles(m, int(m.wheel.now) + chunk))
+        status = int(advance(int(m.wheel.now) + chunk))
         spent = time.perf_counter() - start
         if status != RUNNING:
             return status

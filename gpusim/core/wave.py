@@ -52,6 +52,7 @@ from gpusim.jit import call_i64_4, jit, ld_i64, st_i64
 from isa.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.crossbar import MAX_CUS
+from memory.timeline import CHARGED, RETURNED, record
 from memory.wheel import CU_ISSUE, SIZE, wake
 from memory.wheel import FETCH as FETCH_CLASS
 
@@ -80,6 +81,8 @@ def charge(m, w, reason, cycles):
     if m.run.hotspots:
         at = m.cu.way[w, PC] * REASONS + reason
         st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
+        if m.timeline.on:
+            record(m, CHARGED, w | reason << 16, m.cu.way[w, PC], cycles)
 
 
 @jit
@@ -334,6 +337,8 @@ def account_issue(m, now, w, unit):
 def vm_answered(m, now, cu, token):
     """An answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
     c = m.cu
+    if m.timeline.on:
+        record(m, RETURNED, cu, token, 0)
     w = cu * SLOTS + (token & 63)
     if (token >> 10) & 0xFF != c.generation[w]:
         return

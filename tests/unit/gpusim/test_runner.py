@@ -51,7 +51,7 @@ class Machine:
         self.jobs.append(FakeJob(launches, self.passed))
         return self.jobs[-1]
 
-    def simulate(self, launch, gpu, engine, observer, checked, hotspots=False) -> RunFacts:  # type: ignore[no-untyped-def]
+    def simulate(self, launch, gpu, engine, observer, checked, hotspots=False, timeline=None) -> RunFacts:  # type: ignore[no-untyped-def]
         name = launch.kernel.name
         self.simulated.append((name, engine is not None, checked))
         going = observer(Progress(1, 0, 2, 10))

@@ -22,6 +22,7 @@ from isa.trace import LINE_SPARSE
 from memory.address_map import ADDRESS_MAP, dram_channel, l2_channel
 from memory.device_memory import VIRTUAL_BASE
 from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_ready, port_take, sparse_request
+from memory.timeline import TIMELINE
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import ENGINE as ENGINE_CLASS
 from memory.wheel import L2 as L2_CLASS
@@ -176,7 +177,7 @@ if not JIT_DISABLED:
     # these need the record's `fake` part: no other machine can compile them
     jit_compile._registered["timing"][:] = [d for d in _before if d is not fake_read]
 
-RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP, ENGINE, FAKE))
+RECORD = record_dtype((WHEEL, TIMELINE, PORTS, ADDRESS_MAP, ENGINE, FAKE))
 _compiled = False
 
 

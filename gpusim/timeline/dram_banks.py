@@ -1,0 +1,89 @@
+"""DRAM on the timeline: each bank's rows and commands, each channel's data bus and refreshes."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from gpusim.timeline.trace_file import Cycle, TraceFile
+from memory.dram_spec import Timing
+from memory.dram_state import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH
+
+BUS_RANK, ALL_BANKS_RANK = -2, -1
+
+
+class DramBanks:
+    """Tracks below `parent`, a group for each channel. Commands come in clocks and are drawn in core cycles."""
+
+    def __init__(self, out: TraceFile, parent: int, timing: Timing, cycles_per_clock: Fraction, limit: int) -> None:
+        self._out, self._parent, self._timing, self._ratio = out, parent, timing, cycles_per_clock
+        self._tracks: dict[tuple[int, str], int] = {}
+        self._open_rows: dict[tuple[int, int], int] = {}  # channel, bank: track with an open slice
+        self._begin, self._limit = 0, limit
+
+    def open(self, m: Any, cycle: int) -> None:
+        """From `cycle` on commands are drawn, first of all the rows that are open then."""
+        self._begin = cycle
+        for channel in range(int(m.map.dram_channels)):
+            for bank in range(self._timing.banks):
+                if m.dram.open_row[channel, bank] >= 0:
+                    self._open(channel, bank, cycle, int(m.dram.open_row[channel, bank]))
+
+    def issued(self, commands: Iterable[list[int]]) -> None:
+        """Commands in order of issue: channel, clock, command, bank, row, column."""
+        t = self._timing
+        for channel, clock, command, bank, row, column in commands:
+            if command == ACTIVATE:
+                self._open(channel, bank, clock * self._ratio, row)
+                self._draw(channel, bank, clock, min(t.trcd_read, t.trcd_write), "activate", row)
+            elif command == PRECHARGE:
+                self._close(channel, bank, clock * self._ratio)
+                self._draw(channel, bank, clock, t.trp, "precharge", row)
+            elif command == PRECHARGE_ALL:
+                for key in [key for key in self._open_rows if key[0] == channel]:
+                    self._close(*key, clock * self._ratio)
+                self._draw(channel, None, clock, t.trp, "precharge all")
+            elif command == REFRESH:
+                self._draw(channel, None, clock, t.trfc, "refresh")
+            else:
+                name, delay = ("read", t.tcl) if command == READ_BURST else ("write", t.tcwl)
+                # drawn as long as the bank is taken by it: its data is on the bus later
+                self._draw(channel, bank, clock, min(t.tccd_short, t.trtp), name, row, column)
+                notes = {"bank": bank, "row": row, "burst of the row": column}
+                self._slice(self._track(channel, "data bus", BUS_RANK), clock + delay, t.burst_clocks, name, notes)
+
+    def close(self, cycle: int) -> None:
+        """Nothing is drawn from `cycle` on: open rows are cut off."""
+        for channel, bank in list(self._open_rows):
+            self._close(channel, bank, cycle)
+
+    def _track(self, channel: int, name: str, rank: int) -> int:
+        if (channel, "") not in self._tracks:
+            self._tracks[channel, ""] = self._out.track(f"channel {channel}", self._parent, channel)
+        if (channel, name) not in self._tracks:
+            self._tracks[channel, name] = self._out.track(name, self._tracks[channel, ""], rank)
+        return self._tracks[channel, name]
+
+    def _open(self, channel: int, bank: int, cycle: Cycle, row: int) -> None:
+        track = self._track(channel, f"bank {bank}", bank)
+        self._open_rows[channel, bank] = track
+        self._out.begin(track, max(cycle, self._begin), f"row {row}", "open row", {"row": row})
+
+    def _close(self, channel: int, bank: int, cycle: Cycle) -> None:
+        track = self._open_rows.pop((channel, bank))
+        self._out.end(track, min(max(cycle, self._begin), self._limit))
+
+    def _draw(
+        self, channel: int, bank: int | None, clock: int, clocks: int, name: str, row: int = -1, column: int = -1
+    ) -> None:
+        if bank is None:
+            track = self._track(channel, "all banks", ALL_BANKS_RANK)
+        else:
+            track = self._track(channel, f"bank {bank}", bank)
+        notes = {key: value for key, value in (("row", row), ("burst of the row", column)) if value >= 0}
+        self._slice(track, clock, clocks, name, notes)
+
+    def _slice(self, track: int, clock: int, clocks: int, name: str, notes: dict[str, int]) -> None:
+        begin: Cycle = max(clock * self._ratio, Fraction(self._begin))
+        end: Cycle = min((clock + clocks) * self._ratio, Fraction(self._limit))
+        if end > begin:
+            self._out.slice(track, begin, end, name, "DRAM", {"clock": clock, **notes})

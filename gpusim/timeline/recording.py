@@ -1,0 +1,202 @@
+"""Recording one launch: the machine runs in steps, and what its units wrote down meanwhile is decoded and drawn."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.loop import RUNNING, run_cycles
+from gpusim.jit import address_of
+from gpusim.timeline.counters import Counters
+from gpusim.timeline.dram_banks import DramBanks
+from gpusim.timeline.engine import Engine
+from gpusim.timeline.requests import Requests
+from gpusim.timeline.trace_file import TraceFile
+from gpusim.timeline.wavefronts import Wavefronts
+from gpusim.timeline.window import Window
+from isa.disassembler import disassemble
+from isa.instruction import Instruction
+from memory import timeline as kinds
+from memory.crossbar import FIRST_SCALAR_PORT
+from memory.dram_spec import resolve
+from memory.dram_state import RECORD_WORDS
+from memory.timeline import EVENT_WORDS, KIND_BITS
+from memory.wheel import SIZE
+
+SAMPLE_CYCLES = 200
+PAUSE_EVENTS = 1 << 17
+EVENTS = PAUSE_EVENTS + (1 << 16)  # and what a cycle may bring
+DRAM_COMMANDS = EVENTS + (1 << 17)  # and refreshes that idle channels make up for
+
+GROUPS = ("compute units", "scalar caches", "compaction engine", "DRAM")
+
+
+class Recording:
+    """The timeline of one launch on the machine `m`: window, buffers, and the tracks below the launch's own.
+
+    Nothing in the machine that a result depends on is touched. may_go_on: asked between steps; once it is false, the
+    window ends there.
+    """
+
+    def __init__(
+        self,
+        out: TraceFile,
+        m: Any,
+        title: str,
+        kernel: str,
+        gpu: GpuSpec,
+        instructions: Sequence[Instruction],
+        window: Window,
+        rank: int,
+        may_go_on: Callable[[], bool],
+    ) -> None:
+        self._m, self._out, self._kernel = m, out, kernel
+        self._window, self._may_go_on = window, may_go_on
+        self._events = np.zeros((EVENTS, EVENT_WORDS), np.int64)
+        self._commands = np.zeros((DRAM_COMMANDS, RECORD_WORDS), np.int64)
+        t = m.timeline
+        t.address, t.capacity, t.pause = address_of(self._events), EVENTS, PAUSE_EVENTS
+        t.placements = 1
+        self._next_sample = 0
+        self._is_open = False
+        self._begun = 0
+        self.cycles = 0  # of the launch, once it is finished
+        self.ended: int | None = None  # cycle in which the window ended
+
+        root = out.track(title, 0, rank, f"{gpu.name} at {gpu.clock_ghz:g} GHz; one cycle is drawn as one microsecond")
+        self._root = root
+        engine_on = bool(m.run.engine_on)
+        self._counters = Counters(out, root, gpu, engine_on)
+        self._groups = {name: out.track(name, root, 100 + k) for k, name in enumerate(GROUPS) if engine_on or k != 2}
+        cus = [out.track(f"CU {cu}", self._groups["compute units"], cu) for cu in range(gpu.cus)]
+        texts = [(i.opcode.mnemonic, f"{i.address:#x} {disassemble(i)}") for i in instructions]
+        self._wavefronts = Wavefronts(out, cus, texts, window.end)
+        scalar = self._groups["scalar caches"]
+
+        def parent(port: int) -> int:
+            if port < FIRST_SCALAR_PORT:
+                return cus[port]
+            array = port - FIRST_SCALAR_PORT
+            return out.track(f"shader array {array}", scalar, array)
+
+        self._requests = Requests(out, parent, FIRST_SCALAR_PORT, gpu.scalar_cache.hit_latency_cycles, window.end)
+        self._engine = Engine(out, self._groups["compaction engine"], window.end) if engine_on else None
+        ratio = Fraction(int(m.dram.cycles), int(m.dram.clocks))
+        self._banks = DramBanks(out, self._groups["DRAM"], resolve(gpu.dram), ratio, window.end)
+
+    def advance(self, limit: int) -> int:
+        """Run the machine to cycle `limit`; returns what run_cycles returns."""
+        m = self._m
+        while True:
+            now = int(m.wheel.now)
+            status = RUNNING
+            if now >= limit:
+                return status
+            if not self._is_open and self._window.begin <= now < self._window.end and self.ended is None:
+                self._open(now)
+            status = int(run_cycles(m, min(limit, self._stop(now))))
+            self._drain()
+            now = int(m.wheel.now)
+            if self._is_open:
+                if now >= self._next_sample:
+                    self._counters.sample(m, now)
+                    self._next_sample = now + SAMPLE_CYCLES
+                if now >= self._window.end or not self._may_go_on():
+                    self._close()
+            if status != RUNNING:
+                return status
+
+    def finish(self) -> None:
+        """The launch has ended."""
+        if self._m is None:
+            return
+        self._close()
+        self.cycles = int(self._m.wheel.now)
+        self._m = None
+
+    def _close(self) -> None:
+        """The launch or its window has ended: cut off what is under way."""
+        m, now = self._m, int(self._m.wheel.now)
+        if not self._is_open:
+            return
+        self._is_open = False
+        self.ended = now
+        m.timeline.on = m.timeline.placements = m.dram.record_address = 0
+        m.dram.record_count = m.timeline.count = 0
+        self._counters.close(m, now)
+        self._wavefronts.close(m, now)
+        self._requests.close(now)
+        if self._engine is not None:
+            self._engine.close(now)
+        self._banks.close(now)
+        if now > self._begun:
+            self._out.slice(self._root, self._begun, now, self._kernel, "launch")
+
+    def _stop(self, now: int) -> int:
+        """The cycle in which the machine must stop for the recording."""
+        if not self._is_open:
+            return self._window.begin if now < self._window.begin and self.ended is None else now + (1 << 40)
+        if not self._m.wheel.busy.any():
+            return now + 2 * SIZE  # nothing will happen any more: run_cycles says so after a turn of the wheel
+        return min(self._next_sample, self._window.end)
+
+    def _open(self, now: int) -> None:
+        m = self._m
+        self._is_open = True
+        self._begun = now
+        m.timeline.on = 1
+        m.dram.record_address, m.dram.record_capacity = address_of(self._commands), DRAM_COMMANDS
+        self._next_sample = now + SAMPLE_CYCLES
+        self._counters.open(m, now)
+        self._wavefronts.open(m, now)
+        self._requests.open(now)
+        if self._engine is not None:
+            self._engine.open(now)
+        self._banks.open(m, now)
+
+    def _drain(self) -> None:
+        """Decode and draw what was written down since the last time."""
+        m = self._m
+        count, commands = int(m.timeline.count), int(m.dram.record_count)
+        if count > EVENTS or commands > DRAM_COMMANDS:
+            raise OverflowError(f"the timeline's buffers hold {EVENTS} events and {DRAM_COMMANDS} DRAM commands")
+        m.timeline.count = 0
+        m.dram.record_count = 0
+        self._decode(self._events[:count].tolist())
+        if commands:
+            self._banks.issued(self._commands[:commands].tolist())
+
+    def _decode(self, events: list[list[int]]) -> None:
+        wavefronts, requests, engine = self._wavefronts, self._requests, self._engine
+        for word, a, b, c in events:
+            kind, now = word & ((1 << KIND_BITS) - 1), word >> KIND_BITS
+            if kind == kinds.CHARGED:
+                wavefronts.charged(a & 0xFFFF, a >> 16, b, c)
+            elif kind == kinds.LOOKED_UP:
+                requests.looked_up(now, a & 0xFF, a >> 8, b, c)
+            elif kind == kinds.SENT:
+                requests.sent(now, a, b, c)
+            elif kind == kinds.SERVED:
+                requests.served(now, a & 0xFF, a >> 8 & 0xFF, a >> 16, b, c)
+            elif kind == kinds.ANSWERED:
+                requests.answered(now, a & 0xFF, a >> 8, b, c)
+            elif kind == kinds.TAKEN:
+                requests.taken(now, a & 0xFF, a >> 8, b)
+            elif kind == kinds.RETURNED:
+                requests.returned(now, a, b)
+            elif kind == kinds.PLACED:
+                wavefronts.placed(now, a, b, c)
+            elif kind == kinds.ENDED:
+                wavefronts.ended(a, b)
+            elif engine is None:
+                raise ValueError(f"event of unknown kind {kind}")
+            elif kind == kinds.ENGINE_ANSWERED:
+                engine.answered(a & 0xFF, a >> 8 & 0xFFFFFF, a >> 32, b, c)
+            elif kind == kinds.ENGINE_READ:
+                engine.read(now, a, b, c & 0xFFFF, c >> 16)
+            elif kind == kinds.ENGINE_DATA:
+                engine.data(now, a)
+            else:
+                engine.compacted(now, a)

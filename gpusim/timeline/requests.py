@@ -1,0 +1,165 @@
+"""Memory requests on the timeline, end to end: a slice for each line asked for, and inside it where it was.
+
+The machine does not number its requests. What tells them apart: a cache names those it sends, an L2 channel takes one a
+cycle, and its answers keep their order.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD
+from gpusim.timeline.lanes import Lanes
+from gpusim.timeline.trace_file import TraceFile
+from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
+from memory.crossbar import ATOMIC, ATOMIC_RETURN, KIND_MASK, READ, SOURCE_CU_SHIFT, WRITE
+from memory.l1 import HIT, MERGE, MISS
+from memory.l2 import HIT as L2_HIT
+from memory.l2 import MERGED as L2_MERGED
+
+KINDS = {READ: "load", WRITE: "store", ATOMIC: "atomic", ATOMIC_RETURN: "atomic with return"}
+RETURNING = (READ, ATOMIC_RETURN)
+RESULTS = {HIT: "hit", MERGE: "merge", MISS: "miss"}
+UNKNOWN = -1
+LINE_SHIFT = 6
+
+
+@dataclass(slots=True)
+class Request:
+    """A line on its way. steps: what it went through, and the cycle in which that ended (UNKNOWN: not yet)."""
+
+    port: int
+    kind: int
+    line: int
+    begin: int
+    result: int = MISS
+    slot: int = UNKNOWN  # of the wavefront on its CU
+    channel: int = UNKNOWN
+    l2: str = ""
+    steps: list[tuple[str, int]] = field(default_factory=list)
+
+
+class Requests:
+    """The requests of every cache, in tracks below `parent(port)`."""
+
+    def __init__(self, out: TraceFile, parent: Callable[[int], int], cus: int, scalar_latency: int, limit: int) -> None:
+        """cus: ports below are CUs'; scalar_latency: cycles from an answer to scalar registers; limit: last cycle."""
+        self._out, self._parent, self._cus, self._scalar_latency = out, parent, cus, scalar_latency
+        self._limit = limit
+        self._opened = 0
+        self._lanes: dict[int, Lanes] = {}
+        self._last: dict[int, Request] = {}  # by port: the last sent
+        self._sent: dict[tuple[int, int], deque[Request]] = {}  # by source and line
+        self._at_l2: dict[tuple[int, int], Request] = {}  # by channel and the cycle it came
+        self._early: dict[tuple[int, int], Request] = {}  # the same, if the answer is told before the look-up
+        self._returning: dict[tuple[int, int], deque[Request]] = {}  # by channel and source
+        self._loads: dict[tuple[int, int], list[Request]] = {}  # by CU and token
+        self._merged: dict[tuple[int, int], list[Request]] = {}  # by CU and line that they wait for
+
+    def open(self, cycle: int) -> None:
+        """From `cycle` on requests are drawn; those under way then, from there on."""
+        self._opened = cycle
+
+    def looked_up(self, cycle: int, cu: int, result: int, token: int, line: int) -> None:
+        """A CU's L1 has looked a line up, or sent it on without."""
+        request = self._last.pop(cu) if result == MISS else Request(cu, READ, line, cycle, result)
+        request.slot = token & 63
+        if result == MERGE:
+            self._merged.setdefault((cu, line), []).append(request)
+        if request.kind in RETURNING:
+            self._loads.setdefault((cu, token), []).append(request)
+
+    def sent(self, cycle: int, port: int, source: int, line: int) -> None:
+        """A cache has sent a request."""
+        request = self._last[port] = Request(port, source & KIND_MASK, line, cycle)
+        self._sent.setdefault((source, line), deque()).append(request)
+
+    def served(self, cycle: int, channel: int, result: int, came: int, source: int, line: int) -> None:
+        """An L2 channel has looked up the request that came in cycle `came`."""
+        request = self._pop(self._sent, source, line, source)
+        request.line, request.channel = line, channel
+        request.steps += [("request network", came), ("L2 queue", cycle)]
+        request.l2 = "hit" if result == L2_HIT else "merge" if result == L2_MERGED else "miss"
+        at_once = result == L2_HIT or source & KIND_MASK == WRITE
+        if not at_once:
+            request.steps.append(("compaction engine" if line & LINE_SPARSE else "DRAM", UNKNOWN))
+        early = self._early.pop((channel, came), None)
+        if early is None:
+            self._at_l2[channel, came] = request
+        else:
+            self._returning[channel, source][-1] = request
+            request.steps += early.steps
+
+    def answered(self, cycle: int, channel: int, came: int, source: int, leaves: int) -> None:
+        """The L2 channel has the answer to the request that came in cycle `came`."""
+        request = self._at_l2.pop((channel, came), None)
+        if request is None:  # of a hit it is told before the look-up; else the look-up was before the window
+            request = self._early[channel, came] = self._unknown(source)
+        elif request.steps[-1][1] == UNKNOWN:
+            request.steps[-1] = (request.steps[-1][0], cycle)
+        request.steps.append(("L2", leaves))
+        self._returning.setdefault((channel, source), deque()).append(request)
+
+    def taken(self, cycle: int, port: int, channel: int, source: int) -> None:
+        """A cache has taken the answer from the crossbar."""
+        request = self._pop(self._returning, channel, source, source)
+        request.steps.append(("response network", cycle))
+        if port >= self._cus:
+            self._draw(request, cycle + self._scalar_latency * (request.kind == READ))
+        elif request.kind not in RETURNING or request.slot == UNKNOWN:
+            self._draw(request, cycle)
+        for merged in self._merged.pop((port, request.line), ()):
+            merged.steps.append(("waiting for the line", cycle))
+
+    def returned(self, cycle: int, cu: int, token: int) -> None:
+        """An instruction's data is in the registers."""
+        for request in self._loads.pop((cu, token), ()):
+            self._draw(request, cycle)
+
+    def close(self, cycle: int) -> None:
+        """Nothing is drawn from `cycle` on: requests under way are cut off."""
+        queues = [*self._sent.values(), *self._returning.values(), *self._loads.values()]
+        left = [request for queue in queues for request in queue] + list(self._at_l2.values())
+        for request in sorted({id(r): r for r in left}.values(), key=lambda r: r.begin):
+            self._draw(request, cycle, cut=True)
+        for table in (self._last, self._sent, self._at_l2, self._early, self._returning, self._loads, self._merged):
+            table.clear()  # type: ignore[attr-defined]
+
+    def _unknown(self, source: int) -> Request:
+        """A request sent before the window."""
+        return Request(source >> SOURCE_CU_SHIFT & 255, source & KIND_MASK, UNKNOWN, self._opened)
+
+    def _pop(self, table: dict[tuple[int, int], deque[Request]], a: int, b: int, source: int) -> Request:
+        queue = table.get((a, b))
+        if queue is None:
+            return self._unknown(source)
+        request = queue.popleft()
+        if not queue:
+            del table[a, b]
+        return request
+
+    def _draw(self, request: Request, end: int, cut: bool = False) -> None:
+        begin, end = request.begin, min(end, self._limit)
+        notes: dict[str, int | str] = {}
+        if request.line != UNKNOWN:
+            notes["address"] = hex((request.line & LINE_ADDRESS_MASK) << LINE_SHIFT)
+        if request.slot != UNKNOWN:
+            notes["SIMD"], notes["slot"] = divmod(request.slot, MAX_WAVES_PER_SIMD)
+        if request.channel != UNKNOWN:
+            notes["L2 channel"], notes["L2"] = request.channel, request.l2
+        if cut:
+            notes["cut off"] = "it was under way when the recording ended"
+        lanes = self._lanes.get(request.port)
+        if lanes is None:
+            lanes = self._lanes[request.port] = Lanes(self._out, "memory requests", self._parent(request.port))
+        track = lanes.take(begin, end)
+        name = KINDS[request.kind]
+        if request.kind == READ:
+            name = f"{name} {RESULTS[request.result]}"
+        self._out.begin(track, begin, name, "request", notes)
+        for step, t in [*request.steps, ("return", end)]:
+            t = end if t == UNKNOWN else min(t, end)
+            if t > begin and request.steps:
+                self._out.slice(track, begin, t, step, "request step")
+                begin = t
+        self._out.end(track, end)

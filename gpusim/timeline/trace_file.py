@@ -1,0 +1,135 @@
+"""A Perfetto trace as it is written: tracks in a tree, slices that nest on a track, counters.
+
+One cycle of the simulated clock is a microsecond of the trace, so that the viewer's time axis counts cycles and DRAM
+clocks, which lie between cycles, keep their place. The format is Perfetto's TrackEvent; strings are interned.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
+from perfetto.trace_builder.proto_builder import TraceProtoBuilder
+
+NS_PER_CYCLE = 1000
+SEQUENCE = 1
+PACKETS = 10_000  # made before they become bytes
+Cycle = int | Fraction
+
+_BEGIN, _END, _COUNTER = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END, TrackEvent.TYPE_COUNTER
+
+
+class TraceFile:
+    """Collects a trace's bytes; Perfetto sorts them by time.
+
+    Slices of one track must nest, and of those that begin or end in the same cycle what happens first is written first.
+    """
+
+    def __init__(self) -> None:
+        self._builder = TraceProtoBuilder()
+        self._packets = 0
+        self._bytes = bytearray()
+        self._names: dict[str, int] = {}
+        self._categories: dict[str, int] = {}
+        self._keys: dict[str, int] = {}
+        self._texts: dict[str, int] = {}
+        self._tracks = 0
+        self.slices = 0
+        packet = self._new_packet()
+        packet.sequence_flags = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
+        packet.first_packet_on_sequence = True
+
+    def track(self, name: str, parent: int = 0, rank: int = 0, description: str = "", unit: str | None = None) -> int:
+        """A new track below `parent` (0: at the root), its siblings ordered by `rank`; returns its number.
+
+        Siblings of one name are shown as one track, whose slices may then overlap. unit: the track is a counter.
+        """
+        self._tracks += 1
+        packet = self._new_packet()
+        track = packet.track_descriptor
+        track.uuid, track.name = self._tracks, name
+        track.child_ordering = TrackDescriptor.EXPLICIT
+        track.sibling_order_rank = rank
+        if parent:
+            track.parent_uuid = parent
+        if description:
+            track.description = description
+        if unit is not None:
+            track.counter.unit_name = unit
+        return self._tracks
+
+    def begin(
+        self, track: int, cycle: Cycle, name: str, category: str, notes: Mapping[str, int | str] | None = None
+    ) -> None:
+        """A slice begins. notes: what the viewer shows when the slice is chosen."""
+        self.slices += 1
+        packet = self._event(track, cycle, _BEGIN)
+        event = packet.track_event
+        event.name_iid = self._intern(self._names, name, packet, "event_names", "name")
+        event.category_iids.append(self._intern(self._categories, category, packet, "event_categories", "name"))
+        for key, value in (notes or {}).items():
+            note = event.debug_annotations.add()
+            note.name_iid = self._intern(self._keys, key, packet, "debug_annotation_names", "name")
+            if isinstance(value, int):
+                note.int_value = value
+            else:
+                note.string_value_iid = self._intern(
+                    self._texts, value, packet, "debug_annotation_string_values", "str"
+                )
+
+    def end(self, track: int, cycle: Cycle) -> None:
+        """The innermost open slice of the track ends."""
+        self._event(track, cycle, _END)
+
+    def slice(
+        self,
+        track: int,
+        begin: Cycle,
+        end: Cycle,
+        name: str,
+        category: str,
+        notes: Mapping[str, int | str] | None = None,
+    ) -> None:
+        """A slice that holds no other."""
+        self.begin(track, begin, name, category, notes)
+        self.end(track, end)
+
+    def value(self, track: int, cycle: Cycle, value: float) -> None:
+        """A counter's value from `cycle` on."""
+        packet = self._event(track, cycle, _COUNTER)
+        packet.track_event.double_counter_value = value
+
+    def take(self) -> bytes:
+        """What was written since the last time; the trace is all of these, one after another."""
+        self._bytes += self._builder.serialize()
+        taken = bytes(self._bytes)
+        self._bytes.clear()
+        self._builder, self._packets = TraceProtoBuilder(), 0
+        return taken
+
+    def _new_packet(self) -> Any:
+        if self._packets == PACKETS:
+            self._bytes += self._builder.serialize()
+            self._builder, self._packets = TraceProtoBuilder(), 0
+        self._packets += 1
+        packet = self._builder.add_packet()
+        packet.trusted_packet_sequence_id = SEQUENCE
+        return packet
+
+    def _event(self, track: int, cycle: Cycle, kind: int) -> Any:
+        packet = self._new_packet()
+        packet.timestamp = int(cycle * NS_PER_CYCLE)
+        packet.sequence_flags = TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
+        packet.track_event.type = kind
+        packet.track_event.track_uuid = track
+        return packet
+
+    @staticmethod
+    def _intern(known: dict[str, int], text: str, packet: Any, table: str, field: str) -> int:
+        number = known.get(text)
+        if number is None:
+            number = known[text] = len(known) + 1
+            entry = getattr(packet.interned_data, table).add()
+            entry.iid = number
+            setattr(entry, field, text.encode() if field == "str" else text)
+        return number

@@ -1,0 +1,105 @@
+"""Wavefronts on the timeline: residence in a slot, and inside it where every cycle went."""
+
+from typing import Any
+
+from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.core.cu_state import (
+    AT_BARRIER,
+    FREE,
+    ISSUED,
+    LGKM_FULL,
+    MEMORY,
+    PAUSED,
+    SLOTS,
+    SYNCHRONISATION,
+    THROTTLE,
+    VM_FULL,
+    WAITING,
+)
+from gpusim.results import STALL_REASONS
+from gpusim.timeline.trace_file import TraceFile
+
+READY = "ready"  # cut off before it was known whether its pipe was blocked or another wavefront went first
+_REASON_OF_STATE = {WAITING: MEMORY, VM_FULL: THROTTLE, LGKM_FULL: THROTTLE, AT_BARRIER: SYNCHRONISATION}
+
+
+class Wavefronts:
+    """A track for each wavefront slot that is used.
+
+    A slot is free for the next wavefront in the cycle in which s_endpgm issues, and s_endpgm takes a turn of four
+    cycles: the next wavefront is drawn from the end of that turn on.
+    """
+
+    def __init__(self, out: TraceFile, cus: list[int], texts: list[tuple[str, str]], limit: int) -> None:
+        """cus: the track of each CU; texts: mnemonic, and address with instruction, by static index; limit: cycle
+        behind which nothing is drawn.
+        """
+        self._out, self._cus = out, cus
+        self._mnemonics = [mnemonic for mnemonic, _ in texts]
+        self._at = [{"at": at} for _, at in texts]
+        self._tracks: dict[int, int] = {}
+        self._wavefronts: dict[int, tuple[int, int, int]] = {}  # slot: workgroup, wavefront, cycle of dispatch
+        self._accounted: dict[int, int] = {}  # slot: cycle up to which its time is accounted for
+        self._drawn: dict[int, int] = {}  # slot: cycle up to which its track is taken
+        self._open = False
+        self._limit = limit
+
+    def placed(self, cycle: int, w: int, workgroup: int, number: int) -> None:
+        """A wavefront gets slot `w`."""
+        self._wavefronts[w] = (workgroup, number, cycle)
+        self._accounted[w] = cycle
+        if self._open:
+            self._begin(w, max(cycle, self._drawn.get(w, 0)))
+
+    def charged(self, w: int, reason: int, pc: int, cycles: int) -> None:
+        """The next `cycles` of the wavefront went to `reason`, in front of or on static instruction `pc`."""
+        begin = self._accounted[w]
+        end = self._accounted[w] = begin + cycles
+        if reason == ISSUED:
+            self._draw(w, begin, end, self._mnemonics[pc], STALL_REASONS[reason], self._at[pc])
+        else:
+            self._draw(w, begin, end, STALL_REASONS[reason], STALL_REASONS[reason], self._at[pc])
+
+    def ended(self, w: int, cycle: int) -> None:
+        """The wavefront has ended; its time is accounted for up to `cycle`."""
+        del self._wavefronts[w], self._accounted[w]
+        if self._open:
+            self._out.end(self._tracks[w], min(cycle, self._limit))
+
+    def open(self, m: Any, cycle: int) -> None:
+        """From `cycle` on everything is drawn, first of all who is resident."""
+        self._open = True
+        for w in self._wavefronts:
+            self._accounted[w] = int(m.cu.mark[w])
+            self._begin(w, max(cycle, self._drawn.get(w, 0)))
+            # an instruction is charged its whole turn when it issues; which one it was is not known any more
+            self._draw(w, cycle, self._accounted[w], STALL_REASONS[ISSUED], STALL_REASONS[ISSUED], {})
+
+    def close(self, m: Any, cycle: int) -> None:
+        """Nothing is drawn from `cycle` on: the states of who is resident are cut off."""
+        for w in self._wavefronts:
+            begin = self._accounted[w]
+            if begin < cycle and m.cu.state[w] != FREE:
+                state = int(m.cu.state[w])
+                reason = int(m.cu.pause_reason[w]) if state == PAUSED else _REASON_OF_STATE.get(state)
+                name = READY if reason is None else STALL_REASONS[reason]
+                self._draw(w, begin, cycle, name, name, self._at[int(m.cu.pc[w])])
+            self._out.end(self._tracks[w], max(cycle, self._drawn[w]))
+        self._open = False
+
+    def _draw(self, w: int, begin: int, end: int, name: str, category: str, notes: dict[str, str]) -> None:
+        begin, end = max(begin, self._drawn[w]), min(end, self._limit)
+        if end > begin:
+            self._out.slice(self._tracks[w], begin, end, name, category, notes)
+            self._drawn[w] = end
+
+    def _begin(self, w: int, cycle: int) -> None:
+        workgroup, number, dispatched = self._wavefronts[w]
+        if w not in self._tracks:
+            simd, slot = divmod(w % SLOTS, MAX_WAVES_PER_SIMD)
+            rank = w % SLOTS
+            assert simd < SIMDS
+            self._tracks[w] = self._out.track(f"SIMD {simd} slot {slot}", self._cus[w // SLOTS], rank)
+        notes = {"workgroup": workgroup, "wavefront": number, "dispatched in cycle": dispatched}
+        self._out.begin(self._tracks[w], cycle, f"workgroup {workgroup} wavefront {number}", "wavefront", notes)
+        self._drawn[w] = cycle

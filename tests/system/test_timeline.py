@@ -1,0 +1,240 @@
+"""Timelines of whole launches: what they show agrees with what was counted, and drawing changes nothing."""
+
+import dataclasses
+from collections import Counter, defaultdict
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.simulator import simulate
+from gpusim.results import STALL_REASONS
+from gpusim.timeline.timeline import Timeline
+from gpusim.timeline.window import Window
+from memory.device_memory import DeviceMemory
+from memory.dram_spec import DramSpec
+from memory.l1 import L1Spec
+from memory.l2 import L2Spec
+from spartan.engine_spec import EngineSpec
+from tests.support.trace_reader import ReadTrace, read_trace
+from workloads.gemm import GemmBuffers, GemmShape, gemm_run
+from workloads.patterns import fill_synthetic, fill_weights
+
+GPU = GpuSpec(shader_arrays=2, cus_per_array=2, l2=L2Spec(size_kib=64, ways=4, channels=4), dram=DramSpec(channels=4))
+SMALL_SHAPE = (64, 32, 64)
+TURN = 4
+
+
+def draw(
+    path: Path,
+    kernel: str = "sgemm_wide",
+    shape: tuple[int, int, int] = SMALL_SHAPE,
+    window: Window | None = None,
+    gpu: GpuSpec = GPU,
+    **options: Any,
+) -> tuple[list[Any], ReadTrace, list[str]]:
+    """Simulate every launch of a GEMM without and with a timeline; facts, the trace, and its summary."""
+    gemm = GemmShape(*shape)
+    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
+    fill_weights(buffers.a_stored, gemm, 1)
+    fill_synthetic(buffers.b_stored, gemm, 0.6, 1)
+    buffers.seal()
+    engine = EngineSpec(sib_kib=1, prefetch_buffer_kib=2, outstanding_columns=4) if "dib" in kernel else None
+    launches = gemm_run(kernel, buffers, gpu.cus).launches
+    plain = [simulate(launch, gpu, engine, checked=True) for launch in launches]
+    with Timeline(path, window, **options) as timeline:
+        drawn = [simulate(launch, gpu, engine, checked=True, timeline=timeline) for launch in launches]
+    for a, b in zip(plain, drawn, strict=True):
+        assert comparable(a) == comparable(b), "the timeline changes the result"
+    return drawn, read_trace(path), timeline.summary()
+
+
+def comparable(facts: Any) -> dict[str, Any]:
+    return {k: v for k, v in dataclasses.asdict(facts).items() if k not in ("wall_s", "cpu_s", "compile_s")}
+
+
+@pytest.mark.parametrize("kernel", ["sgemm_wide", "sgemm_4x4", "sgemm_dib_tiled", "software"])
+def test_the_timeline_agrees_with_the_counts(kernel: str, tmp_path: Path) -> None:
+    every, trace, summary = draw(tmp_path / "t.pftrace", kernel)
+    assert summary[0].startswith(f"{tmp_path}/t.pftrace: timeline of {len(trace.slices):,} slices, ")
+    assert len(summary) == 1
+    for number, facts in enumerate(every, 1):
+        root = next(path[0] for path in trace.tracks.values() if path[0].startswith(f"launch {number}: "))
+        assert facts.kernel in root
+        (launch,) = trace.of("launch", root)
+        assert (launch.begin, launch.end, launch.name) == (0, facts.cycles, facts.kernel)
+        check_wavefronts(trace, root, facts)
+        check_requests(trace, root, facts)
+        check_dram(trace, root, facts)
+        if facts.engine is not None:
+            check_engine(trace, root, facts)
+        check_counters(trace, root, facts)
+
+
+def check_wavefronts(trace: ReadTrace, root: str, facts: Any) -> None:
+    """Residences are all wavefronts; what is inside tiles them and adds up to the stall reasons."""
+    waves = trace.of("wavefront", root)
+    assert len(waves) == facts.wavefronts
+    assert len({(w.notes["workgroup"], w.notes["wavefront"]) for w in waves}) == facts.wavefronts
+    spent: Counter[str] = Counter()
+    hidden = 0
+    for wave in waves:
+        at = wave.begin
+        for inner in sorted(wave.inside, key=lambda s: s.begin):
+            assert inner.begin == at, "a gap or an overlap"
+            at = inner.end
+            spent[inner.category] += int(inner.cycles)
+        assert at == wave.end
+        # of a slot's next wavefront the cycles beside the last one's s_endpgm are hidden
+        assert 0 <= wave.begin - wave.notes["dispatched in cycle"] <= TURN
+        hidden += int(wave.begin - wave.notes["dispatched in cycle"])
+    spent["idle"] += hidden
+    assert {reason: spent[reason] for reason in STALL_REASONS} == facts.stalls
+    issued = trace.of("issued", root)
+    assert len(issued) == facts.wavefront_instructions
+    assert all(s.cycles == TURN and s.name in s.notes["at"] for s in issued)
+
+
+def check_requests(trace: ReadTrace, root: str, facts: Any) -> None:
+    """Every line looked up is a request that ends; its steps tile it; their kinds are those counted."""
+    requests = trace.of("request", root)
+    vector = [r for r in requests if "compute units" in r.track]
+    scalar = [r for r in requests if "scalar caches" in r.track]
+    kinds = Counter(r.name for r in vector)
+    loads = facts.l1.transactions - facts.l1.write_transactions
+    assert kinds["load hit"] == facts.l1.hits
+    assert kinds["load merge"] == facts.l1.mshr_merges
+    assert sum(n for name, n in kinds.items() if name.startswith("load")) == loads
+    assert kinds["store"] + kinds["atomic"] + kinds["atomic with return"] == facts.l1.write_transactions
+    assert len(scalar) == facts.scalar_cache.misses
+    at_l2 = Counter(r.notes["L2"] for r in requests if "L2" in r.notes)
+    assert at_l2 == Counter(
+        {k: n for k, n in (("hit", facts.l2.hits), ("miss", facts.l2.misses), ("merge", facts.l2.mshr_merges)) if n}
+    )
+    assert not any("cut off" in r.notes for r in requests)
+    latency = 0
+    for r in requests:
+        if r.name != "load hit":
+            at = r.begin
+            for step in sorted(r.inside, key=lambda s: s.begin):
+                assert step.begin == at
+                at = step.end
+            assert at == r.end
+            assert r.inside[0].name == ("waiting for the line" if r.name == "load merge" else "request network")
+        else:
+            assert not r.inside and r.cycles >= GPU.l1.hit_latency_cycles
+        inside = {s.name: s for s in r.inside}
+        if r.name.startswith("load") and "L2 channel" in r.notes:
+            latency += int(inside["L2"].end - inside["request network"].end)
+            assert ("DRAM" in inside or "compaction engine" in inside) == (r.notes["L2"] != "hit")
+    assert latency == facts.l2.read_latency_total_cycles
+
+
+def check_dram(trace: ReadTrace, root: str, facts: Any) -> None:
+    """Commands and bursts by the DRAM's counters; the data bus is never taken twice."""
+    commands = trace.of("DRAM", root)
+    on_bus = [s for s in commands if s.track[-1] == "data bus"]
+    in_banks = Counter(s.name for s in commands if s.track[-1] != "data bus")
+    assert in_banks["read"] + in_banks["write"] == len(on_bus)
+    bytes_of_burst = 32  # GDDR5: eight transfers of 32 bits
+    assert len(on_bus) * bytes_of_burst == facts.dram.bytes
+    assert in_banks["refresh"] == facts.dram.refreshes
+    assert in_banks["activate"] == len(trace.of("open row", root))
+    by_bus: dict[int, list[Any]] = defaultdict(list)
+    for s in on_bus:
+        by_bus[s.uuid].append(s)
+    for bursts in by_bus.values():
+        bursts.sort(key=lambda s: s.begin)
+        assert all(a.end <= b.begin for a, b in pairwise(bursts))
+    for s in commands:
+        if s.name in ("read", "write", "activate") and s.track[-1].startswith("bank"):
+            assert s.parent is not None and s.parent.notes["row"] == s.notes["row"]
+
+
+def check_engine(trace: ReadTrace, root: str, facts: Any) -> None:
+    requests, reads = trace.of("engine request", root), trace.of("engine read", root)
+    assert len(requests) == facts.engine["responses"] > 0
+    assert sum(int(r.cycles) for r in requests) == facts.engine["latency_cycles"]
+    assert len(reads) == facts.engine["lines_fetched"] > 0
+    assert sum(r.name == "sparse line" for r in reads) > 0
+
+
+def check_counters(trace: ReadTrace, root: str, facts: Any) -> None:
+    """The samples' means are the run's figures."""
+    counters = {path[-1]: values for path, values in trace.counters.items() if path[0] == root}
+
+    def mean(name: str) -> float:
+        points = counters[name]
+        assert points[0][0] == 0 and points[-1][0] == facts.cycles
+        whole = sum(value * (after[0] - at) for (at, value), after in pairwise(points))
+        return whole / facts.cycles
+
+    assert mean("IPC") == pytest.approx(facts.wavefront_instructions / facts.cycles)
+    busy = 100 * facts.dram.bus_busy_cycles / facts.dram.bus_available_cycles
+    assert mean("DRAM data bus utilisation") == pytest.approx(busy, rel=1e-3)
+    assert counters["resident wavefronts"][-1][1] == 0
+    assert counters["workgroups finished"][-1][1] == facts.workgroups
+
+
+def test_a_window_clips_what_it_shows(tmp_path: Path) -> None:
+    (facts,), whole, _ = draw(tmp_path / "whole.pftrace")
+    begin, end = facts.cycles // 3, facts.cycles // 2
+    _, part, _ = draw(tmp_path / "part.pftrace", window=Window(begin, end))
+    assert part.slices and min(s.begin for s in part.slices) == begin and max(s.end for s in part.slices) == end
+    for category in ("wavefront", "issued", "memory_dependency", "DRAM", "open row"):
+        expected = Counter()
+        for s in whole.of(category):
+            if s.begin < end and s.end > begin:
+                expected[s.track, max(s.begin, begin), min(s.end, end), s.name] += 1
+        found = Counter((s.track, s.begin, s.end, s.name) for s in part.of(category))
+        assert found == expected, category
+    # a request sent before the window is shown from its beginning on, whatever is known of it
+    sent = [r for r in whole.of("request") if begin <= r.begin < end]
+    known = Counter((r.name, r.begin, min(r.end, end), r.notes.get("address")) for r in sent)
+    shown = Counter((r.name, r.begin, r.end, r.notes.get("address")) for r in part.of("request"))
+    assert known - shown == Counter()
+    before = [r for r in whole.of("request") if r.begin < begin < r.end]
+    assert all(begin <= key[1] for key in shown - known) and sum((shown - known).values()) <= len(before)
+    assert all(begin <= at <= end for points in part.counters.values() for at, _ in points)
+
+
+def test_windows_next_to_one_another_show_everything_once(tmp_path: Path) -> None:
+    (facts,), whole, _ = draw(tmp_path / "whole.pftrace", "sgemm_4x4")
+    cuts = [0, 777, 778, facts.cycles // 2, facts.cycles]
+    time: Counter[str] = Counter()
+    for a, b in pairwise(cuts):
+        _, part, _ = draw(tmp_path / "part.pftrace", "sgemm_4x4", window=Window(a, b))
+        for s in part.slices:
+            if s.category in ("wavefront", "open row", "launch", "issued", "memory_dependency", "synchronisation"):
+                time[s.category] += round(s.cycles * 1000)
+    for category, total in time.items():
+        assert abs(total - sum(round(s.cycles * 1000) for s in whole.of(category))) <= 2 * len(whole.of(category))
+
+
+def test_a_full_timeline_says_where_it_ends(tmp_path: Path) -> None:
+    _, trace, summary = draw(tmp_path / "t.pftrace", max_slices=2000)
+    (launch,) = trace.of("launch")
+    assert 2000 <= len(trace.slices) < 20_000
+    assert summary[1].startswith(f"launch 1: sgemm_wide is shown up to cycle {int(launch.end):,} of ")
+    assert "--window" in summary[1] and 0 <= max(s.end for s in trace.slices) - launch.end < TURN
+
+
+def test_a_launch_before_the_window_is_told_of(tmp_path: Path) -> None:
+    (facts,), trace, summary = draw(tmp_path / "t.pftrace.gz", window=Window(begin=10**9))
+    assert not trace.slices
+    assert summary[1] == f"launch 1: sgemm_wide ended in cycle {facts.cycles:,}, before the timeline's window began"
+
+
+def test_small_caches_and_full_queues(tmp_path: Path) -> None:
+    """Merges, bypassed loads and stalls at every level."""
+    tight = GPU.model_copy(update={"l1": L1Spec(size_kib=1, mshrs=2, mshr_targets=4, return_entries=2, bypass=True)})
+    (facts,), trace, _ = draw(tmp_path / "t.pftrace", gpu=tight)
+    assert (
+        Counter(r.name for r in trace.of("request", "compute units"))["load miss"]
+        == facts.l1.misses - facts.l1.write_transactions
+    )
+    ideal = GPU.model_copy(update={"dram": DramSpec(channels=4, model="ideal")})
+    (facts,), trace, _ = draw(tmp_path / "t.pftrace", gpu=ideal)
+    assert not trace.of("DRAM") and Counter(s.name for s in trace.of("request step"))["DRAM"] > 0
