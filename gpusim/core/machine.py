@@ -24,7 +24,21 @@ from memory.timeline import TIMELINE
 from memory.wheel import DISPATCH, WHEEL, wake
 from spartan.state import ENGINE
 
-MACHINE = (WHEEL, TIMELINE, ADDRESS_MAP, PORTS, CROSSBAR, L1, SCALAR_CACHE, INSTRUCTION_CACHE, L2, DRAM, ENGINE, CU, RUN)
+MACHINE = (
+    WHEEL,
+    TIMELINE,
+    ADDRESS_MAP,
+    PORTS,
+    CROSSBAR,
+    L1,
+    SCALAR_CACHE,
+    INSTRUCTION_CACHE,
+    L2,
+    DRAM,
+    ENGINE,
+    CU,
+    RUN,
+)
 
 _POLICIES = {"oldest": OLDEST, "round_robin": ROUND_ROBIN, "greedy": GREEDY}
 

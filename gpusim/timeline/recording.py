@@ -30,7 +30,7 @@ PAUSE_EVENTS = 1 << 17
 EVENTS = PAUSE_EVENTS + (1 << 16)  # and what a cycle may bring
 DRAM_COMMANDS = EVENTS + (1 << 17)  # and refreshes that idle channels make up for
 
-GROUPS = ("compute units", "scalar caches", "compaction engine", "DRAM")
+GROUPS = ("compute units", "scalar and instruction caches", "compaction engine", "DRAM")
 
 
 class Recording:
@@ -73,15 +73,16 @@ class Recording:
         cus = [out.track(f"CU {cu}", self._groups["compute units"], cu) for cu in range(gpu.cus)]
         texts = [(i.opcode.mnemonic, f"{i.address:#x} {disassemble(i)}") for i in instructions]
         self._wavefronts = Wavefronts(out, cus, texts, window.end)
-        scalar = self._groups["scalar caches"]
+        shared = self._groups["scalar and instruction caches"]
 
         def parent(port: int) -> int:
             if port < FIRST_SCALAR_PORT:
                 return cus[port]
             array = port - FIRST_SCALAR_PORT
-            return out.track(f"shader array {array}", scalar, array)
+            return out.track(f"shader array {array}", shared, array)
 
-        self._requests = Requests(out, parent, FIRST_SCALAR_PORT, gpu.scalar_cache.hit_latency_cycles, window.end)
+        latencies = gpu.scalar_cache.hit_latency_cycles, gpu.instruction_cache.hit_latency_cycles
+        self._requests = Requests(out, parent, *latencies, window.end)
         self._engine = Engine(out, self._groups["compaction engine"], window.end) if engine_on else None
         ratio = Fraction(int(m.dram.cycles), int(m.dram.clocks))
         self._banks = DramBanks(out, self._groups["DRAM"], resolve(gpu.dram), ratio, window.end)

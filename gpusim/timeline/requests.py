@@ -12,12 +12,29 @@ from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD
 from gpusim.timeline.lanes import Lanes
 from gpusim.timeline.trace_file import TraceFile
 from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
-from memory.crossbar import ATOMIC, ATOMIC_RETURN, KIND_MASK, READ, SOURCE_CU_SHIFT, WRITE
+from memory.crossbar import (
+    ATOMIC,
+    ATOMIC_RETURN,
+    FIRST_SCALAR_PORT,
+    KIND_MASK,
+    READ,
+    SOURCE_CU_SHIFT,
+    SOURCE_ID_SHIFT,
+    WRITE,
+)
+from memory.instruction_cache import FETCH_ID
 from memory.l1 import HIT, MERGE, MISS
 from memory.l2 import HIT as L2_HIT
 from memory.l2 import MERGED as L2_MERGED
 
-KINDS = {READ: "load", WRITE: "store", ATOMIC: "atomic", ATOMIC_RETURN: "atomic with return"}
+FETCH = -1  # a kind of request beside the crossbar's: an instruction cache's read
+KINDS = {
+    FETCH: "instruction fetch",
+    READ: "load",
+    WRITE: "store",
+    ATOMIC: "atomic",
+    ATOMIC_RETURN: "atomic with return",
+}
 RETURNING = (READ, ATOMIC_RETURN)
 RESULTS = {HIT: "hit", MERGE: "merge", MISS: "miss"}
 UNKNOWN = -1
@@ -39,12 +56,20 @@ class Request:
     steps: list[tuple[str, int]] = field(default_factory=list)
 
 
+def _kind(source: int) -> int:
+    fetches = source >> SOURCE_CU_SHIFT & 255 >= FIRST_SCALAR_PORT and source >> SOURCE_ID_SHIFT & FETCH_ID
+    return FETCH if fetches else source & KIND_MASK
+
+
 class Requests:
     """The requests of every cache, in tracks below `parent(port)`."""
 
-    def __init__(self, out: TraceFile, parent: Callable[[int], int], cus: int, scalar_latency: int, limit: int) -> None:
-        """cus: ports below are CUs'; scalar_latency: cycles from an answer to scalar registers; limit: last cycle."""
-        self._out, self._parent, self._cus, self._scalar_latency = out, parent, cus, scalar_latency
+    def __init__(
+        self, out: TraceFile, parent: Callable[[int], int], scalar_latency: int, fetch_latency: int, limit: int
+    ) -> None:
+        """Latencies: cycles from an answer to scalar registers, to instruction buffers; limit: last cycle drawn."""
+        self._out, self._parent = out, parent
+        self._latency = {READ: scalar_latency, FETCH: fetch_latency}
         self._limit = limit
         self._opened = 0
         self._lanes: dict[int, Lanes] = {}
@@ -71,7 +96,7 @@ class Requests:
 
     def sent(self, cycle: int, port: int, source: int, line: int) -> None:
         """A cache has sent a request."""
-        request = self._last[port] = Request(port, source & KIND_MASK, line, cycle)
+        request = self._last[port] = Request(port, _kind(source), line, cycle)
         self._sent.setdefault((source, line), deque()).append(request)
 
     def served(self, cycle: int, channel: int, result: int, came: int, source: int, line: int) -> None:
@@ -104,8 +129,8 @@ class Requests:
         """A cache has taken the answer from the crossbar."""
         request = self._pop(self._returning, channel, source, source)
         request.steps.append(("response network", cycle))
-        if port >= self._cus:
-            self._draw(request, cycle + self._scalar_latency * (request.kind == READ))
+        if port >= FIRST_SCALAR_PORT:
+            self._draw(request, cycle + self._latency.get(request.kind, 0))
         elif request.kind not in RETURNING or request.slot == UNKNOWN:
             self._draw(request, cycle)
         for merged in self._merged.pop((port, request.line), ()):
@@ -127,7 +152,7 @@ class Requests:
 
     def _unknown(self, source: int) -> Request:
         """A request sent before the window."""
-        return Request(source >> SOURCE_CU_SHIFT & 255, source & KIND_MASK, UNKNOWN, self._opened)
+        return Request(source >> SOURCE_CU_SHIFT & 255, _kind(source), UNKNOWN, self._opened)
 
     def _pop(self, table: dict[tuple[int, int], deque[Request]], a: int, b: int, source: int) -> Request:
         queue = table.get((a, b))

@@ -5,11 +5,14 @@ from typing import Any
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
 from gpusim.core.cu_state import (
     AT_BARRIER,
+    FETCH,
+    FETCHING,
     FREE,
     ISSUED,
     LGKM_FULL,
     MEMORY,
     PAUSED,
+    PC,
     SLOTS,
     SYNCHRONISATION,
     THROTTLE,
@@ -20,7 +23,13 @@ from gpusim.results import STALL_REASONS
 from gpusim.timeline.trace_file import TraceFile
 
 READY = "ready"  # cut off before it was known whether its pipe was blocked or another wavefront went first
-_REASON_OF_STATE = {WAITING: MEMORY, VM_FULL: THROTTLE, LGKM_FULL: THROTTLE, AT_BARRIER: SYNCHRONISATION}
+_REASON_OF_STATE = {
+    WAITING: MEMORY,
+    VM_FULL: THROTTLE,
+    LGKM_FULL: THROTTLE,
+    AT_BARRIER: SYNCHRONISATION,
+    FETCHING: FETCH,
+}
 
 
 class Wavefronts:
@@ -83,7 +92,7 @@ class Wavefronts:
                 state = int(m.cu.state[w])
                 reason = int(m.cu.pause_reason[w]) if state == PAUSED else _REASON_OF_STATE.get(state)
                 name = READY if reason is None else STALL_REASONS[reason]
-                self._draw(w, begin, cycle, name, name, self._at[int(m.cu.pc[w])])
+                self._draw(w, begin, cycle, name, name, self._at[int(m.cu.way[w, PC])])
             self._out.end(self._tracks[w], max(cycle, self._drawn[w]))
         self._open = False
 

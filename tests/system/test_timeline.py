@@ -101,14 +101,15 @@ def check_requests(trace: ReadTrace, root: str, facts: Any) -> None:
     """Every line looked up is a request that ends; its steps tile it; their kinds are those counted."""
     requests = trace.of("request", root)
     vector = [r for r in requests if "compute units" in r.track]
-    scalar = [r for r in requests if "scalar caches" in r.track]
+    shared = Counter(r.name for r in requests if "scalar and instruction caches" in r.track)
     kinds = Counter(r.name for r in vector)
     loads = facts.l1.transactions - facts.l1.write_transactions
     assert kinds["load hit"] == facts.l1.hits
     assert kinds["load merge"] == facts.l1.mshr_merges
     assert sum(n for name, n in kinds.items() if name.startswith("load")) == loads
     assert kinds["store"] + kinds["atomic"] + kinds["atomic with return"] == facts.l1.write_transactions
-    assert len(scalar) == facts.scalar_cache.misses
+    assert sum(n for name, n in shared.items() if name != "instruction fetch") == facts.scalar_cache.misses
+    assert shared["instruction fetch"] == facts.instruction_cache.misses + facts.instruction_cache.prefetches
     at_l2 = Counter(r.notes["L2"] for r in requests if "L2" in r.notes)
     assert at_l2 == Counter(
         {k: n for k, n in (("hit", facts.l2.hits), ("miss", facts.l2.misses), ("merge", facts.l2.mshr_merges)) if n}
