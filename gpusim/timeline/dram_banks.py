@@ -51,10 +51,14 @@ class DramBanks:
                 notes = {"bank": bank, "row": row, "burst of the row": column}
                 self._slice(self._track(channel, "data bus", BUS_RANK), clock + delay, t.burst_clocks, name, notes)
 
-    def close(self, cycle: int) -> None:
-        """Nothing is drawn from `cycle` on: open rows are cut off."""
+    def close(self, m: Any, cycle: int) -> None:
+        """Nothing is drawn from `cycle` on: open rows are cut off.
+
+        A channel without requests makes up for its refreshes later; the first of them closes its rows.
+        """
         for channel, bank in list(self._open_rows):
-            self._close(channel, bank, cycle)
+            refresh = int(m.dram.refresh_at[channel]) * self._ratio
+            self._close(channel, bank, cycle if m.dram.held[channel].any() else min(Fraction(cycle), refresh))
 
     def _track(self, channel: int, name: str, rank: int) -> int:
         if (channel, "") not in self._tracks:

@@ -131,7 +131,7 @@ class Recording:
         self._requests.close(now)
         if self._engine is not None:
             self._engine.close(now)
-        self._banks.close(now)
+        self._banks.close(m, now)
         if now > self._begun:
             self._out.slice(self._root, self._begun, now, self._kernel, "launch")
 

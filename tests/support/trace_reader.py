@@ -10,7 +10,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 NS_PER_CYCLE = 1000
 
 
-@dataclass
+@dataclass(repr=False)
 class Slice:
     """A slice in cycles; `track` is its track's path from the root."""
 
@@ -29,7 +29,7 @@ class Slice:
         return self.end - self.begin
 
 
-@dataclass
+@dataclass(repr=False)
 class ReadTrace:
     """Everything in a trace. counters: path of a counter's track → (cycle, value) in order."""
 
