@@ -323,7 +323,8 @@ def account_issue(m, now, w, unit):
         pipe = pipe_of(unit, w)
         blocked = 0
         if pipe >= 0:
-            blocked = min(spent, pipe_blocked(m, pipe, now) - c.snapshot[w])
+            # less than nothing if the pipe came free before the cycle from which the wavefront wanted it
+            blocked = max(min(spent, pipe_blocked(m, pipe, now) - c.snapshot[w]), 0)
         if blocked:
             charge(m, w, THROTTLE if unit == VMEM or unit == SMEM else EXECUTION, blocked)
         charge(m, w, NOT_SELECTED, spent - blocked)

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from gpusim.cli.main import invoke
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.results import STALL_REASONS
 from gpusim.timeline.timeline import Timeline
 from gpusim.timeline.window import Window
+from isa.faults import ExecutionFault
 from memory.device_memory import DeviceMemory
 from memory.dram_spec import DramSpec
 from memory.l1 import L1Spec
@@ -242,3 +244,28 @@ def test_small_caches_and_full_queues(tmp_path: Path) -> None:
     ideal = GPU.model_copy(update={"dram": DramSpec(channels=4, model="ideal")})
     (facts,), trace, _ = draw(tmp_path / "t.pftrace", gpu=ideal)
     assert not trace.of("DRAM") and Counter(s.name for s in trace.of("request step"))["DRAM"] > 0
+
+
+def test_the_command_draws_both_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.pftrace.gz"
+    sets = ("workload.batch=1", "workload.layer.input_channels=8", "workload.layer.output_channels=64")
+    data = ("workload.data=synthetic", "workload.sparsity=0.7")
+    assignments = [text for value in (*sets, *data) for text in ("--set", value)]
+    arguments = ["--timeline", str(path), "--window", "100:900", *assignments]
+    assert invoke(["run", "layerB.yaml", "--engine", "both", *arguments]) == 0
+    trace = read_trace(path)
+    roots = {names[0] for names in trace.tracks.values()}
+    assert {name.split(":")[0] for name in roots} >= {"launch 1", "launch 2"}
+    assert [name for name in roots if name.endswith(", engine on")]
+    assert all((s.begin, s.end) == (100, 900) for s in trace.of("launch"))
+    assert f"{path}: timeline of {len(trace.slices):,} slices, " in capsys.readouterr().err
+
+
+def test_a_fault_leaves_what_was_drawn(tmp_path: Path) -> None:
+    """The timeline of a launch that fails shows how it came to that."""
+    gemm = GemmShape(*SMALL_SHAPE)
+    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
+    (launch,) = gemm_run("sgemm_wide", buffers, GPU.cus).launches
+    with pytest.raises(ExecutionFault), Timeline(tmp_path / "t.pftrace") as timeline:
+        simulate(launch, GPU, max_instructions=200, timeline=timeline)
+    assert timeline.summary() and read_trace(tmp_path / "t.pftrace").of("issued")
