@@ -41,6 +41,7 @@ from spartan.engine import engine_finish
 from spartan.engine_spec import EngineSpec
 
 if TYPE_CHECKING:
+    from gpusim.timeline.recording import Recording
     from gpusim.timeline.timeline import Timeline
 
 OBSERVER_PERIOD_S = 0.1
@@ -94,12 +95,9 @@ def simulate(
     attached = attach_engine(m, engine, launch, context) if engine is not None and engine_on else None
 
     wall, cpu = time.perf_counter(), time.process_time()
-    advance: Callable[[int], int] = partial(run_cycles, m)
-    if timeline is not None:
-        recording = timeline.attach(m, launch.kernel.name, gpu, context.instructions)
-        advance = recording.advance
-    status = _loop(m, observer, advance)
-    if timeline is not None:
+    recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)
+    status = _loop(m, observer, recording)
+    if recording is not None:
         recording.finish()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     if status == FAULT:
@@ -139,8 +137,9 @@ def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
     return sorted(found, key=lambda h: (-h.cycles, h.address))
 
 
-def _loop(m: Any, observer: Callable[[Progress], bool] | None, advance: Callable[[int], int]) -> int:
-    """Run in chunks of about a tenth of a second, telling the observer in between. advance: runs up to a cycle."""
+def _loop(m: Any, observer: Callable[[Progress], bool] | None, recording: "Recording | None" = None) -> int:
+    """Run in chunks of about a tenth of a second, telling the observer in between."""
+    advance = partial(run_cycles, m) if recording is None else recording.advance
     run, chunk = m.run, FIRST_CHUNK_CYCLES
     progress_mark, progress_cycle = (-1, -1), 0
     while True:
