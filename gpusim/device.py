@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
+from weakref import WeakSet
 
 import numpy as np
 
@@ -65,6 +66,7 @@ class Device:
         self._reporter = Reporter(quiet, sys.stderr)
         self._warm = WarmCaches()
         self._arrays = 0
+        self._told: WeakSet[KernelFunction] = WeakSet()  # kernels whose missing wait states were told
 
     def __repr__(self) -> str:
         held = sum(a.size_bytes for a in self.memory.allocations)
@@ -138,6 +140,7 @@ class Device:
             dimensions=places.dimensions,
         )
         self._announce_compilation()
+        self._tell_violations(kernel)
         record = RunRecord("off", kernel.name, [], timed=self.timing)
         with self._reporter.following(kernel.name) as update:
 
@@ -213,6 +216,15 @@ class Device:
     def _name(self, name: str, dtype: np.dtype, shape: tuple[int, ...]) -> str:
         self._arrays += 1
         return name or f"array {self._arrays}: {dtype} {'x'.join(map(str, shape))}"
+
+    def _tell_violations(self, kernel: KernelFunction) -> None:
+        missing = sum(violation.missing for violation in kernel.violations)
+        if missing and kernel not in self._told:
+            self._told.add(kernel)
+            self._reporter.say(
+                f"gpusim: kernel '{kernel.name}': {missing} missing wait state{'s' * (missing > 1)}: real hardware"
+                " would read old values; see gpusim disasm --hazards"
+            )
 
     def _announce_compilation(self) -> None:
         if not all(is_compiled(domain) for domain in ("isa", "timing")[: 1 + self.timing]):

@@ -6,6 +6,7 @@ from pathlib import Path
 from gpusim.errors import UserError, unknown_name
 from gpusim.kernarg import explicit, signature
 from isa.code_object import Kernel, KernelArgument, load_code_object
+from isa.hazards import Violation
 
 
 class KernelNameError(UserError):
@@ -13,10 +14,14 @@ class KernelNameError(UserError):
 
 
 class KernelFunction:
-    """A kernel that can be launched. `kernel` is what the code object says about it."""
+    """A kernel that can be launched. `kernel` is what the code object says about it.
 
-    def __init__(self, kernel: Kernel) -> None:
+    violations: places where wait states are missing, so that hardware would compute something else (isa.hazards).
+    """
+
+    def __init__(self, kernel: Kernel, violations: list[Violation]) -> None:
         self.kernel = kernel
+        self.violations = violations
 
     @property
     def name(self) -> str:
@@ -54,11 +59,12 @@ class Module(Mapping[str, KernelFunction]):
         if name not in self._object.kernels:
             raise KernelNameError(f"{self.source}: {unknown_name('kernel', name, sorted(self._object.kernels))}")
         if name not in self._functions:
+            from isa.hazards import find_violations
             from isa.program import build_program
 
             self._before_use()
-            build_program(self._object.kernels[name])
-            self._functions[name] = KernelFunction(self._object.kernels[name])
+            program = build_program(self._object.kernels[name])
+            self._functions[name] = KernelFunction(program.kernel, find_violations(program.instructions))
         return self._functions[name]
 
     def __contains__(self, name: object) -> bool:

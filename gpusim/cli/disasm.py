@@ -7,20 +7,41 @@ from gpusim.errors import UserError, unknown_name
 from isa.code_object import Kernel, load_code_object
 from isa.decoder import decode_kernel
 from isa.disassembler import disassemble
+from isa.hazards import find_violations
 from isa.instruction import Instruction
 from isa.static_counts import static_counts
 
 COMMENT_COLUMN = 60  # as llvm-objdump aligns its address comments
+EXIT_MISSING = 1
 
 
-def disasm_command(file: Path, name: str | None) -> None:
-    """Print the kernels of a code object as assembly, each with its resources and static counts."""
+def disasm_command(file: Path, name: str | None, hazards: bool) -> int:
+    """Print the kernels of a code object as assembly, each with its resources and static counts.
+
+    hazards: print where wait states are missing instead; the exit code tells whether any are.
+    """
     kernels = load_code_object(file).kernels
     if name is not None and name not in kernels:
         raise UserError(f"{file}: {unknown_name('kernel', name, kernels)}")
-    for kernel in kernels.values() if name is None else [kernels[name]]:
+    asked = list(kernels.values()) if name is None else [kernels[name]]
+    if hazards:
+        return _print_violations(asked)
+    for kernel in asked:
         for line in listing(kernel):
             print(line)
+    return 0
+
+
+def _print_violations(kernels: list[Kernel]) -> int:
+    code = 0
+    for kernel in kernels:
+        violations = find_violations(decode_kernel(kernel))
+        for violation in violations:
+            print(f"{kernel.name}: {violation.text}")
+        if not violations:
+            print(f"{kernel.name}: no wait states are missing")
+        code = EXIT_MISSING if violations else code
+    return code
 
 
 def listing(kernel: Kernel) -> Iterator[str]:

@@ -212,11 +212,15 @@ def bench(
 def disasm(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="AMDGPU code object (ELF, gfx803).")],
     kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kernel.")] = None,
+    hazards: Annotated[
+        bool,
+        typer.Option("--hazards", help="List only where wait states (s_nop) are missing; exit code 1 if any are."),
+    ] = False,
 ) -> None:
     """Print a code object's kernels as assembly, with resources and static instruction counts."""
     from gpusim.cli.disasm import disasm_command
 
-    disasm_command(file, kernel)
+    raise typer.Exit(disasm_command(file, kernel, hazards))
 
 
 kernels = typer.Typer(

@@ -5,8 +5,9 @@
 bits 0-3    unit (isa.instruction): the issue category
 bits 12-15  action: NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE
 bits 16-19  vmcnt limit    bits 20-23  lgkmcnt limit
-bits 28-31  flags
-bits 32-47  cycles a wavefront occupies its SIMD (vector ALU) or pauses beyond its turn (s_nop, s_sleep)
+bits 27-31  flags
+bits 32-47  cycles a wavefront occupies its SIMD (vector ALU) or pauses beyond its turn (scalar, s_nop, s_sleep)
+bits 48-55  cycles that must have passed since the wavefront's last vector instruction marked SCALAR_RESULT; 0: any
 
 `fetch_table`: where each instruction lies among the granules of instruction fetch.
 """
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.core.cu_spec import ComputeUnitSpec
+from gpusim.core.interlocks import VALU_CYCLES, interlocks
 from isa.instruction import INTERNAL, LDS, SMEM, VALU, VMEM, Instruction
 from isa.trace import LINE_BYTES
 
@@ -23,6 +26,8 @@ CYCLES_SHIFT, CYCLES_MASK = 32, 0xFFFF
 ACTION_SHIFT, ACTION_MASK = 12, 0xF
 VM_SHIFT, LGKM_SHIFT = 16, 20
 COUNT_MASK = 0xF
+RESULT_SHIFT = 48
+SCALAR_RESULT = 1 << 27  # writes a scalar register that a scalar instruction soon reads
 RECORD = 1 << 28  # has a memory record in the trace
 COHERENT = 1 << 29  # glc: a load goes past L1
 INVALIDATE = 1 << 30  # empties its L1
@@ -34,7 +39,6 @@ GRANULE_MASK = (1 << 32) - 1
 FIRST_GRANULE_SHIFT = 32
 FETCH_BYTES = 32  # AMD GCN whitepaper (2012): 32 bytes a fetch
 
-VALU_CYCLES = 4  # a wavefront of 64 on a SIMD of 16 lanes
 _INVALIDATIONS = ("buffer_wbinvl1", "buffer_wbinvl1_vol", "s_dcache_inv", "s_dcache_inv_vol")
 SLEEP_UNIT_CYCLES = 64  # GCN3 ISA manual: s_sleep waits about 64 x SIMM16[6:0] cycles
 
@@ -74,9 +78,13 @@ def _word(instruction: Instruction) -> int:
     return word
 
 
-def code_table(instructions: Sequence[Instruction]) -> np.ndarray:
+def code_table(instructions: Sequence[Instruction], cu: ComputeUnitSpec) -> np.ndarray:
     """int64 array with a word for each instruction, indexed as the trace indexes them."""
-    return np.array([_word(i) for i in instructions], np.int64)
+    locks = interlocks(instructions, cu)
+    words = np.array([_word(i) for i in instructions], np.int64)
+    words += np.array(locks.pause_cycles, np.int64) << CYCLES_SHIFT | np.array(locks.result_cycles) << RESULT_SHIFT
+    words[locks.writers] |= SCALAR_RESULT
+    return words
 
 
 @dataclass(frozen=True)

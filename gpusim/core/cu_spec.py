@@ -49,6 +49,22 @@ class ComputeUnitSpec(Spec):
         ge=4,
         le=900,
     )
+    valu_scalar_cycles: int = param(
+        16,
+        "cycles from a vector instruction that writes a scalar register to a scalar instruction that reads it;"
+        " a slower vector instruction adds its further cycles",
+        "CLRX GcnTimings, instruction scheduling: 16 cycles from v_add, v_sub, v_readlane to scalar ALU instructions",
+        ge=4,
+        le=64,
+    )
+    branch_condition_cycles: int = param(
+        4,
+        "cycles beyond its turn that a conditional branch waits for what the instruction before it changed",
+        "CLRX GcnTimings, instruction scheduling: a jump on VCCZ, EXECZ or SCC right behind an instruction that"
+        " changes VCC, EXEC or SCC adds 4 cycles",
+        ge=0,
+        le=60,
+    )
     lds_latency_cycles: int = param(
         56,
         "cycles from the last bank access to the data in registers",

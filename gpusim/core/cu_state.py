@@ -72,6 +72,7 @@ CU = State(
         "snapshot": Field((MAX_SLOTS,), "pipe_blocked of the pipe it wants, when it began to want it"),
         "resume": Field((MAX_SLOTS,), "cycle in which a paused wavefront goes on"),
         "pause_reason": Field((MAX_SLOTS,), "stall reason of the pause"),
+        "scalar_result": Field((MAX_SLOTS,), "cycle in which it last issued a vector instruction marked SCALAR_RESULT"),
         # instruction fetch
         "fetch": Field((MAX_CUS, 4), "a CU's wavefronts that fetch, by WANT ... TURN"),
         "fetching_cus": Field((MAX_ARRAYS,), "mask of the array's CUs that want to fetch"),

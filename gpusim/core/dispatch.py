@@ -49,6 +49,7 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     c.lgkm[w] = 0
     c.vm_head[w] = 0
     c.vm_tail[w] = 0
+    c.scalar_result[w] = 0
     c.started[w] = now
     c.mark[w] = now
     run.waves_left += 1

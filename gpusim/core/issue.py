@@ -14,6 +14,7 @@ from gpusim.core.code_table import (
     CYCLES_SHIFT,
     INVALIDATE,
     PAUSE,
+    SCALAR_RESULT,
     WAVE_BARRIER,
     WAVE_END,
 )
@@ -203,12 +204,16 @@ def _issue(m, now, g, unit, rank):
     c.last[g, unit] = rank + 1
     w = g * MAX_WAVES_PER_SIMD + c.order[g, rank]
     account_issue(m, now, w, unit)
+    word = code_word(m, w)
+    cycles = (word >> CYCLES_SHIFT) & CYCLES_MASK
     if unit == VALU:
-        cycles = (code_word(m, w) >> CYCLES_SHIFT) & CYCLES_MASK
         c.valu_free[g] = now + cycles
         c.valu_busy += cycles
         if cycles > TURN_CYCLES:
             block_pipe(m, g, now + TURN_CYCLES, now + cycles)
+        if word & SCALAR_RESULT:
+            c.scalar_result[w] = now
+        cycles = 0
     elif unit == VMEM:
         _issue_vmem(m, now, cu, w)
     elif unit == LDS:
@@ -219,6 +224,8 @@ def _issue(m, now, g, unit, rank):
     if step(m, w):
         if unit == BRANCH and c.way[w, PC] != follow:
             pause(m, w, now + c.branch_cycles, FETCH)
+        elif cycles:
+            pause(m, w, now + TURN_CYCLES + cycles, EXECUTION)
         else:
             enter(m, now + TURN_CYCLES, w)
 

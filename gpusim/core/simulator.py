@@ -83,7 +83,7 @@ def simulate(
     m = new_machine(gpu, launch, fit, engine_on)
     if warm is not None:
         warm.restore(m)
-    code = code_table(context.instructions)
+    code = code_table(context.instructions, gpu.cu)
     fetched = fetch_table(context.instructions, gpu.cu.instruction_buffer_bytes, context.first_address)
     set_fetch_table(m, fetched, gpu.cu.instruction_buffer_bytes)
     run = m.run

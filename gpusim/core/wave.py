@@ -8,6 +8,7 @@ from gpusim.core.code_table import (
     FIRST_GRANULE_SHIFT,
     GRANULE_MASK,
     LGKM_SHIFT,
+    RESULT_SHIFT,
     VM_SHIFT,
     WAIT,
 )
@@ -162,6 +163,10 @@ def enter(m, t, w):
             pause(m, w, c.way[w, READY_AT], FETCH)
         return
     word = code_word(m, w)
+    late = word >> RESULT_SHIFT
+    if late and c.scalar_result[w] + late > t:
+        pause(m, w, c.scalar_result[w] + late, EXECUTION)
+        return
     unit = word & 15
     if (word >> ACTION_SHIFT) & ACTION_MASK == WAIT and not counters_allow(m, w, word):
         c.state[w] = WAITING
