@@ -57,3 +57,13 @@ def test_no_code_object_is_one_line(content: bytes | None, part: str, tmp_path: 
 def test_unknown_kernel_is_told(capfd) -> None:  # type: ignore[no-untyped-def]
     assert invoke(["disasm", str(KERNELS_DIR / "sgemm_4x4.hsaco"), "--kernel", "sgemm_4x5"]) == 2
     assert "did you mean 'sgemm_4x4'" in capfd.readouterr().err
+
+
+def test_missing_wait_states_are_listed(capfd) -> None:  # type: ignore[no-untyped-def]
+    path = Path(__file__).parents[1] / "data/kernels/operands.hsaco"  # written by hand
+    assert invoke(["disasm", str(path), "--hazards"]) == 1
+    lines = capfd.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("operands: 0x") and "2 wait states needed behind s_setreg" in line for line in lines)
+    assert invoke(["disasm", str(KERNELS_DIR / "sgemm_4x4.hsaco"), "--hazards"]) == 0
+    assert capfd.readouterr().out == "sgemm_4x4: no wait states are missing\n"

@@ -136,6 +136,21 @@ def test_a_raw_block_for_objects_without_metadata_and_endless_loops_are_stopped(
         gpu.launch(kernel, 64, 64, [c])
 
 
+def test_missing_wait_states_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    gpu = gpusim.Device(SMALL, timing=False)
+    kernel = gpu.load(DATA / "kernels/operands.hsaco")["operands"]  # written by hand
+    data = gpu.array(np.ones(128, np.uint32)), gpu.zeros(64 * 40, np.uint32)
+    for _ in range(2):
+        gpu.launch(kernel, 64, 64, data)
+    add(gpu)
+    told = [line for line in capsys.readouterr().err.splitlines() if "wait state" in line]
+    assert told == [
+        "gpusim: kernel 'operands': 3 missing wait states: real hardware would read old values; see gpusim disasm"
+        " --hazards"
+    ]
+    assert [violation.missing for violation in kernel.violations] == [1, 2]
+
+
 @pytest.mark.parametrize("timing", [False, True])
 def test_faults_name_kernel_instruction_lane_address_and_the_nearest_array(timing: bool) -> None:
     gpu = gpusim.Device(SMALL, timing=timing, quiet=True)
