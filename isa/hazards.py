@@ -9,7 +9,7 @@ through a register are not followed. A register that another instruction overwri
 Each instruction is one wait state, s_nop one and as many more as it says (as in LLVM's GCNHazardRecognizer).
 
 Not checked: access to VCC under the number of the SGPR pair that holds it. Not a hazard on this generation, as LLVM
-has it: M0 written before s_movrel (GFX9 alone).
+and Mesa have it: M0 written before s_movrel (GFX9 alone).
 """
 
 from collections.abc import Callable, Sequence
@@ -38,29 +38,31 @@ class Hazard:
 
 
 _MANUAL = "GCN3 ISA manual, chapter 4: manually inserted wait states"
-_LLVM = "LLVM GCNHazardRecognizer for VI"
+_COMPILERS = f"{_MANUAL}; LLVM GCNHazardRecognizer and Mesa aco_insert_NOPs for GFX8"
+_MESA = f"{_MANUAL}; Mesa aco_insert_NOPs for GFX8"
+_LLVM = f"{_MANUAL}; LLVM GCNHazardRecognizer for GFX8"
 
 HAZARDS = {
     hazard.name: hazard
     for hazard in (
-        Hazard("setreg", "s_setreg", "s_getreg or s_setreg of the same register", 2, f"{_MANUAL}; {_LLVM}"),
+        Hazard("setreg", "s_setreg", "s_getreg or s_setreg of the same register", 2, _COMPILERS),
         Hazard("vskip-getreg", "s_setvskip", "s_getreg of MODE", 2, _MANUAL),
-        Hazard("vskip-vector", "s_setreg of MODE.vskip", "a vector instruction", 2, _MANUAL),
-        Hazard("trapsts-rfe", "s_setreg of TRAPSTS", "s_rfe, s_rfe_restore", 1, f"{_MANUAL}; {_LLVM}"),
-        Hazard("valu-vccz", "VALU writes VCC", "VALU reads VCCZ as data", 5, _MANUAL),
-        Hazard("valu-execz", "VALU writes EXEC", "VALU reads EXECZ as data", 5, _MANUAL),
-        Hazard("valu-lane", "VALU writes an SGPR, VCC", "its use as lane select", 4, f"{_MANUAL}; {_LLVM}"),
-        Hazard("valu-div-fmas", "VALU writes VCC", "v_div_fmas", 4, f"{_MANUAL}; {_LLVM}"),
-        Hazard("valu-vmem", "VALU writes an SGPR, VCC", "VMEM reads it", 5, f"{_MANUAL}; {_LLVM}"),
-        Hazard("valu-dpp", "VALU writes a VGPR", "a DPP instruction reads it", 2, f"{_MANUAL}; {_LLVM}"),
-        Hazard("exec-dpp", "VALU writes EXEC", "a DPP instruction", 5, f"{_MANUAL}; {_LLVM}"),
-        Hazard("m0-message", "SALU writes M0", "GDS, s_sendmsg, s_ttracedata", 1, f"{_MANUAL}; {_LLVM}"),
+        Hazard("vskip-vector", "s_setreg of MODE.vskip", "a vector instruction", 2, _MESA),
+        Hazard("trapsts-rfe", "s_setreg of TRAPSTS", "s_rfe, s_rfe_restore", 1, _LLVM),
+        Hazard("valu-vccz", "VALU writes VCC", "VALU reads VCCZ as data", 5, _MESA),
+        Hazard("valu-execz", "VALU writes EXEC", "VALU reads EXECZ as data", 5, _MESA),
+        Hazard("valu-lane", "VALU writes an SGPR, VCC", "its use as lane select", 4, _COMPILERS),
+        Hazard("valu-div-fmas", "VALU writes VCC", "v_div_fmas", 4, _COMPILERS),
+        Hazard("valu-vmem", "VALU writes an SGPR, VCC", "VMEM reads it", 5, _COMPILERS),
+        Hazard("valu-dpp", "VALU writes a VGPR", "a DPP instruction reads it", 2, _COMPILERS),
+        Hazard("exec-dpp", "VALU writes EXEC", "a DPP instruction", 5, _COMPILERS),
+        Hazard("m0-message", "SALU writes M0", "GDS, s_sendmsg, s_ttracedata", 1, _COMPILERS),
         Hazard(
             "wide-store",
             "a store or compare-and-swap of more than 64 bits (without an SGPR as buffer offset)",
             "VALU writes its data VGPRs",
             1,
-            f"{_MANUAL}; {_LLVM}",
+            _COMPILERS,
         ),
     )
 }

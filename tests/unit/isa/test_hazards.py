@@ -133,6 +133,12 @@ def test_the_text_names_place_and_need() -> None:
     )
 
 
+def test_the_page_lists_every_rule_with_its_wait_states() -> None:
+    rows = [line.split(" | ") for line in (ROOT / "docs/hazards.md").read_text().splitlines() if line[:3] == "| `"]
+    listed = {row[0].strip("| `"): int(row[3]) for row in rows if len(row) == 5 and row[0].strip("| `") in HAZARDS}
+    assert listed == {name: hazard.wait_states for name, hazard in HAZARDS.items()}
+
+
 def compiled_objects() -> Iterator[tuple[str, Path | bytes]]:
     """Every committed code object that a compiler wrote."""
     folders = (KERNELS_DIR, ROOT / "sim_configs", ROOT / "docs", ROOT / "tests/data", OBJECTS)
