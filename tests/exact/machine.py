@@ -1,0 +1,119 @@
+"""The machines on which the exact cases run, and the steps that their derivations share.
+
+Each case runs on two machines: the shipped defaults, and one whose every latency is another, mostly odd, number. A
+derivation that holds on both speaks of the specification and not of a number. Four compute units suffice, and the
+DRAM's latency is fixed, so that only the cases about DRAM depend on its timing.
+
+Cycles are counted from the dispatch of the first workgroup, in cycle 0.
+"""
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from gpusim.core.cu_spec import SIMDS, ComputeUnitSpec
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.simulator import simulate
+from gpusim.launch import Launch
+from gpusim.results import RunFacts
+from isa.code_object import Kernel
+from memory.crossbar import CrossbarSpec
+from memory.device_memory import DeviceMemory
+from memory.dram_spec import DramSpec
+from memory.l1 import L1Spec
+from memory.l2 import L2Spec
+from memory.scalar_cache import ScalarCacheSpec
+
+BUFFER = 0x1_0010_0000  # address of the data that the kernels use, written into them as a number
+BUFFER_BYTES = 8 << 20
+_CAPACITY_BYTES = 16 << 20
+LANES = 64
+TURN = SIMDS  # a SIMD's turn comes every fourth cycle
+
+
+def machine(**parts: Any) -> GpuSpec:
+    """MI6 of four CUs with a DRAM of fixed latency; `parts` replace its parts."""
+    dram = DramSpec(model="ideal", ideal_latency_ns=100.0)
+    return GpuSpec(**{"shader_arrays": 2, "cus_per_array": 2, "dram": dram, **parts})
+
+
+MI6 = machine()
+ODD = machine(
+    clock_ghz=1.0,
+    cu=ComputeUnitSpec(
+        branch_cycles=21, lds_latency_cycles=61, lds_backlog_cycles=23, launch_cycles=29, dispatch_interval_cycles=3
+    ),
+    l1=L1Spec(hit_latency_cycles=83, fill_latency_cycles=31, address_cycles=7),
+    scalar_cache=ScalarCacheSpec(hit_latency_cycles=37),
+    crossbar=CrossbarSpec(request_latency_cycles=27, response_latency_cycles=43),
+    l2=L2Spec(latency_cycles=58, fill_latency_cycles=67),
+    dram=DramSpec(model="ideal", ideal_latency_ns=149.0),
+)
+MACHINES = {"mi6": MI6, "odd": ODD}
+
+
+def altered(gpu: GpuSpec, **parts: dict[str, Any]) -> GpuSpec:
+    """The machine with some values of its parts replaced: altered(gpu, l2={"size_kib": 64})."""
+    new = {name: getattr(gpu, name).model_copy(update=values) for name, values in parts.items()}
+    return GpuSpec.model_validate({**dict(gpu), **new})
+
+
+def run(kernel: Kernel, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1, work_items: int = 0) -> RunFacts:
+    """Execute and time a kernel, checked; `work_items` of a workgroup, if not whole wavefronts."""
+    memory = DeviceMemory(_CAPACITY_BYTES)
+    memory.allocate(BUFFER - 0x1_0000_1000 - 4096, "room in front of the buffer")
+    buffer = memory.allocate(BUFFER_BYTES, "buffer")
+    assert buffer.address == BUFFER
+    memory.view(buffer, np.uint32)[:] = 0
+    local = work_items or wavefronts * LANES
+    launch = Launch(kernel, memory, b"", (local * workgroups, 1, 1), (local, 1, 1))
+    return simulate(launch, gpu, checked=True, hotspots=True)
+
+
+def turn(cycle: int, simd: int = 0) -> int:
+    """The SIMD's first turn at or after `cycle`."""
+    return cycle + (simd - cycle) % TURN
+
+
+def first_issue(gpu: GpuSpec, wavefront: int = 0, workgroup: int = 0, wavefronts: int = 1) -> int:
+    """When a wavefront of a workgroup that finds its CU empty may issue first.
+
+    The dispatcher places workgroup k as soon as it has placed the k before it; a workgroup's wavefronts go to the
+    SIMDs in turn, and each needs the launch latency.
+    """
+    dispatched = workgroup * wavefronts * gpu.cu.dispatch_interval_cycles
+    return turn(dispatched + gpu.cu.launch_cycles, wavefront % SIMDS)
+
+
+def finished(end_issues: int) -> int:
+    """Cycles of a run whose last s_endpgm issues in cycle `end_issues`."""
+    return end_issues + 1
+
+
+def after_wait(data: int, simd: int = 0) -> int:
+    """When the instruction behind an s_waitcnt issues: s_waitcnt takes the first turn with the data there."""
+    return turn(data, simd) + TURN
+
+
+def dram_cycles(gpu: GpuSpec) -> int:
+    """Latency of the fixed-latency DRAM in core cycles."""
+    return ceil(gpu.dram.ideal_latency_ns * gpu.clock_ghz)
+
+
+# A load's stations, each counted from the one before. `look` is the cycle of its look-up, one after its issue.
+
+
+def served(gpu: GpuSpec, look: int) -> int:
+    """When L2 serves a packet that leaves an idle port: it crosses, enters the channel's queue, is served next."""
+    return look + gpu.crossbar.request_latency_cycles + 1
+
+
+def l2_hit(gpu: GpuSpec, look: int) -> int:
+    """When the answer of a line that L2 holds arrives at the cache that asked."""
+    return served(gpu, look) + gpu.l2.latency_cycles + gpu.crossbar.response_latency_cycles
+
+
+def l2_miss(gpu: GpuSpec, look: int) -> int:
+    """When the answer of a line that L2 fetches from an idle DRAM of fixed latency arrives."""
+    return served(gpu, look) + dram_cycles(gpu) + gpu.l2.fill_latency_cycles + gpu.crossbar.response_latency_cycles

@@ -1,0 +1,181 @@
+"""Exact cases of the LDS: bank conflicts of each degree and width, broadcast, atomics, the backlog, sharing."""
+
+from pathlib import Path
+
+import pytest
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.results import RunFacts
+from tests.exact.machine import LANES, TURN, after_wait, finished, first_issue, run, turn
+from tests.support.assembly import Assembly
+
+ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "lds.hsaco")
+BANKS = 32  # GCN3 ISA manual, section 10: 32 banks of a dword
+READS = 10
+
+
+def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
+    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
+
+
+def bank_cycles(degree: int, dwords: int) -> int:
+    """Of an instruction whose lanes lie `degree` times their own width apart.
+
+    A step serves as many lanes as have 32 dwords together, each to a bank of its own; lanes that lie further apart
+    meet in a bank, where each waits for the others.
+    """
+    lanes_a_step = BANKS // dwords
+    return LANES // lanes_a_step * degree
+
+
+CONFLICTS = [
+    *((1, degree) for degree in (1, 2, 4, 8, 16, 32)),
+    *((2, degree) for degree in (1, 2, 4, 8, 16)),
+    *((4, degree) for degree in (1, 2, 4, 8)),
+]
+for _dwords, _degree in CONFLICTS:
+    _register = "v2" if _dwords == 1 else f"v[2:{1 + _dwords}]"
+    for _reads in (1, READS):
+        ASSEMBLY.kernel(
+            f"b{32 * _dwords}_{_degree}_{_reads}",
+            f"""
+            v_mul_u32_u24 v1, {4 * _dwords * _degree}, v0
+            .rept {_reads}
+            ds_read_b{32 * _dwords} {_register}, v1
+            .endr
+            s_waitcnt lgkmcnt(0)
+            s_endpgm
+            """,
+            lds_bytes=4 * _dwords * _degree * LANES,
+        )
+
+
+@pytest.mark.parametrize(("dwords", "degree"), CONFLICTS)
+def test_one_read(gpu: GpuSpec, dwords: int, degree: int) -> None:
+    issue = first_issue(gpu) + TURN
+    data = issue + bank_cycles(degree, dwords) + gpu.cu.lds_latency_cycles
+    facts = case(f"b{32 * dwords}_{degree}_1", gpu)
+    assert facts.cycles == finished(after_wait(data))
+    # from the turn after the issue of the read to the turn with the data
+    assert facts.stalls["memory_dependency"] == data - issue - TURN
+
+
+@pytest.mark.parametrize(("dwords", "degree"), CONFLICTS)
+def test_reads_in_a_row(gpu: GpuSpec, dwords: int, degree: int) -> None:
+    # the banks work without a gap where a read takes them at least a turn; otherwise a read issues every turn
+    banks = bank_cycles(degree, dwords)
+    first = first_issue(gpu) + TURN
+    data = first + (READS - 1) * max(banks, TURN) + banks + gpu.cu.lds_latency_cycles
+    assert case(f"b{32 * dwords}_{degree}_{READS}", gpu).cycles == finished(after_wait(data))
+
+
+ASSEMBLY.kernel("broadcast", "    ds_read_b32 v2, v1\n    s_waitcnt lgkmcnt(0)\n    s_endpgm", lds_bytes=4)
+
+
+def test_a_word_that_all_lanes_read_is_served_once_a_step(gpu: GpuSpec) -> None:
+    data = first_issue(gpu) + LANES // BANKS + gpu.cu.lds_latency_cycles
+    assert case("broadcast", gpu).cycles == finished(after_wait(data))
+
+
+ASSEMBLY.kernel("one_counter", "    ds_add_u32 v1, v0\n    s_waitcnt lgkmcnt(0)\n    s_endpgm", lds_bytes=4)
+
+
+def test_atomics_on_one_word_come_one_after_another(gpu: GpuSpec) -> None:
+    data = first_issue(gpu) + LANES + gpu.cu.lds_latency_cycles
+    assert case("one_counter", gpu).cycles == finished(after_wait(data))
+
+
+ASSEMBLY.kernel(
+    "few_lanes",
+    """
+    v_lshlrev_b32 v1, 7, v0
+    s_mov_b64 exec, 0xff
+    ds_read_b32 v2, v1
+    s_waitcnt lgkmcnt(0)
+    s_endpgm
+    """,
+    lds_bytes=1024,
+)
+
+
+def test_a_step_without_active_lanes_costs_nothing(gpu: GpuSpec) -> None:
+    # eight lanes, all in one bank; lanes 32 to 63 are off
+    data = first_issue(gpu) + 2 * TURN + 8 + gpu.cu.lds_latency_cycles
+    assert case("few_lanes", gpu).cycles == finished(after_wait(data))
+
+
+ASSEMBLY.kernel(
+    "two_addresses",
+    """
+    v_lshlrev_b32 v1, 2, v0
+    ds_read2_b32 v[2:3], v1 offset0:0 offset1:64
+    s_waitcnt lgkmcnt(0)
+    s_endpgm
+    """,
+    lds_bytes=512,
+)
+
+
+def test_two_addresses_are_two_accesses(gpu: GpuSpec) -> None:
+    data = first_issue(gpu) + TURN + 2 * bank_cycles(1, 1) + gpu.cu.lds_latency_cycles
+    assert case("two_addresses", gpu).cycles == finished(after_wait(data))
+
+
+ASSEMBLY.kernel(
+    "backlog",
+    f"""
+    v_mul_u32_u24 v1, {4 * 32}, v0
+    .rept {READS}
+    ds_read_b32 v2, v1
+    .endr
+    s_endpgm
+    """,
+    lds_bytes=4 * 32 * LANES,
+)
+
+
+def test_a_read_issues_when_the_backlog_is_short_enough(gpu: GpuSpec) -> None:
+    # without a wait for the data the end follows the last issue: the n-th read issues when the banks are busy with
+    # those before for no more than the backlog
+    first = first_issue(gpu) + TURN
+    banks = bank_cycles(32, 1)
+    last = turn(first + (READS - 1) * banks - gpu.cu.lds_backlog_cycles)
+    facts = case("backlog", gpu)
+    assert facts.cycles == finished(last + TURN)
+    # all its waiting is for the busy LDS: from the first read on but for the turns in which it issues
+    between_turns = turn(last) - (first + (READS - 1) * banks - gpu.cu.lds_backlog_cycles)
+    assert 0 <= between_turns < TURN
+    assert facts.stalls["execution_dependency"] + facts.stalls["not_selected"] == last - first - (READS - 1) * TURN
+
+
+SHARED = 5
+ASSEMBLY.kernel(
+    "shared",
+    f"""
+    .rept {SHARED}
+    ds_read_b32 v2, v1
+    .endr
+    s_waitcnt lgkmcnt(0)
+    s_endpgm
+    """,
+    lds_bytes=4,
+)
+
+
+def test_four_simds_share_the_banks(gpu: GpuSpec) -> None:
+    # each SIMD issues a read of two bank cycles in its turn: four ask for eight bank cycles in four. The banks never
+    # rest; the reads that wait stay below the backlog
+    start = min(first_issue(gpu, simd) for simd in range(4))
+    reads = 4 * SHARED
+    assert reads * (LANES // BANKS - 1) < gpu.cu.lds_backlog_cycles
+    data = start + reads * (LANES // BANKS) + gpu.cu.lds_latency_cycles
+    last_simd = (start - 1) % TURN  # whose turn comes last issues the last read
+    assert case("shared", gpu, wavefronts=4).cycles == finished(after_wait(data, last_simd))
+
+
+def test_lds_of_two_cus_are_two(gpu: GpuSpec) -> None:
+    # workgroup 1, on another CU, starts later and is as fast as the first
+    banks = bank_cycles(32, 1)
+    first = first_issue(gpu, workgroup=1) + TURN
+    data = first + READS * banks + gpu.cu.lds_latency_cycles
+    assert case("b32_32_10", gpu, workgroups=2).cycles == finished(after_wait(data))

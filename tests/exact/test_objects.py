@@ -1,0 +1,40 @@
+"""Are the committed code objects of the exact cases what the assembly in the test modules gives?"""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tests.support.assembly import Assembly
+from workloads import build
+
+MODULES = sorted(p.stem for p in Path(__file__).parent.glob("test_*.py") if p.stem != "test_objects")
+
+needs_assembler = pytest.mark.skipif(
+    not build.compiler_available() or not build.compiler_version().startswith(build.COMPILER_VERSION),
+    reason=f"needs clang {build.COMPILER_VERSION}x and lld",
+)
+
+
+def assembly(module: str) -> Assembly:
+    return importlib.import_module(f"tests.exact.{module}").ASSEMBLY  # type: ignore[no-any-return]
+
+
+@needs_assembler
+@pytest.mark.parametrize("module", MODULES)
+def test_object_equals_its_source(module: str, tmp_path: Path) -> None:
+    fresh = tmp_path / "fresh.hsaco"
+    assembly(module).build(fresh)
+    assert fresh.read_bytes() == assembly(module).path.read_bytes()
+
+
+def test_every_object_has_a_module() -> None:
+    used = {assembly(module).path for module in MODULES}
+    assert used == set((Path(__file__).parent / "objects").glob("*.hsaco"))
+
+
+def test_an_object_of_another_text_is_refused() -> None:
+    changed = Assembly(assembly(MODULES[0]).path, dict(assembly(MODULES[0]).sources))
+    name = changed.kernel("added", "    s_endpgm")
+    with pytest.raises(AssertionError, match="built from another text"):
+        changed[name]
