@@ -117,3 +117,13 @@ def l2_hit(gpu: GpuSpec, look: int) -> int:
 def l2_miss(gpu: GpuSpec, look: int) -> int:
     """When the answer of a line that L2 fetches from an idle DRAM of fixed latency arrives."""
     return served(gpu, look) + dram_cycles(gpu) + gpu.l2.fill_latency_cycles + gpu.crossbar.response_latency_cycles
+
+
+def l1_miss_data(gpu: GpuSpec, answer: int, beats: int = 4) -> int:
+    """When a load's registers hold the data whose last answer arrives in cycle `answer` at an idle return path."""
+    return answer + gpu.l1.fill_latency_cycles + beats
+
+
+def l1_hit_data(gpu: GpuSpec, look: int, beats: int = 4) -> int:
+    """The same for a load whose last line hits in cycle `look`."""
+    return look + gpu.l1.hit_latency_cycles + beats
