@@ -274,33 +274,31 @@ def test_the_sixteenth_load_waits_for_the_first(gpu: GpuSpec) -> None:
     assert facts.stalls["memory_throttle"] == returned - (first + FULL * TURN)
 
 
-QUEUE = 2
+QUEUE, LONG_LOADS = 2, 9
 ASSEMBLY.kernel(
     "long_loads",
     f"""
     v_mov_b32 v2, 1
     v_lshlrev_b32 v1, 6, v0
     v_or_b32 v1, {BUFFER_LOW:#x}, v1
-    .rept 5
+    .rept {LONG_LOADS}
 {LOAD}    .endr
 {END}""",
 )
 
 
 def test_a_full_queue_in_front_of_l1_holds_the_next_load_back(gpu: GpuSpec) -> None:
-    # loads of 64 lines, 64 look-ups each; the queue holds the one that is looked up and one more. The third issues when
-    # the first one's last line has been looked up, in that cycle or the turn after it
-    gpu = altered(gpu, l1={"queue_instructions": QUEUE, "mshrs": 128})
+    # loads of 64 lines, 64 look-ups each; the queue holds the one that is looked up and one more. A load issues when
+    # the last line of the one QUEUE before it is looked up, in that cycle or in the turn after it
+    gpu = altered(gpu, l1={"queue_instructions": QUEUE})
     first = first_issue(gpu) + 3 * TURN
-    looked_up = [first + 64 * (n + 1) for n in range(5)]  # cycle of load n's last line
-    third, fourth, fifth = (turn(looked_up[n]) for n in range(3))
-    assert third > first + 2 * TURN
+    last = turn(first + (LONG_LOADS - QUEUE) * 64)
+    # the run also waits for the last answer to a miss
+    assert last + TURN > l2_miss(gpu, first + 64)
     facts = case("long_loads", gpu)
-    # the run ends with the last answer to the 64 misses if that is later than s_endpgm
-    last_answer = l2_miss(gpu, first + 64)
-    assert fifth + TURN < last_answer
-    assert facts.stalls["memory_throttle"] + facts.stalls["execution_dependency"] == fifth - first - 4 * TURN
-    assert facts.l1.mshr_merges + facts.l1.hits == 4 * 64
+    assert facts.cycles == finished(last + TURN)
+    assert facts.l1.full_stall_cycles == 0
+    assert (facts.l1.misses, facts.l1.mshr_merges + facts.l1.hits) == (64, (LONG_LOADS - 1) * 64)
 
 
 # Five lines, each a whole L1 of one way (4 KiB: 64 sets) behind the one before: they share a set of four ways
