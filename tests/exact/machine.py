@@ -1,8 +1,8 @@
 """The machines on which the exact cases run, and the steps that their derivations share.
 
 Each case runs on two machines: the shipped defaults, and one whose every latency is another, mostly odd, number. A
-derivation that holds on both speaks of the specification and not of a number. Four compute units suffice, and the
-DRAM's latency is fixed, so that only the cases about DRAM depend on its timing.
+derivation that holds on both speaks of the specification and not of a number. Four compute units suffice. The DRAM's
+latency is fixed and instructions are always there, so that only the cases about DRAM and about fetch depend on them.
 
 Cycles are counted from the dispatch of the first workgroup, in cycle 0.
 """
@@ -21,6 +21,7 @@ from isa.code_object import Kernel
 from memory.crossbar import CrossbarSpec
 from memory.device_memory import DeviceMemory
 from memory.dram_spec import DramSpec
+from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
 from memory.l2 import L2Spec
 from memory.scalar_cache import ScalarCacheSpec
@@ -33,9 +34,12 @@ TURN = SIMDS  # a SIMD's turn comes every fourth cycle
 
 
 def machine(**parts: Any) -> GpuSpec:
-    """MI6 of four CUs with a DRAM of fixed latency; `parts` replace its parts."""
-    dram = DramSpec(model="ideal", ideal_latency_ns=100.0)
-    return GpuSpec(**{"shader_arrays": 2, "cus_per_array": 2, "dram": dram, **parts})
+    """MI6 of four CUs with an ideal DRAM and ideal instruction fetch; `parts` replace its parts."""
+    simple = {
+        "dram": DramSpec(model="ideal", ideal_latency_ns=100.0),
+        "instruction_cache": InstructionCacheSpec(model="ideal"),
+    }
+    return GpuSpec(**{"shader_arrays": 2, "cus_per_array": 2, **simple, **parts})
 
 
 MI6 = machine()
@@ -49,6 +53,7 @@ ODD = machine(
     crossbar=CrossbarSpec(request_latency_cycles=27, response_latency_cycles=43),
     l2=L2Spec(latency_cycles=58, fill_latency_cycles=67),
     dram=DramSpec(model="ideal", ideal_latency_ns=149.0),
+    instruction_cache=InstructionCacheSpec(model="ideal", hit_latency_cycles=17),
 )
 MACHINES = {"mi6": MI6, "odd": ODD}
 
