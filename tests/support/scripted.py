@@ -85,6 +85,12 @@ class Script:
             self._add(SALU)
         return self
 
+    def branches(self, count: int = 1) -> "Script":
+        """Branches that are not taken."""
+        for _ in range(count):
+            self._add(BRANCH)
+        return self
+
     def load(self, lines: list[int], beats: int = 4, flat: bool = False) -> "Script":
         return self._add(VMEM | 1 << 28 | (COUNTS_LGKM if flat else 0), [len(lines) | beats << BUSY_SHIFT, *lines])
 

@@ -1,0 +1,118 @@
+"""Does each cycle keep the limits of issue, pipes, look-ups, ports and queues; random scripts and real kernels."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpusim.core.cu_spec import ComputeUnitSpec
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.loop import FINISHED
+from gpusim.core.simulator import simulate
+from gpusim.jit import JIT_DISABLED
+from memory.crossbar import CrossbarSpec
+from memory.instruction_cache import InstructionCacheSpec
+from memory.l1 import L1Spec
+from memory.l2 import L2Spec
+from memory.scalar_cache import ScalarCacheSpec
+from spartan.engine_spec import EngineSpec
+from tests.support.cycle_laws import CycleLaws, step, stepped
+from tests.support.real_kernels import corpus_launch, gemm_launches
+from tests.support.scripted import Script, ScriptedRun
+
+LINE = 0x4000000
+
+TIGHT = GpuSpec(
+    shader_arrays=2,
+    cus_per_array=2,
+    crossbar=CrossbarSpec(
+        request_latency_cycles=2, response_latency_cycles=2, request_queue_packets=2, response_queue_packets=1
+    ),
+    l1=L1Spec(size_kib=1, mshrs=3, mshr_targets=6, queue_instructions=2, return_entries=3, stores_in_flight=5),
+    scalar_cache=ScalarCacheSpec(size_kib=1, ways=2, mshrs=2, queue_instructions=1),
+    instruction_cache=InstructionCacheSpec(size_kib=1, ways=2, mshrs=2, banks=2),
+    l2=L2Spec(
+        latency_cycles=2,
+        size_kib=64,
+        channels=2,
+        ways=2,
+        mshrs_per_channel=3,
+        mshr_targets_per_channel=7,
+        input_queue_packets=2,
+    ),
+)
+ROOMY = GpuSpec(shader_arrays=1, cus_per_array=2)
+
+LINES = st.lists(st.integers(0, 300), max_size=8)
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("valu"), st.integers(1, 8), st.sampled_from([1, 4])),
+        st.tuples(st.just("salu"), st.integers(1, 8)),
+        st.tuples(st.just("branches"), st.integers(1, 8)),
+        st.tuples(st.just("load"), LINES),
+        st.tuples(st.just("store"), LINES, st.sampled_from([-1, 15])),
+        st.tuples(st.just("lds_reads"), st.integers(1, 4), st.integers(1, 32)),
+        st.tuples(st.just("wait"), st.integers(0, 3), st.integers(0, 3)),
+        st.tuples(st.just("scalar_load"), st.lists(st.integers(0, 300), max_size=2)),
+        st.tuples(st.just("nop"), st.integers(0, 15)),
+    ),
+    max_size=15,
+)
+
+
+def script(actions: list[tuple]) -> Script:
+    s = Script()
+    for name, *rest in actions:
+        if name in ("load", "store", "scalar_load"):
+            rest[0] = [LINE + 37 * x for x in rest[0]]
+        getattr(s, name)(*rest)
+    return s.barrier().end()
+
+
+def lawful(groups: list[list[Script]], spec: GpuSpec, waves_per_simd: int = 4) -> CycleLaws:
+    r = ScriptedRun(spec, groups, waves_per_simd, workgroups_per_cu=4)
+    laws = CycleLaws(r.m)
+    assert step(r.m, laws.check, 100_000) == FINISHED
+    return laws
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(ACTIONS, min_size=1, max_size=5),
+    st.integers(1, 9),
+    st.sampled_from(["oldest", "round_robin", "greedy"]),
+    st.sampled_from([TIGHT, ROOMY]),
+)
+def test_random_scripts(kernels: list, waves: int, schedule: str, spec: GpuSpec) -> None:
+    spec = spec.model_copy(update={"cu": ComputeUnitSpec(schedule=schedule)})
+    lawful([[script(actions) for _ in range(waves)] for actions in kernels], spec)
+
+
+def test_a_cycle_that_issues_all_that_it_may_is_seen() -> None:
+    # wavefronts 0, 4, 8 and 12 of a workgroup share SIMD 0, and so does wavefront 0 of the next: five kinds, one each
+    kinds = [
+        Script().valu(60),
+        Script().salu(60),
+        Script().nop(32).load([LINE]).load([LINE]).load([LINE]),
+        Script().nop(32).lds_reads(12, 1),
+    ]
+    group = [part for kind in kinds for part in (kind.end(), *(Script().end() for _ in range(3)))]
+    branches = [Script().branches(60).end(), *(Script().end() for _ in range(15))]
+    spec = GpuSpec(shader_arrays=1, cus_per_array=1, instruction_cache=InstructionCacheSpec(model="ideal"))
+    assert lawful([group, branches], spec, waves_per_simd=8).most_kinds == 5
+
+
+REAL = {
+    "sgemm_4x4": lambda gpu: gemm_launches("sgemm_4x4", (128, 128, 4), gpu),
+    "sgemm_tiled16": lambda gpu: gemm_launches("sgemm_tiled16", (64, 32, 16), gpu),
+    "sgemm_dib_tiled": lambda gpu: gemm_launches("sgemm_dib_tiled", (64, 8, 64), gpu),
+    "spmv_wavefront": lambda gpu: [corpus_launch("spmv_wavefront", -1)],
+}
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="minutes in plain Python; compiled it is the same code")
+@pytest.mark.parametrize("spec", [TIGHT, ROOMY], ids=["tight", "roomy"])
+@pytest.mark.parametrize("name", REAL)
+def test_real_kernels(name: str, spec: GpuSpec) -> None:
+    with stepped(lambda m: CycleLaws(m).check):
+        facts = [simulate(launch, spec, EngineSpec(), checked=True) for launch in REAL[name](spec)]
+    assert sum(f.wavefront_instructions for f in facts) > 1000
