@@ -22,7 +22,6 @@ from tests.exact.machine import (
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "l1.hsaco")
-BEAT_BYTES = 64  # the return path: AMD GCN whitepaper
 BUFFER_LOW = 0x100000  # machine.BUFFER's low half; its high half is 1
 
 
@@ -95,20 +94,21 @@ def test_an_l1_that_is_bypassed_keeps_nothing(gpu: GpuSpec) -> None:
 
 # --- coalescing: 64 lanes apart by `stride` bytes, from `offset` on ---
 
+TOGETHER, APART = 64 // 16, 64 // 4  # cycles on the address and data path: 16 lanes a cycle, or a quad
 COALESCING = {
-    # instruction, stride, offset: lines of 64 bytes that 64 lanes touch, beats of 64 bytes
-    ("dword", 4, 0): (4, 4),
-    ("dword", 4, 32): (5, 4),
-    ("dword", 0, 0): (1, 4),
-    ("dword", 8, 0): (8, 4),
-    ("dword", 64, 0): (64, 4),
-    ("dword", 64, 62): (65, 4),  # each lane over a border into the next one's line
-    ("dwordx2", 8, 0): (8, 8),
-    ("dwordx3", 12, 0): (12, 12),
-    ("dwordx4", 16, 0): (16, 16),
-    ("dwordx4", 64, 0): (64, 16),
-    ("ubyte", 1, 0): (1, 1),
-    ("ushort", 2, 0): (2, 2),
+    # instruction, stride, offset: lines of 64 bytes that 64 lanes touch, cycles on the path
+    ("dword", 4, 0): (4, TOGETHER),
+    ("dword", 4, 32): (5, TOGETHER),
+    ("dword", 0, 0): (1, TOGETHER),
+    ("dword", 8, 0): (8, APART),
+    ("dword", 64, 0): (64, APART),
+    ("dword", 64, 62): (65, APART),  # each lane over a border into the next one's line
+    ("dwordx2", 8, 0): (8, APART),
+    ("dwordx3", 12, 0): (12, APART),
+    ("dwordx4", 16, 0): (16, APART),
+    ("dwordx4", 64, 0): (64, APART),
+    ("ubyte", 1, 0): (1, TOGETHER),
+    ("ushort", 2, 0): (2, TOGETHER),
 }
 
 
@@ -134,13 +134,13 @@ for _access in COALESCING:
 @pytest.mark.parametrize("access", COALESCING, ids=coalescing_name)
 def test_a_load_takes_a_look_up_for_each_line(gpu: GpuSpec, access: tuple[str, int, int]) -> None:
     # the first load brings the lines into L1; the sleep leaves the run's cycles to the second. Its lines are looked up
-    # one a cycle, and the data returns in beats behind the last
-    lines, beats = COALESCING[access]
+    # one a cycle, and behind the last the data returns over the path
+    lines, path = COALESCING[access]
     facts = case(coalescing_name(access), gpu)
     assert (facts.l1.hits, facts.l1.misses) == (lines, lines)
     wait = [h for h in facts.hotspots if h.instruction.startswith("s_waitcnt")]
     second = max(wait, key=lambda h: h.address)
-    data = 1 + lines - 1 + gpu.l1.hit_latency_cycles + beats  # from its issue
+    data = 1 + lines - 1 + gpu.l1.hit_latency_cycles + path  # from its issue
     assert second.stalls["memory_dependency"] == data - TURN
 
 
@@ -229,7 +229,7 @@ ASSEMBLY.kernel(
 
 def test_loads_of_two_wavefronts_are_looked_up_in_turn(gpu: GpuSpec) -> None:
     # a barrier behind the first loads, which bring the eight lines into L1; it is left in the first turns after the
-    # last arrival. The second wavefront's look-ups begin behind the first one's eight
+    # last arrival. Each load takes eight look-ups and the path for as long as its lanes, eight bytes apart, need
     facts = case("eight_lines", gpu, wavefronts=2)
     simds = (0, 1)
     starts = {simd: first_issue(gpu, simd) + 4 * TURN for simd in simds}
@@ -239,17 +239,17 @@ def test_loads_of_two_wavefronts_are_looked_up_in_turn(gpu: GpuSpec) -> None:
     # lie in two channels, whose answers meet at the CU, one a cycle
     look = starts[earlier] + 1
     answers = cold_answers(gpu, look, 8)
-    data = {earlier: l1_miss_data(gpu, max(answers))}
-    data[later] = data[earlier] + 4  # all merged
+    data = {earlier: l1_miss_data(gpu, max(answers), APART)}
+    data[later] = data[earlier] + APART  # all merged
     barrier = {simd: after_wait(data[simd], simd) for simd in simds}
     arrived = max(barrier.values())
     issue = {simd: turn(arrived + 1, simd) for simd in simds}
     order = sorted(simds, key=lambda simd: issue[simd])
     first_look = issue[order[0]] + 1
-    second_look = max(first_look + 8, issue[order[1]] + 1)
+    second_look = max(first_look + APART, issue[order[1]] + 1)
     ends = [
-        after_wait(l1_hit_data(gpu, first_look + 7), order[0]),
-        after_wait(l1_hit_data(gpu, second_look + 7), order[1]),
+        after_wait(l1_hit_data(gpu, first_look + 7, APART), order[0]),
+        after_wait(l1_hit_data(gpu, second_look + 7, APART), order[1]),
     ]
     assert facts.cycles == finished(max(ends))
     assert (facts.l1.hits, facts.l1.misses, facts.l1.mshr_merges) == (16, 8, 8)
@@ -258,6 +258,28 @@ def test_loads_of_two_wavefronts_are_looked_up_in_turn(gpu: GpuSpec) -> None:
 def cold_answers(gpu: GpuSpec, look: int, lines: int) -> list[int]:
     """Arrivals of the answers for successive lines looked up from cycle `look` on, one a cycle."""
     return [l2_miss(gpu, look + n) for n in range(lines)]
+
+
+ASSEMBLY.kernel(
+    "row_of_strided_loads",
+    f"""
+    v_mov_b32 v2, 1
+    v_lshlrev_b32 v1, 3, v0
+    v_or_b32 v1, {BUFFER_LOW:#x}, v1
+{LOAD}{WAIT}
+    .rept {LOADS}
+{LOAD}    .endr
+{WAIT}{END}""",
+)
+
+
+def test_loads_whose_lanes_lie_apart_take_a_quad_a_cycle(gpu: GpuSpec) -> None:
+    # eight lines each, all hits after the first: 16 cycles of the path for each load
+    look = first_issue(gpu) + 3 * TURN + 1
+    first = after_wait(l1_miss_data(gpu, max(cold_answers(gpu, look, 8)), APART)) + 1
+    last = first + (LOADS - 1) * APART
+    facts = case("row_of_strided_loads", gpu)
+    assert facts.cycles == finished(after_wait(l1_hit_data(gpu, last + 7, APART)))
 
 
 FULL = 15  # vmcnt has four bits

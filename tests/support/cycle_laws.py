@@ -15,7 +15,7 @@ import numpy as np
 from gpusim.core import simulator
 from gpusim.core.code_table import CYCLES_MASK, CYCLES_SHIFT
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
-from gpusim.core.cu_state import MAX_IN_FLIGHT, SLOTS
+from gpusim.core.cu_state import MAX_IN_FLIGHT, PC, SLOTS
 from gpusim.core.loop import RUNNING, run_cycles
 from gpusim.core.wave import TURN_CYCLES
 from isa.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
@@ -60,7 +60,8 @@ class CycleLaws:
 
     def _state(self) -> dict[str, np.ndarray]:
         cu, l1, l2, x, n, k = self.cu, self.l1, self.l2, self.x, self.slots, self.channels
-        state = {name: cu[name][0, :n].copy() for name in ("pc", "mark", "state", "generation")}
+        state = {name: cu[name][0, :n].copy() for name in ("mark", "state", "generation")}
+        state["pc"] = cu["way"][0, :n, PC].copy()
         state["lds_free"] = cu["lds_free"][0, : self.cus].copy()
         for name in ("q_head", "q_count", "q_position", "q_started", "r_head"):
             state[name] = l1[name][0, : self.cus].copy()
