@@ -136,7 +136,9 @@ class CycleLaws:
                 self.look_up_began[cu] = began
         counts = after["counts"] - before["counts"]
         self._must(counts[0] == look_ups, f"{look_ups} look-ups, {counts[0]} counted")
-        self._must(counts[1] + counts[2] + counts[3] == lines, f"{lines} lines looked up with {counts[1:4]} outcomes")
+        self._must(
+            counts[1] + counts[2] + counts[3] == lines, f"{lines} lines looked up with {counts[1:4].sum()} outcomes"
+        )
         self._must((after["r_head"] - before["r_head"] <= 1).all(), "two loads return on one path")
 
     def _check_crossbar_and_l2(self, after: dict[str, np.ndarray]) -> None:
@@ -185,12 +187,13 @@ class CycleLaws:
 
 def step(m: Any, visit: Callable[[], None], limit: int = 1 << 60) -> int:
     """Run the machine cycle by cycle, with a visit after each in which a unit ran; returns run_cycles' status."""
-    busy = m.wheel.busy
+    wheel = live(m)["wheel"]
+    busy, clock = wheel["busy"][0], wheel["now"]
     while True:
-        now = int(m.wheel.now)
+        now = int(clock[0])
         something_runs = busy[now & (SIZE - 1)] != 0
         status = int(run_cycles(m, now + 1))
-        if something_runs and int(m.wheel.now) > now:
+        if something_runs and clock[0] > now:
             visit()
         if status != RUNNING or now + 1 >= limit:
             return status

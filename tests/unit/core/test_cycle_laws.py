@@ -129,7 +129,7 @@ def test_counters_and_queues_that_run_full() -> None:
         kinds[3].scalar_load([LINE + 1000 + k])
     group = [s.end() for s in kinds]
     for spec in (narrow, ROOMY):
-        lawful([group, group], spec)
+        lawful([group] * 12, spec, waves_per_simd=8)
 
 
 REAL = {
