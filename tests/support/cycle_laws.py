@@ -136,9 +136,7 @@ class CycleLaws:
                 self.look_up_began[cu] = began
         counts = after["counts"] - before["counts"]
         self._must(counts[0] == look_ups, f"{look_ups} look-ups, {counts[0]} counted")
-        self._must(
-            counts[1] + counts[2] + counts[3] == lines, f"{lines} lines looked up with {counts[1:4].sum()} outcomes"
-        )
+        self._must(counts[1] + counts[2] + counts[3] == lines, f"{lines} lines, {counts[1:4].sum()} outcomes")
         self._must((after["r_head"] - before["r_head"] <= 1).all(), "two loads return on one path")
 
     def _check_crossbar_and_l2(self, after: dict[str, np.ndarray]) -> None:
