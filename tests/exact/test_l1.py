@@ -282,6 +282,29 @@ def test_loads_whose_lanes_lie_apart_take_a_quad_a_cycle(gpu: GpuSpec) -> None:
     assert facts.cycles == finished(after_wait(l1_hit_data(gpu, last + 7, APART)))
 
 
+ASSEMBLY.kernel(
+    "many_strided_loads",
+    f"""
+    v_lshlrev_b32 v1, 3, v0
+    v_and_b32 v1, 0x1ff, v1
+    v_or_b32 v1, {BUFFER_LOW:#x}, v1
+    v_mov_b32 v2, 1
+{LOAD}{WAIT}    s_barrier
+    .rept 60
+{LOAD}    .endr
+{WAIT}{END}""",
+)
+
+
+@pytest.mark.xfail(reason="the SIMD whose turn it is when the queue takes an instruction gets all places", strict=True)
+def test_four_simds_share_the_vector_memory_path_in_turn(gpu: GpuSpec) -> None:
+    # all want to issue a load all the time: served in turn, each has its last load among the last four, so that the
+    # wavefronts end within three loads' times of one another
+    facts = case("many_strided_loads", gpu, wavefronts=4)
+    missing = 4 * facts.cycles - facts.occupancy.resident_wavefront_cycles
+    assert missing <= (1 + 2 + 3) * APART + 4 * 2 * TURN
+
+
 FULL = 15  # vmcnt has four bits
 ASSEMBLY.kernel("too_many", ONE_LINE + LOAD + WAIT + LOAD * (FULL + 1) + END)
 

@@ -162,6 +162,21 @@ ASSEMBLY.kernel(
 )
 
 
+ASSEMBLY.kernel(
+    "busy",
+    """
+    v_lshlrev_b32 v1, 3, v0
+    v_and_b32 v1, 0x1ff, v1
+    .rept 80
+    ds_read_b32 v2, v1
+    .endr
+    s_waitcnt lgkmcnt(0)
+    s_endpgm
+    """,
+    lds_bytes=512,
+)
+
+
 def test_four_simds_share_the_banks(gpu: GpuSpec) -> None:
     # each SIMD issues a read of two bank cycles in its turn: four ask for eight bank cycles in four. The banks never
     # rest; the reads that wait stay below the backlog
@@ -171,6 +186,14 @@ def test_four_simds_share_the_banks(gpu: GpuSpec) -> None:
     data = start + reads * (LANES // BANKS) + gpu.cu.lds_latency_cycles
     last_simd = (start - 1) % TURN  # whose turn comes last issues the last read
     assert case("shared", gpu, wavefronts=4).cycles == finished(after_wait(data, last_simd))
+
+
+@pytest.mark.xfail(reason="the SIMD whose turn it is when the LDS takes an instruction gets all places", strict=True)
+def test_four_simds_share_a_busy_lds_in_turn(gpu: GpuSpec) -> None:
+    # reads of four bank cycles, as many as the LDS can do: each SIMD has its last read among the last four
+    facts = case("busy", gpu, wavefronts=4)
+    missing = 4 * facts.cycles - facts.occupancy.resident_wavefront_cycles
+    assert missing <= (1 + 2 + 3) * 4 + 4 * 2 * TURN
 
 
 def test_lds_of_two_cus_are_two(gpu: GpuSpec) -> None:
