@@ -28,7 +28,8 @@ def clock(seconds: float) -> str:
 class Rate:
     """Speed and time left, from what the observer is told since the first call."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "workgroups") -> None:
+        self._unit = unit
         self._start: float | None = None  # not before the core runs: compilation is no part of its speed
         self._first_instructions = 0
 
@@ -42,7 +43,7 @@ class Rate:
         known = elapsed > 0 and p.workgroups_done > 0
         left = elapsed * (p.workgroups_total - p.workgroups_done) / p.workgroups_done if known else None
         return (
-            f"{scaled(p.cycles)} cycles, {p.workgroups_done}/{p.workgroups_total} workgroups, "
+            f"{scaled(p.cycles)} cycles, {p.workgroups_done}/{p.workgroups_total} {self._unit}, "
             f"{scaled(speed) if elapsed > 0 else '?'} instructions/s, {'?' if left is None else clock(left)} left"
         )
 
@@ -61,16 +62,16 @@ class Reporter:
             print(text, file=self.stream, flush=True)
 
     @contextmanager
-    def following(self, title: str) -> Iterator[Any]:
-        """A function to be called with each Progress of one launch."""
+    def following(self, title: str, unit: str = "workgroups") -> Iterator[Any]:
+        """A function to be called with each Progress of one launch, or of a measurement in other units."""
         if self.on_terminal:
-            with self._bar(title) as update:
+            with self._bar(title, unit) as update:
                 yield update
         else:
-            yield self._lines(title)
+            yield self._lines(title, unit)
 
-    def _lines(self, title: str) -> Any:
-        rate = Rate()
+    def _lines(self, title: str, unit: str) -> Any:
+        rate = Rate(unit)
         last = time.monotonic()
 
         def update(p: Progress) -> None:
@@ -84,7 +85,7 @@ class Reporter:
         return update
 
     @contextmanager
-    def _bar(self, title: str) -> Iterator[Any]:
+    def _bar(self, title: str, unit: str) -> Iterator[Any]:
         from rich.console import Console
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn
         from rich.progress import Progress as Bar
@@ -97,7 +98,7 @@ class Reporter:
         )
         with Bar(*columns, console=Console(file=self.stream), transient=True, refresh_per_second=5) as bar:
             task = bar.add_task(title, total=None, text="")
-            rate = Rate()
+            rate = Rate(unit)
 
             def update(p: Progress) -> None:
                 bar.update(task, total=p.workgroups_total, completed=p.workgroups_done, text=rate.line(p))

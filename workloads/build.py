@@ -14,6 +14,8 @@ from workloads.build_error import KernelBuildError
 from workloads.link import link
 
 KERNELS_DIR = Path(__file__).parent / "kernels"
+MICROBENCH_DIR = Path(__file__).parent / "microbench"
+SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR)
 TRIPLES = ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-unknown")
 TARGET_FLAGS = ("-target", TRIPLES[0], "-mcpu=gfx803")
 SHIPPED_FLAGS = ("-mcode-object-version=5", "-Wall", "-Werror")
@@ -66,7 +68,7 @@ def build(source: Path, target: Path) -> None:
         target.write_bytes(_linked(source, _compile_ir(source)))
         return
     compiler, linker = _tool(COMPILERS), _tool(LINKERS)
-    if source.resolve().parent == KERNELS_DIR.resolve():
+    if source.resolve().parent in [directory.resolve() for directory in SHIPPED_DIRS]:
         flags = (*flags, *SHIPPED_FLAGS)
     elif source.suffix == ".cl":
         flags = (*flags, "-include", str(OPENCL_LIBRARY))
@@ -108,6 +110,11 @@ def _linked(source: Path, relocatable: bytes) -> bytes:
         raise KernelBuildError(f"{source.name}: {error}") from None
 
 
+def shipped_sources() -> list[Path]:
+    """The sources of every shipped code object."""
+    return [source for directory in SHIPPED_DIRS for source in kernel_sources(directory)]
+
+
 def build_all(directory: Path = KERNELS_DIR) -> list[Path]:
     """Build every kernel's code object beside its source; returns what was written."""
     return build_sources(kernel_sources(directory))
@@ -121,6 +128,11 @@ def build_sources(sources: list[Path]) -> list[Path]:
         build(source, target)
         targets.append(target)
     return targets
+
+
+def check_all() -> list[str]:
+    """What is wrong with the shipped code objects, as `check` says it."""
+    return [problem for directory in SHIPPED_DIRS for problem in check(directory)]
 
 
 def check(directory: Path = KERNELS_DIR) -> list[str]:

@@ -1,0 +1,87 @@
+"""Bandwidths with the whole GPU busy: L1, LDS, L2, DRAM; and DRAM's over the number of wavefronts.
+
+Each is the difference of two launches that move different amounts, in bytes a cycle.
+"""
+
+from gpusim.microbench.bench import GROUP_WAVES, LANES, Bench
+from gpusim.microbench.result import Results
+from gpusim.microbench.streams import ACCESS_BYTES, EVERYTHING, STEP_ACCESSES, full_load, stream
+from gpusim.microbench.timed import lane_table, timed_loop
+
+KIB = 1 << 10
+FAR_STRIDE = 33 * KIB  # an odd number of KiB: a wavefront comes through the whole set before it is where it was
+DRAM_BYTES = 12 << 20  # moved by a measured stream
+HIDING_BYTES = 8 << 20
+
+
+def l2_read(bench: Bench, steps: tuple[int, int] = (4, 8)) -> float:
+    """Bytes a cycle of the whole GPU reading a quarter of L2 again and again, past its L1 caches' reach."""
+    set_bytes = 1 << ((bench.gpu.l2.size_kib * KIB // 4).bit_length() - 1)
+    memory = bench.memory()
+    held = memory.allocate(set_bytes, "set")
+    cycles = [stream(bench, "read", memory, held, held, n, FAR_STRIDE, set_bytes - 1).cycles for n in steps]
+    moved = (steps[1] - steps[0]) * STEP_ACCESSES * full_load(bench.gpu) * GROUP_WAVES * ACCESS_BYTES
+    return moved / (cycles[1] - cycles[0])
+
+
+def rate_kernel(bench: Bench, kernel: str, lane_bytes: int) -> float:
+    """Bytes a cycle of the whole GPU running one of the rate kernels on consecutive addresses."""
+    groups = full_load(bench.gpu)
+    memory = bench.memory()
+    held = memory.allocate(4096, "data")
+    base = 0 if kernel.startswith("lds") else held.address
+    table = lane_table(memory, [base + lane_bytes * lane for lane in range(LANES)])
+    per_instruction = timed_loop(bench, kernel, memory, table, groups, gpu=bench.gpu, iterations=2)
+    return groups * GROUP_WAVES * LANES * lane_bytes / per_instruction
+
+
+def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int) -> float:
+    """Bytes a cycle of a stream that touches every line once; of a copy, those read and those written."""
+    access = groups * GROUP_WAVES * ACCESS_BYTES
+    step = STEP_ACCESSES * access
+    first = -(-bench.gpu.l2.size_kib * KIB // step)  # L2 is then full of lines, to be written back if there are stores
+    more = -(-least_bytes // step)
+    cycles = []
+    for n in (first, first + more):
+        memory = bench.memory()
+        source = memory.allocate(n * step, "source")
+        target = source if kernel.startswith("read") else memory.allocate(n * step, "target")
+        cycles.append(stream(bench, kernel, memory, source, target, n, access, EVERYTHING, groups).cycles)
+    return (2 if kernel == "copy" else 1) * more * step / (cycles[1] - cycles[0])
+
+
+def measure(bench: Bench, results: Results) -> None:
+    """Bytes a cycle and compute unit, GB/s, and shares of what the pins carry."""
+    gpu = bench.gpu
+    todo = {
+        "l1": lambda: rate_kernel(bench, "load_dwordx4", 16),
+        "lds": lambda: rate_kernel(bench, "lds_read_b64", 8),
+        "l2": lambda: l2_read(bench),
+        "dram_read": lambda: dram_stream(bench, "read", full_load(gpu), DRAM_BYTES),
+        "dram_write": lambda: dram_stream(bench, "write", full_load(gpu), DRAM_BYTES),
+        "dram_copy": lambda: dram_stream(bench, "copy", full_load(gpu), DRAM_BYTES),
+    }
+    what = {
+        "l1": "L1 reads",
+        "lds": "LDS reads",
+        "l2": "L2 reads",
+        "dram_read": "DRAM reads",
+        "dram_write": "DRAM writes",
+        "dram_copy": "DRAM copy, read and written",
+    }
+    pins = gpu.dram.bytes_per_s / 1e9
+    for name in bench.each("bandwidth: whole GPU", todo):
+        rate = todo[name]()
+        results.add(f"bandwidth.{name}", what[name], rate / gpu.cus, "B/cycle/CU")
+        results.add(f"bandwidth.{name}_gb_s", what[name], rate * gpu.clock_ghz, "GB/s")
+        if name == "l2":
+            results.add("bandwidth.l2_channel", what[name], rate / gpu.l2.channels, "B/cycle/channel")
+        if name.startswith("dram") and pins:
+            results.add(f"bandwidth.{name}_share", what[name], 100 * rate * gpu.clock_ghz / pins, "% of pins")
+    curve = [
+        (waves, gpu.clock_ghz * dram_stream(bench, "read_wait", gpu.cus * waves, HIDING_BYTES))
+        for waves in bench.each("bandwidth: one load in flight a wavefront", range(1, gpu.cu.waves_per_simd + 1))
+    ]
+    axes = ("resident wavefronts a SIMD, each with one 1 KiB load in flight", "DRAM read bandwidth in GB/s")
+    results.add_curve("DRAM reads", "latency hiding", axes, curve)
+

@@ -1,0 +1,82 @@
+"""Runs microbenchmark kernels on a GPU's model, each launch by the full simulator."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import TypeVar
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.simulator import simulate
+from gpusim.core.warm import WarmCaches
+from gpusim.launch import Launch
+from gpusim.progress import Reporter
+from gpusim.results import Progress, RunFacts
+from isa.code_object import Kernel, load_code_object
+from memory.device_memory import DeviceMemory
+from workloads.build import MICROBENCH_DIR, code_object_path
+
+T = TypeVar("T")
+LANES = 64
+GROUP_WAVES = 4  # wavefronts of a workgroup that gives each SIMD of a compute unit one
+LINE_BYTES = 64
+
+
+@cache
+def _kernels(source: str) -> dict[str, Kernel]:
+    return load_code_object(code_object_path(source, MICROBENCH_DIR)).kernels
+
+
+class Bench:
+    """A GPU to measure. `one_cu` is the same machine with a single compute unit, for what happens inside of one.
+
+    stop: asked a few times a second; True ends the measurement with KeyboardInterrupt.
+    """
+
+    def __init__(self, gpu: GpuSpec, reporter: Reporter, stop: Callable[[], bool] = lambda: False) -> None:
+        self.gpu = gpu
+        self.one_cu = gpu.model_copy(update={"shader_arrays": 1, "cus_per_array": 1})
+        self.launches = 0
+        self._reporter = reporter
+        self._stop = stop
+        self._cycles = 0
+        self._instructions = 0
+
+    def memory(self) -> DeviceMemory:
+        """The device's memory, empty."""
+        return DeviceMemory(self.gpu.memory_mib << 20)
+
+    def each(self, title: str, items: Iterable[T]) -> Iterator[T]:
+        """The items in turn, with progress told under `title`."""
+        todo = list(items)
+        with self._reporter.following(title, "points") as update:
+            for done, item in enumerate(todo):
+                update(Progress(self._cycles, done, len(todo), self._instructions))
+                yield item
+
+    def run(
+        self,
+        kernel: tuple[str, str],
+        memory: DeviceMemory,
+        kernarg: bytes,
+        workgroups: int,
+        waves: int = GROUP_WAVES,
+        gpu: GpuSpec | None = None,
+        dynamic_lds_bytes: int = 0,
+        warm: WarmCaches | None = None,
+    ) -> RunFacts:
+        """Simulate one launch. kernel: source and name; waves: of a workgroup; gpu: another machine than the whole."""
+        local = LANES * waves
+        launch = Launch(
+            _kernels(kernel[0])[kernel[1]],
+            memory,
+            kernarg,
+            (local * workgroups, 1, 1),
+            (local, 1, 1),
+            dynamic_lds_bytes=dynamic_lds_bytes,
+        )
+        facts = simulate(launch, gpu or self.gpu, observer=lambda _: not self._stop(), warm=warm)
+        if facts.partial or self._stop():
+            raise KeyboardInterrupt
+        self.launches += 1
+        self._cycles += facts.cycles
+        self._instructions += facts.wavefront_instructions
+        return facts

@@ -1,0 +1,51 @@
+"""Issue rates by instruction class, over one to ten wavefronts a SIMD, inside one compute unit."""
+
+from gpusim.microbench.bench import Bench
+from gpusim.microbench.result import Results
+from gpusim.microbench.timed import lane_table, timed_loop
+
+CLASSES = {
+    "fp32_add": "v_add_f32, each needs the one before",
+    "fp32_mac": "v_mac_f32, dependent",
+    "fp32_fma": "v_fma_f32, dependent",
+    "int32_add": "v_add_u32, dependent",
+    "int32_mul": "v_mul_lo_u32, dependent",
+    "int32_mad": "v_mul_lo_u32 and v_add_u32, a pair",
+    "transcendental": "v_rcp_f32, dependent",
+    "fp64_add": "v_add_f64, dependent",
+    "fp64_fma": "v_fma_f64, dependent",
+    "scalar_add": "s_add_u32, dependent",
+    "saveexec": "s_and_saveexec_b64",
+    "branch_taken": "s_cbranch_execnz, taken",
+    "branch_not_taken": "s_cbranch_execz, not taken",
+    "nop": "s_nop 0",
+    "lds_read_b32": "ds_read_b32, no bank conflict",
+    "lds_read_b64": "ds_read_b64, no bank conflict",
+    "lds_read_b128": "ds_read_b128, no bank conflict",
+    "lds_write_b32": "ds_write_b32, no bank conflict",
+    "lds_write_b64": "ds_write_b64, no bank conflict",
+    "lds_add_u32": "ds_add_u32, no bank conflict",
+}
+# operations of a work-item an instruction (or pair) stands for, where peaks are published in operations
+OPERATIONS = {"fp32_mac": 2, "int32_mad": 2, "fp64_fma": 2}
+_LDS_LANE_BYTES = {"lds_read_b64": 8, "lds_read_b128": 16, "lds_write_b64": 8}
+
+
+def measure(bench: Bench, results: Results) -> None:
+    """Cycles an instruction takes of a lone wavefront, instructions a cycle of a full compute unit, and between."""
+    most = bench.gpu.cu.waves_per_simd
+    counts = range(1, most + 1)
+    axes = ("wavefronts a SIMD", "instructions a cycle and compute unit")
+    memory = bench.memory()
+    for name in bench.each("issue rates", CLASSES):
+        width = _LDS_LANE_BYTES.get(name, 4)
+        table = lane_table(memory, [width * lane for lane in range(64)])
+        lone = timed_loop(bench, name, memory, table, 1, waves=1)
+        results.add(f"issue.{name}_cycles", f"{CLASSES[name]}; one wavefront", lone, "cycles/instruction")
+        rates = [(waves, 4 * waves / timed_loop(bench, name, memory, table, waves)) for waves in counts]
+        best = max(rate for _, rate in rates)
+        results.add(f"issue.{name}_rate", f"{CLASSES[name]}; best over wavefronts", best, "instructions/cycle/CU")
+        if name in OPERATIONS:
+            operations = 64 * OPERATIONS[name] * best
+            results.add(f"issue.{name}_operations", CLASSES[name], operations, "operations/cycle/CU")
+        results.add_curve(name, "issue rates", axes, rates)

@@ -1,0 +1,113 @@
+"""Latencies by pointer chase: over working sets of the vector path, of the scalar path, and in LDS.
+
+A step of the chase is one load and the wait for it, so its time is load-to-use latency as a single wavefront sees it,
+rounded up to the SIMD's turns. Two chases of different lengths over the same chain are subtracted.
+"""
+
+import struct
+
+import numpy as np
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.warm import WarmCaches
+from gpusim.microbench.bench import LINE_BYTES, Bench
+from gpusim.microbench.result import Results
+from gpusim.microbench.streams import read_whole
+from memory.device_memory import Allocation, DeviceMemory
+
+PAGE_BYTES = 4096
+WARM_STEPS = 2048  # before the measured ones: they fill L1, and reach every page of a small set
+STEPS = 1024  # measured
+MAX_PAGES = 4096  # of a large set that the unmeasured steps visit
+SEED = 1
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def set_sizes(gpu: GpuSpec, cache_kib: int) -> list[int]:
+    """Working sets in bytes, from an eighth of the first-level cache to 64 times L2."""
+    first, l2 = cache_kib * KIB, gpu.l2.size_kib * KIB
+    most = min(64 * l2, gpu.memory_mib * MIB // 2)
+    sizes = {first // 8, first // 4, first // 2, 3 * first // 4, first, 3 * first // 2}
+    size = 2 * first
+    while size <= most:
+        sizes.add(size)
+        size *= 2
+    return sorted(sizes)
+
+
+def chain(memory: DeviceMemory, size: int, cached: bool, rng: np.random.Generator) -> tuple[Allocation, int]:
+    """A closed chain of pointers through `size` bytes, which begins in the allocation's first line, and how many steps
+    to go before the measured ones.
+
+    cached: through every line of the set in random order. Otherwise the set is too large to be kept: the chain visits
+    one random line of each page (of MAX_PAGES at most) and then STEPS lines more, no line twice.
+    """
+    held = memory.allocate(-(-size // PAGE_BYTES) * PAGE_BYTES, f"chain of {size} bytes")
+    lines = size // LINE_BYTES
+    if cached:
+        order = np.concatenate(([0], 1 + rng.permutation(lines - 1)))
+        before = WARM_STEPS
+    else:
+        in_page = PAGE_BYTES // LINE_BYTES
+        pages = rng.permutation(size // PAGE_BYTES)[:MAX_PAGES]
+        first = np.concatenate(([0], pages * in_page + 1 + rng.integers(0, in_page - 1, len(pages))))
+        more = rng.choice(lines, STEPS + len(first), replace=False)
+        order = np.concatenate((first, more[~np.isin(more, first)][:STEPS]))
+        before = len(first)
+    words = memory.view(held, np.uint64)
+    here = order * (LINE_BYTES // 8)
+    words[here] = held.address + np.roll(order, -1).astype(np.uint64) * LINE_BYTES
+    return held, before
+
+
+def step_cycles(bench: Bench, kernel: str, size: int) -> float:
+    """Cycles of a step of `vector_chase` or `scalar_chase` over a working set of `size` bytes."""
+    cached = size <= bench.gpu.l2.size_kib * KIB
+    memory = bench.memory()
+    held, before = chain(memory, size, cached, np.random.default_rng(SEED))
+    table = memory.upload(np.array([held.address], np.uint64), "start")
+    cycles = []
+    for steps in (before, before + STEPS):
+        warm = WarmCaches()
+        if cached:
+            read_whole(bench, memory, held, warm)
+        block = struct.pack("<QII", table.address, steps, 0)
+        cycles.append(bench.run(("chase", kernel), memory, block, 1, 1, warm=warm).cycles)
+    return (cycles[1] - cycles[0]) / STEPS
+
+
+def lds_step_cycles(bench: Bench) -> float:
+    """Cycles of a dependent ds_read_b32."""
+    memory = bench.memory()
+    cycles = [
+        bench.run(("chase", "lds_chase"), memory, struct.pack("<QII", 0, steps, 0), 1, 1).cycles
+        for steps in (WARM_STEPS, WARM_STEPS + STEPS)
+    ]
+    return (cycles[1] - cycles[0]) / STEPS
+
+
+def measure(bench: Bench, results: Results) -> None:
+    """Staircases of the vector and the scalar path, their plateaus, and LDS."""
+    gpu = bench.gpu
+    axes = ("working set in bytes", "load-to-use latency in cycles")
+    l2 = gpu.l2.size_kib * KIB
+    for path, kernel, cache in (
+        ("vector", "vector_chase", gpu.l1.size_kib),
+        ("scalar", "scalar_chase", gpu.scalar_cache.size_kib),
+    ):
+        title = f"latency: {path} pointer chase"
+        points = [(size, step_cycles(bench, kernel, size)) for size in bench.each(title, set_sizes(gpu, cache))]
+        results.add_curve(path, "latency", axes, points)
+        by_size = dict(points)
+        first, second = by_size[cache * KIB // 2], by_size[_largest(by_size, l2 // 4)]
+        third = by_size[_largest(by_size, 4 * l2)]
+        level = "L1" if path == "vector" else "the scalar cache"
+        results.add(f"latency.{path}_first", f"{path} load that hits {level}", first, "cycles")
+        results.add(f"latency.{path}_l2", f"{path} load that hits L2", second, "cycles")
+        results.add(f"latency.{path}_dram", f"{path} load from DRAM", third, "cycles")
+        results.add(f"latency.{path}_dram_ns", f"{path} load from DRAM", third / gpu.clock_ghz, "ns")
+    results.add("latency.lds", "ds_read_b32", lds_step_cycles(bench), "cycles")
+
+
+def _largest(sizes: dict[int, float], most: int) -> int:
+    return max(size for size in sizes if size <= most)

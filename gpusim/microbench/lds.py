@@ -1,0 +1,38 @@
+"""LDS bank conflicts: cycles of a ds_read_b32 over the stride between lanes and over the degree of conflict."""
+
+from gpusim.microbench.bench import Bench
+from gpusim.microbench.result import Results
+from gpusim.microbench.timed import lane_table, timed_loop
+
+BANKS = 32
+WAVES = 4  # a SIMD: enough to keep the banks busy
+
+
+def strided(stride: int) -> list[int]:
+    """Byte addresses of 64 lanes, `stride` words apart; the second half of the wavefront repeats the first."""
+    return [4 * stride * (lane % BANKS) for lane in range(64)]
+
+
+def conflicting(degree: int) -> list[int]:
+    """Byte addresses of 64 lanes of which `degree` of each half wavefront, and no more, meet in a bank."""
+    return [4 * (lane % BANKS // degree + BANKS * (lane % BANKS % degree)) for lane in range(64)]
+
+
+def read_cycles(bench: Bench, addresses: list[int]) -> float:
+    """Cycles for which a ds_read_b32 at these addresses occupies the LDS."""
+    memory = bench.memory()
+    return timed_loop(bench, "lds_read_b32", memory, lane_table(memory, addresses), WAVES, iterations=4) / (4 * WAVES)
+
+
+def measure(bench: Bench, results: Results) -> None:
+    """Curves over stride and degree 1 to 32, and the ends of the second."""
+    axes = ("stride in words, or degree of conflict", "LDS cycles of a ds_read_b32")
+    steps = range(1, BANKS + 1)
+    stride = [(n, read_cycles(bench, strided(n))) for n in bench.each("LDS: stride", steps)]
+    degree = [(n, read_cycles(bench, conflicting(n))) for n in bench.each("LDS: degree of conflict", steps)]
+    results.add_curve("by stride", "LDS bank conflicts", axes, stride)
+    results.add_curve("by degree", "LDS bank conflicts", axes, degree)
+    ends = dict(degree)
+    results.add("lds.conflict_free", "ds_read_b32 without conflict", ends[1], "cycles/instruction")
+    results.add("lds.conflict_2", "ds_read_b32, two lanes of a half wavefront in a bank", ends[2], "cycles/instruction")
+    results.add("lds.conflict_32", "ds_read_b32, all lanes of a half wavefront in a bank", ends[32], "cycles/instruction")

@@ -1,0 +1,42 @@
+"""Resident wavefronts by registers and by LDS: how many sleep side by side in one compute unit."""
+
+from gpusim.core.cu_spec import SIMDS
+from gpusim.microbench.bench import Bench
+from gpusim.microbench.result import Results
+
+VGPRS = (24, 28, 32, 36, 40, 48, 64, 84, 128, 256)  # occupancy.s has a sleeper for each
+LDS_KIB = (4, 5, 6, 8, 10, 12, 16, 20, 32)
+
+
+def resident(bench: Bench, vgprs: int, lds_bytes: int = 0) -> int:
+    """Wavefronts (workgroups of one) that a compute unit holds: one more takes a second round, twice as long."""
+    memory = bench.memory()
+
+    def cycles(waves: int) -> int:
+        kernel = ("occupancy", f"sleep_{vgprs}")
+        return bench.run(kernel, memory, bytes(16), waves, 1, gpu=bench.one_cu, dynamic_lds_bytes=lds_bytes).cycles
+
+    alone = cycles(1)
+    fits, too_many = 1, SIMDS * bench.gpu.cu.waves_per_simd + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        if 2 * cycles(middle) < 3 * alone:
+            fits = middle
+        else:
+            too_many = middle
+    return fits
+
+
+def measure(bench: Bench, results: Results) -> None:
+    """Wavefronts a SIMD by VGPRs, wavefronts a compute unit by LDS."""
+    by_registers = [(n, resident(bench, n) / SIMDS) for n in bench.each("occupancy: registers", VGPRS)]
+    for n, waves in by_registers:
+        results.add(f"occupancy.vgprs_{n}", f"{n} VGPRs", waves, "wavefronts/SIMD")
+    axes = ("VGPRs of a work-item", "resident wavefronts a SIMD")
+    results.add_curve("by VGPRs", "occupancy by registers", axes, by_registers)
+    fitting = [kib for kib in LDS_KIB if kib <= bench.gpu.cu.lds_kib]
+    by_lds = [(kib, resident(bench, VGPRS[0], kib << 10)) for kib in bench.each("occupancy: LDS", fitting)]
+    for kib, held in by_lds:
+        results.add(f"occupancy.lds_{kib}", f"{kib} KiB of LDS, one-wavefront workgroups", held, "wavefronts/CU")
+    axes = ("KiB of LDS of a one-wavefront workgroup", "resident wavefronts a compute unit")
+    results.add_curve("by LDS", "occupancy by LDS", axes, by_lds)

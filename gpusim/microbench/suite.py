@@ -1,0 +1,35 @@
+"""The groups of microbenchmarks, and running those that are wanted."""
+
+from collections.abc import Callable, Sequence
+
+from gpusim.errors import UserError, unknown_name
+from gpusim.microbench import accesses, atomics, bandwidth, issue, latency, lds, occupancy
+from gpusim.microbench.bench import Bench
+from gpusim.microbench.result import Results
+
+GROUPS: dict[str, Callable[[Bench, Results], None]] = {
+    "latency": latency.measure,
+    "bandwidth": bandwidth.measure,
+    "lds": lds.measure,
+    "issue": issue.measure,
+    "accesses": accesses.measure,
+    "occupancy": occupancy.measure,
+    "atomics": atomics.measure,
+}
+
+
+def wanted(names: Sequence[str]) -> list[str]:
+    """The groups named, in the suite's order; all of them if none is. Names may be joined by commas."""
+    asked = [part for name in names for part in name.split(",") if part]
+    for name in asked:
+        if name not in GROUPS:
+            raise UserError(f"--only: {unknown_name('microbenchmark', name, GROUPS)}")
+    return [name for name in GROUPS if name in asked or not asked]
+
+
+def run(bench: Bench, names: Sequence[str] = ()) -> Results:
+    """Measure the groups `names` (all if empty)."""
+    results = Results()
+    for name in wanted(names):
+        GROUPS[name](bench, results)
+    return results

@@ -1,0 +1,157 @@
+// Instruction rates: two loops, the second with twice the instructions of the first. Each wavefront runs the first
+// `short` times and the second `long` times; two launches whose counts are exchanged differ by nothing but
+// (long - short) times REPEAT instructions, whatever loops, branches, launches and cold caches cost.
+// Arguments: u32 short, u32 long (at least 1 each), u64 table of 64 addresses, one a lane.
+    .include "kernel.inc"
+    .set REPEAT, 32
+
+.macro rate name, lds_bytes=0
+    begin_kernel \name
+    s_load_dwordx4 s[4:7], s[0:1], 0x0
+    v_and_b32_e32 v1, 63, v0
+    v_lshlrev_b32_e32 v1, 3, v1
+    s_mov_b32 m0, -1
+    s_waitcnt lgkmcnt(0)
+    v_mov_b32_e32 v3, s7
+    v_add_u32_e32 v2, vcc, s6, v1
+    v_addc_u32_e32 v3, vcc, 0, v3, vcc
+    flat_load_dwordx2 v[2:3], v[2:3]
+    v_cvt_f32_u32_e32 v4, v0
+    v_mov_b32_e32 v5, 1.0
+    v_mov_b32_e32 v6, 0
+    v_mov_b32_e32 v7, 0
+    v_mov_b32_e32 v8, 0
+    v_mov_b32_e32 v9, 0
+    s_mov_b32 s10, 1
+    s_mov_b32 s11, 3
+    s_mov_b64 s[12:13], exec
+    s_waitcnt vmcnt(0) lgkmcnt(0)
+.Lshort_\name:
+    .rept REPEAT
+    body_\name
+    .endr
+    s_sub_u32 s4, s4, 1
+    s_cmp_lg_u32 s4, 0
+    s_cbranch_scc1 .Lshort_\name
+.Llong_\name:
+    .rept 2 * REPEAT
+    body_\name
+    .endr
+    s_sub_u32 s5, s5, 1
+    s_cmp_lg_u32 s5, 0
+    s_cbranch_scc1 .Llong_\name
+    s_waitcnt vmcnt(0) lgkmcnt(0)
+    s_endpgm
+    end_kernel \name, 16, 24, \lds_bytes
+.endm
+
+// vector ALU: each instruction needs the result of the one before
+.macro body_fp32_add
+    v_add_f32_e32 v4, v4, v5
+.endm
+.macro body_fp32_mac
+    v_mac_f32_e32 v4, v5, v4
+.endm
+.macro body_fp32_fma
+    v_fma_f32 v4, v4, v5, v4
+.endm
+.macro body_int32_add
+    v_add_u32_e32 v4, vcc, v4, v5
+.endm
+.macro body_int32_mul
+    v_mul_lo_u32 v4, v4, v5
+.endm
+.macro body_int32_mad
+    v_mul_lo_u32 v4, v4, v5
+    v_add_u32_e32 v4, vcc, v4, v5
+.endm
+.macro body_transcendental
+    v_rcp_f32_e32 v4, v4
+.endm
+.macro body_fp64_add
+    v_add_f64 v[4:5], v[4:5], v[6:7]
+.endm
+.macro body_fp64_fma
+    v_fma_f64 v[4:5], v[4:5], v[6:7], v[4:5]
+.endm
+
+// scalar ALU, branches, s_nop
+.macro body_scalar_add
+    s_add_u32 s10, s10, s11
+.endm
+.macro body_saveexec
+    s_and_saveexec_b64 s[14:15], s[12:13]
+.endm
+.macro body_branch_taken
+    s_cbranch_execnz 1                      // over the s_nop, which never runs
+    s_nop 0
+.endm
+.macro body_branch_not_taken
+    s_cbranch_execz 1
+.endm
+.macro body_nop
+    s_nop 0
+.endm
+
+// LDS: independent accesses, the address from the table
+.macro body_lds_read_b32
+    ds_read_b32 v4, v2
+.endm
+.macro body_lds_read_b64
+    ds_read_b64 v[4:5], v2
+.endm
+.macro body_lds_read_b128
+    ds_read_b128 v[4:7], v2
+.endm
+.macro body_lds_write_b32
+    ds_write_b32 v2, v8
+.endm
+.macro body_lds_write_b64
+    ds_write_b64 v2, v[8:9]
+.endm
+.macro body_lds_add_u32
+    ds_add_u32 v2, v8
+.endm
+
+// vector memory: independent accesses, the address from the table
+.macro body_load_dword
+    flat_load_dword v4, v[2:3]
+.endm
+.macro body_load_dwordx2
+    flat_load_dwordx2 v[4:5], v[2:3]
+.endm
+.macro body_load_dwordx4
+    flat_load_dwordx4 v[4:7], v[2:3]
+.endm
+.macro body_store_dword
+    flat_store_dword v[2:3], v8
+.endm
+.macro body_store_dwordx4
+    flat_store_dwordx4 v[2:3], v[6:9]
+.endm
+
+    rate fp32_add
+    rate fp32_mac
+    rate fp32_fma
+    rate int32_add
+    rate int32_mul
+    rate int32_mad
+    rate transcendental
+    rate fp64_add
+    rate fp64_fma
+    rate scalar_add
+    rate saveexec
+    rate branch_taken
+    rate branch_not_taken
+    rate nop
+    rate lds_read_b32, 4096
+    rate lds_read_b64, 4096
+    rate lds_read_b128, 4096
+    rate lds_write_b32, 4096
+    rate lds_write_b64, 4096
+    rate lds_add_u32, 4096
+    rate load_dword
+    rate load_dwordx2
+    rate load_dwordx4
+    rate store_dword
+    rate store_dwordx4
