@@ -223,6 +223,34 @@ def disasm(
     raise typer.Exit(disasm_command(file, kernel, hazards))
 
 
+@app.command()
+def microbench(
+    gpu: Annotated[
+        str, typer.Option(metavar="GPU", help="GPU: the name of a shipped one (mi6, r9nano) or a file's path.")
+    ] = "mi6",
+    set_: SetOption = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="latency, bandwidth, lds, issue, accesses, occupancy or atomics; repeatable. [default: all]",
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the measurements as one JSON object.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the curves into an .svg or .png (needs Matplotlib).")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Measure the model's latencies, bandwidths and rates by machine code, beside published figures of GCN parts."""
+    from gpusim.cli.microbench import microbench_command
+
+    raise typer.Exit(microbench_command(gpu, set_ or [], only or [], json_file, picture, markdown, quiet))
+
+
 kernels = typer.Typer(
     help="The shipped kernels: build and check their code objects (needs clang 19).",
     no_args_is_help=True,

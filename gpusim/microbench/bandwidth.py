@@ -1,4 +1,4 @@
-"""Bandwidths with the whole GPU busy: L1, LDS, L2, DRAM; and DRAM's over the number of wavefronts.
+"""Bandwidths with the whole GPU busy: L1, LDS, L2, DRAM.
 
 Each is the difference of two launches that move different amounts, in bytes a cycle.
 """
@@ -11,7 +11,6 @@ from gpusim.microbench.timed import lane_table, timed_loop
 KIB = 1 << 10
 FAR_STRIDE = 33 * KIB  # an odd number of KiB: a wavefront comes through the whole set before it is where it was
 DRAM_BYTES = 12 << 20  # moved by a measured stream
-HIDING_BYTES = 8 << 20
 
 
 def l2_read(bench: Bench, steps: tuple[int, int] = (4, 8)) -> float:
@@ -45,7 +44,7 @@ def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int) -> flo
     for n in (first, first + more):
         memory = bench.memory()
         source = memory.allocate(n * step, "source")
-        target = source if kernel.startswith("read") else memory.allocate(n * step, "target")
+        target = source if kernel == "read" else memory.allocate(n * step, "target")
         cycles.append(stream(bench, kernel, memory, source, target, n, access, EVERYTHING, groups).cycles)
     return (2 if kernel == "copy" else 1) * more * step / (cycles[1] - cycles[0])
 
@@ -78,10 +77,3 @@ def measure(bench: Bench, results: Results) -> None:
             results.add("bandwidth.l2_channel", what[name], rate / gpu.l2.channels, "B/cycle/channel")
         if name.startswith("dram") and pins:
             results.add(f"bandwidth.{name}_share", what[name], 100 * rate * gpu.clock_ghz / pins, "% of pins")
-    curve = [
-        (waves, gpu.clock_ghz * dram_stream(bench, "read_wait", gpu.cus * waves, HIDING_BYTES))
-        for waves in bench.each("bandwidth: one load in flight a wavefront", range(1, gpu.cu.waves_per_simd + 1))
-    ]
-    axes = ("resident wavefronts a SIMD, each with one 1 KiB load in flight", "DRAM read bandwidth in GB/s")
-    results.add_curve("DRAM reads", "latency hiding", axes, curve)
-

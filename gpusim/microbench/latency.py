@@ -35,24 +35,26 @@ def set_sizes(gpu: GpuSpec, cache_kib: int) -> list[int]:
     return sorted(sizes)
 
 
-def chain(memory: DeviceMemory, size: int, cached: bool, rng: np.random.Generator) -> tuple[Allocation, int]:
+def chain(
+    memory: DeviceMemory, size: int, cached: bool, rng: np.random.Generator, steps: int = STEPS
+) -> tuple[Allocation, int]:
     """A closed chain of pointers through `size` bytes, which begins in the allocation's first line, and how many steps
     to go before the measured ones.
 
     cached: through every line of the set in random order. Otherwise the set is too large to be kept: the chain visits
-    one random line of each page (of MAX_PAGES at most) and then STEPS lines more, no line twice.
+    one random line of each page (of MAX_PAGES at most) and then `steps` lines more, no line twice.
     """
     held = memory.allocate(-(-size // PAGE_BYTES) * PAGE_BYTES, f"chain of {size} bytes")
     lines = size // LINE_BYTES
     if cached:
         order = np.concatenate(([0], 1 + rng.permutation(lines - 1)))
-        before = WARM_STEPS
+        before = min(2 * lines, WARM_STEPS)
     else:
         in_page = PAGE_BYTES // LINE_BYTES
         pages = rng.permutation(size // PAGE_BYTES)[:MAX_PAGES]
         first = np.concatenate(([0], pages * in_page + 1 + rng.integers(0, in_page - 1, len(pages))))
-        more = rng.choice(lines, STEPS + len(first), replace=False)
-        order = np.concatenate((first, more[~np.isin(more, first)][:STEPS]))
+        more = rng.choice(lines, steps + len(first), replace=False)
+        order = np.concatenate((first, more[~np.isin(more, first)][:steps]))
         before = len(first)
     words = memory.view(held, np.uint64)
     here = order * (LINE_BYTES // 8)
@@ -60,30 +62,29 @@ def chain(memory: DeviceMemory, size: int, cached: bool, rng: np.random.Generato
     return held, before
 
 
-def step_cycles(bench: Bench, kernel: str, size: int) -> float:
+def step_cycles(bench: Bench, kernel: str, size: int, steps: int = STEPS) -> float:
     """Cycles of a step of `vector_chase` or `scalar_chase` over a working set of `size` bytes."""
     cached = size <= bench.gpu.l2.size_kib * KIB
     memory = bench.memory()
-    held, before = chain(memory, size, cached, np.random.default_rng(SEED))
+    held, before = chain(memory, size, cached, np.random.default_rng(SEED), steps)
     table = memory.upload(np.array([held.address], np.uint64), "start")
     cycles = []
-    for steps in (before, before + STEPS):
+    for n in (before, before + steps):
         warm = WarmCaches()
         if cached:
             read_whole(bench, memory, held, warm)
-        block = struct.pack("<QII", table.address, steps, 0)
+        block = struct.pack("<QII", table.address, n, 0)
         cycles.append(bench.run(("chase", kernel), memory, block, 1, 1, warm=warm).cycles)
-    return (cycles[1] - cycles[0]) / STEPS
+    return (cycles[1] - cycles[0]) / steps
 
 
-def lds_step_cycles(bench: Bench) -> float:
+def lds_step_cycles(bench: Bench, steps: int = STEPS) -> float:
     """Cycles of a dependent ds_read_b32."""
     memory = bench.memory()
     cycles = [
-        bench.run(("chase", "lds_chase"), memory, struct.pack("<QII", 0, steps, 0), 1, 1).cycles
-        for steps in (WARM_STEPS, WARM_STEPS + STEPS)
+        bench.run(("chase", "lds_chase"), memory, struct.pack("<QII", 0, n, 0), 1, 1).cycles for n in (1, 1 + steps)
     ]
-    return (cycles[1] - cycles[0]) / STEPS
+    return (cycles[1] - cycles[0]) / steps
 
 
 def measure(bench: Bench, results: Results) -> None:

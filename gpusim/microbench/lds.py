@@ -18,10 +18,11 @@ def conflicting(degree: int) -> list[int]:
     return [4 * (lane % BANKS // degree + BANKS * (lane % BANKS % degree)) for lane in range(64)]
 
 
-def read_cycles(bench: Bench, addresses: list[int]) -> float:
-    """Cycles for which a ds_read_b32 at these addresses occupies the LDS."""
+def read_cycles(bench: Bench, addresses: list[int], waves: int = WAVES, iterations: int = 4) -> float:
+    """Cycles for which a ds_read_b32 at these addresses occupies the LDS. waves: a SIMD."""
     memory = bench.memory()
-    return timed_loop(bench, "lds_read_b32", memory, lane_table(memory, addresses), WAVES, iterations=4) / (4 * WAVES)
+    table = lane_table(memory, addresses)
+    return timed_loop(bench, "lds_read_b32", memory, table, waves, iterations=iterations) / (4 * waves)
 
 
 def measure(bench: Bench, results: Results) -> None:
@@ -34,5 +35,5 @@ def measure(bench: Bench, results: Results) -> None:
     results.add_curve("by degree", "LDS bank conflicts", axes, degree)
     ends = dict(degree)
     results.add("lds.conflict_free", "ds_read_b32 without conflict", ends[1], "cycles/instruction")
-    results.add("lds.conflict_2", "ds_read_b32, two lanes of a half wavefront in a bank", ends[2], "cycles/instruction")
-    results.add("lds.conflict_32", "ds_read_b32, all lanes of a half wavefront in a bank", ends[32], "cycles/instruction")
+    results.add("lds.conflict_2", "ds_read_b32, two lanes of a half meet in a bank", ends[2], "cycles/instruction")
+    results.add("lds.conflict_32", "ds_read_b32, all lanes of a half meet in a bank", ends[32], "cycles/instruction")

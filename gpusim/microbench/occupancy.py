@@ -1,11 +1,16 @@
-"""Resident wavefronts by registers and by LDS: how many sleep side by side in one compute unit."""
+"""Resident wavefronts by registers and by LDS, and what they are good for: DRAM bandwidth over resident wavefronts."""
+
+import struct
 
 from gpusim.core.cu_spec import SIMDS
 from gpusim.microbench.bench import Bench
 from gpusim.microbench.result import Results
+from gpusim.microbench.streams import EVERYTHING, STEP_ACCESSES
 
 VGPRS = (24, 28, 32, 36, 40, 48, 64, 84, 128, 256)  # occupancy.s has a sleeper for each
 LDS_KIB = (4, 5, 6, 8, 10, 12, 16, 20, 32)
+LOAD_BYTES = 256  # of a wavefront: a dword a lane
+HIDING_BYTES = 4 << 20  # read by all wavefronts together
 
 
 def resident(bench: Bench, vgprs: int, lds_bytes: int = 0) -> int:
@@ -27,6 +32,21 @@ def resident(bench: Bench, vgprs: int, lds_bytes: int = 0) -> int:
     return fits
 
 
+def one_load_in_flight(bench: Bench, waves_per_cu: int) -> tuple[float, float]:
+    """Bytes a cycle of the whole GPU, and cycles of a load, each wavefront waiting for 256 bytes at a time."""
+    waves = bench.gpu.cus * waves_per_cu
+    access = LOAD_BYTES * waves
+    steps = max(4, -(-HIDING_BYTES // (STEP_ACCESSES * access)))
+    cycles = []
+    for n in (steps, 2 * steps):
+        memory = bench.memory()
+        held = memory.allocate(n * STEP_ACCESSES * access, "source")
+        block = struct.pack("<QQIIII", held.address, held.address, access, EVERYTHING, n, 1)
+        cycles.append(bench.run(("streams", "read_wait"), memory, block, waves, 1).cycles)
+    load = (cycles[1] - cycles[0]) / (steps * STEP_ACCESSES)
+    return access / load, load
+
+
 def measure(bench: Bench, results: Results) -> None:
     """Wavefronts a SIMD by VGPRs, wavefronts a compute unit by LDS."""
     by_registers = [(n, resident(bench, n) / SIMDS) for n in bench.each("occupancy: registers", VGPRS)]
@@ -40,3 +60,11 @@ def measure(bench: Bench, results: Results) -> None:
         results.add(f"occupancy.lds_{kib}", f"{kib} KiB of LDS, one-wavefront workgroups", held, "wavefronts/CU")
     axes = ("KiB of LDS of a one-wavefront workgroup", "resident wavefronts a compute unit")
     results.add_curve("by LDS", "occupancy by LDS", axes, by_lds)
+    most = SIMDS * bench.gpu.cu.waves_per_simd
+    counts = [n for n in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40) if n <= most]
+    loaded = {n: one_load_in_flight(bench, n) for n in bench.each("occupancy: latency hiding", counts)}
+    x, clock = "resident wavefronts a compute unit, each with one 256-byte load in flight", bench.gpu.clock_ghz
+    axes = (x, "DRAM read bandwidth in GB/s")
+    results.add_curve("DRAM reads", "latency hiding", axes, [(n, clock * rate) for n, (rate, _) in loaded.items()])
+    axes = (x, "load-to-use latency in cycles")
+    results.add_curve("DRAM reads", "loaded latency", axes, [(n, load) for n, (_, load) in loaded.items()])

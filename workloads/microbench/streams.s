@@ -1,4 +1,5 @@
-// Streams of 16 bytes a lane, 1 KiB a wavefront: wavefront w touches offset (w * 1024 + i * stride) & mask in access i.
+// Streams of 16 bytes a lane, 1 KiB a wavefront (read_wait: 4 bytes and 256): wavefront w touches offset
+// (w * 1024 + i * stride) & mask in access i (read_wait: w * 256).
 // Arguments: u64 source, u64 target, u32 stride, u32 mask, u32 steps (at least 1) of four accesses, u32 wavefronts a
 // workgroup. Offsets are counted in scalar registers, beside the vector units.
     .include "kernel.inc"
@@ -9,17 +10,17 @@
     s_add_u32 s12, s12, s8
 .endm
 
-.macro stream name
+.macro stream name, lane_shift=4
     begin_kernel \name
     s_load_dwordx8 s[4:11], s[0:1], 0x0     // s[4:5] source, s[6:7] target, s8 stride, s9 mask, s10 steps, s11 waves
     v_lshrrev_b32_e32 v1, 6, v0
     v_readfirstlane_b32 s13, v1
     v_and_b32_e32 v0, 63, v0
-    v_lshlrev_b32_e32 v0, 4, v0
+    v_lshlrev_b32_e32 v0, \lane_shift, v0
     s_waitcnt lgkmcnt(0)
     s_mul_i32 s12, s2, s11
     s_add_u32 s12, s12, s13
-    s_lshl_b32 s12, s12, 10
+    s_lshl_b32 s12, s12, 6 + \lane_shift
     s_mov_b32 s20, s4                       // s[20:23]: the source as a raw buffer
     s_mov_b32 s21, s5
     s_mov_b32 s22, -1
@@ -55,7 +56,7 @@
 // one load under way a wavefront
 .macro body_read_wait
     .irp at, 16, 17, 18, 19
-    buffer_load_dwordx4 v[4:7], v0, s[20:23], s\at offen
+    buffer_load_dword v4, v0, s[20:23], s\at offen
     s_waitcnt vmcnt(0)
     .endr
 .endm
@@ -74,7 +75,7 @@
 .endm
 
     stream read
-    stream read_wait
+    stream read_wait, 2
     stream copy
     stream write
 

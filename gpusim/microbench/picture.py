@@ -1,0 +1,116 @@
+"""The curves as a picture, one panel a group. Matplotlib is imported when a picture is drawn, and only then."""
+
+import importlib
+import io
+from pathlib import Path
+from typing import Any
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.errors import MissingExtraError, UserError
+from gpusim.microbench.references import published
+from gpusim.microbench.result import Curve, Results
+from gpusim.microbench.table import FAR_OFF
+
+FORMATS = (".svg", ".png")
+PANEL_INCHES = (6.4, 4.2)
+COLUMNS = 2
+# figures that a panel shows as bands or lines of published values
+PUBLISHED_IN = {"latency": "latency.vector_dram"}
+LOGARITHMIC = ("issue rates",)
+SHOWN_FROM = 5  # percent
+
+
+def check_format(path: Path) -> None:
+    """UserError unless the picture's name ends in .svg or .png."""
+    if path.suffix.lower() not in FORMATS:
+        raise UserError(f"--picture {path}: a picture's name ends in {' or '.join(FORMATS)}")
+
+
+def require_matplotlib() -> Any:
+    """Matplotlib, drawing into files; raises MissingExtraError."""
+    try:
+        matplotlib = importlib.import_module("matplotlib")
+        matplotlib.use("Agg")
+        return importlib.import_module("matplotlib.pyplot")
+    except ImportError as error:
+        raise MissingExtraError("gpusim microbench --picture (Matplotlib)", "plot") from error
+
+
+def draw(results: Results, gpu: GpuSpec, kind: str) -> bytes:
+    """The picture as a file of `kind`, '.svg' or '.png'; UserError if nothing that was measured is a curve."""
+    plt = require_matplotlib()
+    groups = list(dict.fromkeys(curve.group for curve in results.curves))
+    off = _deviations(results)
+    count = len(groups) + bool(off)
+    if not count:
+        raise UserError("--picture: none of the microbenchmarks chosen with --only has a curve or a published figure")
+    lines = -(-count // COLUMNS)
+    width = min(COLUMNS, count)
+    figure, axes = plt.subplots(
+        lines, width, figsize=(width * PANEL_INCHES[0], lines * PANEL_INCHES[1]), squeeze=False, layout="constrained"
+    )
+    figure.suptitle(f"{gpu.name}, measured on the model")
+    panels = list(axes.flat)
+    for panel, group in zip(panels, groups, strict=False):
+        _draw_group(panel, group, [curve for curve in results.curves if curve.group == group])
+    if off:
+        _draw_deviations(panels[len(groups)], off)
+    for panel in panels[count:]:
+        panel.set_visible(False)
+    out = io.BytesIO()
+    metadata = {"Date": None} if kind == ".svg" else {}  # the same measurement gives the same file
+    with plt.rc_context({"svg.hashsalt": "gpusim"}):
+        figure.savefig(out, format=kind[1:], metadata=metadata)
+    plt.close(figure)
+    return out.getvalue()
+
+
+def _draw_group(panel: Any, group: str, curves: list[Curve]) -> None:
+    spread = max(x for c in curves for x, _ in c.points) / max(1.0, min(x for c in curves for x, _ in c.points))
+    for number, curve in enumerate(curves):
+        x, y = zip(*curve.points, strict=True)
+        style = ("-", "--", ":")[number // 10 % 3]  # there are ten colours
+        panel.plot(x, y, style, marker=".", label=curve.name)
+    if spread > 100:
+        panel.set_xscale("log", base=2)
+        panel.xaxis.set_major_formatter(lambda x, _: _binary(x))
+    panel.set_title(group)
+    panel.set_xlabel(curves[0].x)
+    panel.set_ylabel(curves[0].y)
+    for row in published(PUBLISHED_IN.get(group, "")):
+        panel.axhspan(row.low, row.high, alpha=0.15, color="grey", label=f"DRAM, published: {row.part}")
+    if group in LOGARITHMIC:
+        panel.set_yscale("log", base=2)
+    else:
+        panel.set_ylim(bottom=0)
+    panel.grid(alpha=0.3)
+    if len(curves) > 1:
+        panel.legend(fontsize="x-small", ncols=1 + len(curves) // 6)
+
+
+def _deviations(results: Results) -> list[tuple[str, float]]:
+    """Figures that are more than SHOWN_FROM off a published one, with the deviation in percent."""
+    found = [
+        (f"{figure.name} ({row.part})", 100 * row.deviation(figure.value))
+        for figure in results.figures
+        for row in published(figure.name)
+    ]
+    return [(name, share) for name, share in found if abs(share) >= SHOWN_FROM]
+
+
+def _draw_deviations(panel: Any, off: list[tuple[str, float]]) -> None:
+    names, shares = zip(*reversed(off), strict=True)
+    panel.barh(names, shares, color=["tab:red" if abs(s) >= 100 * FAR_OFF else "tab:grey" for s in shares])
+    panel.tick_params(axis="y", labelsize="xx-small")
+    panel.axvline(0, color="black", linewidth=0.8)
+    panel.set_title(f"model against published, where more than {SHOWN_FROM} % apart")
+    panel.set_xlabel("deviation in %")
+    panel.grid(axis="x", alpha=0.3)
+
+
+def _binary(size: float) -> str:
+    """4096 → '4K'."""
+    for letter, unit in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+        if size >= unit:
+            return f"{size / unit:g}{letter}"
+    return f"{size:g}"

@@ -1,0 +1,118 @@
+"""Published figures of GCN parts, each beside the microbenchmark of the same quantity.
+
+A figure that nobody seems to have published has no row: latencies of L1, L2, scalar cache and LDS hits on GCN3, DRAM
+write and copy bandwidth, atomics at L2. Where a published number had to be converted, `source` says how.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Published:
+    """What `source` says of `part`: the figure lies between `low` and `high`, equal where it is one number."""
+
+    figure: str
+    low: float
+    high: float
+    unit: str
+    part: str
+    source: str
+
+    @property
+    def text(self) -> str:
+        """'4', '300 to 600', 'at least 32'."""
+        if self.low == self.high:
+            return f"{self.low:.4g}"
+        if math.isinf(self.high):
+            return f"at least {self.low:.4g}"
+        return f"{self.low:.4g} to {self.high:.4g}"
+
+    def deviation(self, value: float) -> float:
+        """How far `value` lies outside, as a share of the nearer end; 0 inside."""
+        if value < self.low:
+            return value / self.low - 1
+        return value / self.high - 1 if value > self.high else 0.0
+
+
+_AMD = "AMD APP SDK OpenCL Optimization Guide (2015)"
+_CLRX = "CLRX GcnTimings"
+_PERFTEST = "sebbbi/perftest, AMD GCN3 results"
+_CLPEAK = "clpeak results"
+_GCN = "GCN"
+_DP16 = "GCN with FP64 at 1/16"
+_FURY, _NANO, _RX570, _R9_380X = "R9 Fury (Fiji)", "R9 Nano (Fiji)", "RX 570 (Polaris 10)", "R9 380X (Tonga)"
+_HD7970 = "HD 7970 (Tahiti)"
+
+
+def _row(figure: str, value: float | tuple[float, float], unit: str, part: str, source: str) -> Published:
+    low, high = value if isinstance(value, tuple) else (value, value)
+    return Published(figure, low, high, unit, part, source)
+
+
+def _rows() -> Iterable[Published]:
+    cycles, rate = "cycles/instruction", "instructions/cycle/CU"
+    yield _row("latency.vector_dram", (300, 600), "cycles", _GCN, f"{_AMD}, section 2.6.1")
+    yield _row("latency.vector_dram_ns", 270, "ns", "HD 7770 (Cape Verde)", f"{_AMD}, table 1.1: approximate")
+    text = f"{_AMD}, table 2.5: 1894 GB/s of 32 CUs at 925 MHz, peak"
+    yield _row("bandwidth.l1", 64, "B/cycle/CU", _HD7970, text)
+    text = f"{_AMD}, table 2.5: 3789 GB/s of 32 CUs at 925 MHz, peak"
+    yield _row("bandwidth.lds", 128, "B/cycle/CU", _HD7970, text)
+    yield _row("bandwidth.l2_channel", 64, "B/cycle/channel", _HD7970, f"{_AMD}, section 2.4: peak")
+    share = "% of pins"
+    yield _row("bandwidth.dram_read_share", 86.2, share, _RX570, f"{_CLPEAK}: 193.05 of 224 GB/s")
+    yield _row("bandwidth.dram_read_share", 88.6, share, _NANO, f"{_CLPEAK}: 453.39 of 512 GB/s")
+    yield _row("bandwidth.dram_read_share", 83.2, share, _NANO, "mixbench results, HIP read-only: 426.13 of 512 GB/s")
+    operations = "operations/cycle/CU"
+    for name, nano, rx570, tonga in (
+        ("fp32_mac", 7590.98, 5133.96, 4178.26),
+        ("fp64_fma", 508.07, 323.55, 263.50),
+        ("int32_mad", 1427.61, 1032.21, 842.52),
+    ):
+        for part, giga, cus, ghz in ((_NANO, nano, 64, 1.0), (_RX570, rx570, 32, 1.268), (_R9_380X, tonga, 32, 1.04)):
+            text = f"{_CLPEAK}: {giga:.0f} G/s of {cus} CUs at {1000 * ghz:.0f} MHz"
+            yield _row(f"issue.{name}_operations", round(giga / cus / ghz, 2), operations, part, text)
+    for name, value in (("fp32_add", 4), ("fp32_mac", 4), ("int32_add", 4), ("int32_mul", 16), ("transcendental", 16)):
+        yield _row(f"issue.{name}_cycles", value, cycles, _GCN, f"{_CLRX}; rate {4 / value:g} in {_AMD}, table 2.3")
+    for name, value in (("fp64_add", 32), ("fp64_fma", 64)):
+        yield _row(f"issue.{name}_cycles", value, cycles, _DP16, f"{_CLRX}; rate 4/{value} in {_AMD}, table 2.3")
+    yield _row("issue.fp32_fma_cycles", 16, cycles, _DP16, _CLRX)
+    yield _row("issue.fp32_fma_cycles", 64, cycles, _DP16, f"{_AMD}, table 2.3: rate 1/16")
+    yield _row("issue.scalar_add_cycles", 4, cycles, _GCN, f"{_CLRX}; {_AMD}, section 2.9")
+    yield _row("issue.saveexec_cycles", 8, cycles, _GCN, _CLRX)
+    yield _row("issue.branch_taken_cycles", 16, cycles, _GCN, f"{_AMD}, section 2.8.3")
+    yield _row("issue.branch_taken_cycles", 20, cycles, _GCN, f"{_CLRX}, with a question mark")
+    yield _row("issue.branch_not_taken_cycles", 4, cycles, _GCN, f"{_CLRX}; {_AMD}, section 2.8.3")
+    for name, share in (
+        ("lds_read_b32", 2),
+        ("lds_read_b64", 4),
+        ("lds_read_b128", 8),
+        ("lds_write_b32", 4),
+        ("lds_write_b64", 8),
+        ("lds_add_u32", 4),
+    ):
+        yield _row(f"issue.{name}_rate", 1 / share, rate, _GCN, f"{_CLRX}: throughput 1/{share}")
+    yield _row("lds.conflict_32", (32, math.inf), cycles, _GCN, f"{_CLRX}: not more than 1/32 a cycle")
+    yield _row("loads.dword_linear", 4, cycles, _GCN, "GPUOpen, Memory Coalescing on GCN: 16 dwords a cycle at best")
+    yield _row("loads.dword_linear", 8, cycles, _GCN, f"{_CLRX}: BUFFER_LOAD_DWORD, execution alone")
+    yield _row("loads.dwordx2_linear", 18, cycles, _GCN, f"{_CLRX}: BUFFER_LOAD_DWORDX2, execution alone")
+    yield _row("loads.dwordx4_linear", 16, cycles, _GCN, f"{_CLRX}: BUFFER_LOAD_DWORDX4, execution alone")
+    yield _row("loads.dwordx2_to_dword", 4.33, "ratio", _FURY, f"{_PERFTEST}: 39.413 of 9.100 ms")
+    yield _row("loads.dwordx4_to_dword", 3.85, "ratio", _FURY, f"{_PERFTEST}: 35.072 of 9.100 ms")
+    yield _row("loads.random_to_linear", 3.85, "ratio", _FURY, f"{_PERFTEST}: 35.038 of 9.100 ms")
+    yield _row("loads.random_to_linear_x4", 1.12, "ratio", _FURY, f"{_PERFTEST}: 39.149 of 35.072 ms")
+    yield _row("stores.dword", 16, cycles, _GCN, f"{_CLRX}: BUFFER_STORE_DWORD, execution alone")
+    yield _row("stores.dwordx4", (16, math.inf), cycles, _GCN, f"{_CLRX}: BUFFER_STORE_DWORDX4, execution alone")
+    for vgprs, waves in zip((24, 28, 32, 36, 40, 48, 64, 84, 128, 256), (10, 9, 8, 7, 6, 5, 4, 3, 2, 1), strict=True):
+        yield _row(f"occupancy.vgprs_{vgprs}", waves, "wavefronts/SIMD", _GCN, f"{_CLRX}, occupancy table")
+    for kib, waves in ((4, 16), (5, 12), (6, 10), (8, 8), (10, 6), (12, 5), (16, 4), (20, 3), (32, 2)):
+        yield _row(f"occupancy.lds_{kib}", waves, "wavefronts/CU", _GCN, f"{_AMD}, table 2.2")
+
+
+PUBLISHED: tuple[Published, ...] = tuple(_rows())
+
+
+def published(figure: str) -> list[Published]:
+    """What is published of a figure, none if nothing was found."""
+    return [row for row in PUBLISHED if row.figure == figure]

@@ -1,0 +1,193 @@
+"""Do the microbenchmarks measure what the specification says, and is everything measured that is published?"""
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpusim.core.cu_spec import ComputeUnitSpec
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.errors import MissingExtraError, UserError
+from gpusim.microbench import accesses, atomics, latency, lds, occupancy, picture, suite, table
+from gpusim.microbench.bench import Bench
+from gpusim.microbench.references import PUBLISHED, Published
+from gpusim.microbench.result import Results
+from gpusim.microbench.timed import lane_table, timed_loop
+from gpusim.progress import Reporter
+from gpusim.results import RunFacts
+from memory.device_memory import DeviceMemory
+from memory.dram_spec import DramSpec
+from memory.l1 import L1Spec
+from memory.l2 import L2Spec
+from memory.scalar_cache import ScalarCacheSpec
+
+
+def gpu(**parts: Any) -> GpuSpec:
+    """A small machine with DRAM of fixed latency; each part can be replaced."""
+    small = {"shader_arrays": 1, "cus_per_array": 2, "memory_mib": 64}
+    return GpuSpec(**{**small, "dram": DramSpec(model="ideal", ideal_latency_ns=100.0), **parts})
+
+
+def bench(**parts: Any) -> Bench:
+    return Bench(gpu(**parts), Reporter(quiet=True))
+
+
+def step(cycles: int) -> int:
+    """A chase's step: the data's cycle is rounded up to the SIMD's next turn, then s_waitcnt and the next load."""
+    return -(-cycles // 4) * 4 + 4
+
+
+@pytest.mark.parametrize("hit", [100, 57])
+def test_a_vector_chase_that_hits_l1_takes_what_the_specification_says(hit: int) -> None:
+    # looked up a cycle after its issue; one beat on the return path
+    found = latency.step_cycles(bench(l1=L1Spec(hit_latency_cycles=hit)), "vector_chase", 1024, 8)
+    assert found == step(1 + hit + 1)
+
+
+def test_a_vector_chase_past_l1_finds_l2() -> None:
+    # look-up, crossbar 35, served a cycle after it is taken, 70 in the channel, crossbar 35, L1 fill 40, one beat
+    found = latency.step_cycles(bench(l1=L1Spec(size_kib=1)), "vector_chase", 2048, 8)
+    assert found == step(1 + 35 + 1 + 70 + 35 + 40 + 1) == 188
+
+
+def test_a_vector_chase_past_l2_finds_dram() -> None:
+    # as to L2, but 100 ns of DRAM (124 cycles) and the L2's fill latency
+    found = latency.step_cycles(bench(l2=L2Spec(size_kib=64, channels=2)), "vector_chase", 256 << 10, 8)
+    assert found == step(1 + 35 + 1 + 124 + 70 + 35 + 40 + 1)
+
+
+def test_a_scalar_chase_and_one_in_lds() -> None:
+    small = bench(scalar_cache=ScalarCacheSpec(hit_latency_cycles=31), cu=ComputeUnitSpec(lds_latency_cycles=70))
+    assert latency.step_cycles(small, "scalar_chase", 1024, 8) == step(1 + 31)
+    assert latency.lds_step_cycles(small, 8) == step(1 + 70)
+
+
+@pytest.mark.parametrize(("size", "cached"), [(1 << 12, True), (3 << 10, True), (1 << 20, False)])
+def test_a_chain_visits_no_line_twice_and_is_closed(size: int, cached: bool) -> None:
+    memory = DeviceMemory(16 << 20)
+    held, before = latency.chain(memory, size, cached, np.random.default_rng(3), 64)
+    words, at, seen = memory.view(held, np.uint64), held.address, set()
+    while at not in seen:
+        assert held.address <= at < held.address + size and at % 64 == 0
+        seen.add(at)
+        at = int(words[(at - held.address) // 8])
+    assert at == held.address
+    assert len(seen) == (size // 64 if cached else before + 64)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 7, 32])
+def test_the_conflict_curve_is_linear(degree: int) -> None:
+    addresses = lds.conflicting(degree)
+    banks = [[a // 4 % 32 for a in half] for half in (addresses[:32], addresses[32:])]
+    assert all(max(half.count(b) for b in half) == degree for half in banks)
+    assert len(set(addresses[:32])) == 32
+    assert lds.read_cycles(bench(), addresses, 1, 2) == pytest.approx(2 * degree, rel=0.06)
+
+
+def test_a_stride_conflicts_by_its_common_factor_with_the_banks() -> None:
+    for stride in (5, 6, 24):
+        found = lds.read_cycles(bench(), lds.strided(stride), 1, 2)
+        assert found == pytest.approx(2 * math.gcd(stride, 32), rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "cycles"),
+    [("fp32_add", 4), ("int32_mul", 16), ("int32_mad", 20), ("fp64_fma", 64), ("scalar_add", 4), ("branch_taken", 16)],
+)
+def test_a_loop_is_timed_without_its_overhead(kernel: str, cycles: int) -> None:
+    measured = bench()
+    memory = measured.memory()
+    assert timed_loop(measured, kernel, memory, lane_table(memory, [0] * 64), 1, 1, iterations=2) == cycles
+
+
+def test_occupancy_is_found_by_sleeping() -> None:
+    measured = bench()
+    assert occupancy.resident(measured, 128) == 8
+    assert occupancy.resident(measured, 24, 20 << 10) == 3
+
+
+def test_atomics_on_one_line_are_one_packet_a_cycle() -> None:
+    # all 64 lanes of a wavefront change one line: one packet; a compute unit sends one in four cycles, eight suffice
+    found = atomics.additions_per_cycle(bench(cus_per_array=8), "atomic_add", "one_address")
+    assert found == pytest.approx(64, rel=0.05)
+
+
+def test_scattered_lanes_stay_within_the_data() -> None:
+    for lane_bytes in accesses.WIDTHS.values():
+        assert max(accesses.patterns(lane_bytes)["random"]) + lane_bytes <= 4096
+
+
+class _Untimed(Bench):
+    """Runs nothing: each launch is said to have taken longer than the one before."""
+
+    def run(self, *_: Any, **__: Any) -> RunFacts:
+        self.launches += 1
+        return RunFacts("none", 1.0, cycles=1000 * self.launches)
+
+
+@pytest.fixture(scope="module")
+def names() -> Results:
+    return suite.run(_Untimed(gpu(memory_mib=512), Reporter(quiet=True)))
+
+
+def test_every_published_figure_is_measured_in_its_unit(names: Results) -> None:
+    units = {figure.name: figure.unit for figure in names.figures}
+    assert len(units) == len(names.figures)
+    for row in PUBLISHED:
+        assert units.get(row.figure) == row.unit, row
+
+
+def test_every_published_figure_has_a_part_and_a_source() -> None:
+    assert all(row.part and len(row.source) > 5 and 0 < row.low <= row.high for row in PUBLISHED)
+    assert len(PUBLISHED) == len({(row.figure, row.part, row.source) for row in PUBLISHED})
+
+
+def test_the_table_has_units_and_sources_or_says_that_nothing_is_published(names: Results) -> None:
+    lines = table.rows(names.figures)
+    assert all(len(line) == len(table.COLUMNS) and line[3] for line in lines)
+    assert all(bool(line[6] and line[7]) != (line[4] == table.NOTHING) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("value", "share", "text"), [(8.0, 0.0, "0 %"), (9.0, -0.1, "-10 %"), (18.0, 0.5, "+50 %, far off"), (12, 0, "0 %")]
+)
+def test_deviation_is_counted_from_the_nearer_end(value: float, share: float, text: str) -> None:
+    row = Published("f", 8 if share == 0 else 10, 12, "", "", "")
+    found = row.deviation(value)
+    assert found == pytest.approx(share)
+    assert table.deviation_text(found) == text
+
+
+def test_the_groups_are_taken_in_order_and_by_the_nearest_name() -> None:
+    assert suite.wanted([]) == list(suite.GROUPS)
+    assert suite.wanted(["lds,latency", "issue"]) == ["latency", "lds", "issue"]
+    with pytest.raises(UserError, match="unknown microbenchmark 'latncy'; did you mean 'latency'"):
+        suite.wanted(["latncy"])
+
+
+def test_a_stopped_measurement_ends() -> None:
+    stopped = Bench(gpu(), Reporter(quiet=True), lambda: True)
+    with pytest.raises(KeyboardInterrupt):
+        latency.lds_step_cycles(stopped, 8)
+
+
+def test_a_picture_shows_every_group(names: Results) -> None:
+    pytest.importorskip("matplotlib")
+    svg = picture.draw(names, gpu(), ".svg").decode()
+    assert svg.startswith("<?xml") and svg == picture.draw(names, gpu(), ".svg").decode()
+    with pytest.raises(UserError, match="has a curve"):
+        picture.draw(Results(), gpu(), ".svg")
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"gpusim\[plot\]"):
+        picture.require_matplotlib()
+
+
+def test_a_picture_of_another_format_is_refused() -> None:
+    with pytest.raises(UserError, match=r"ends in \.svg or \.png"):
+        picture.check_format(Path("x.pdf"))
