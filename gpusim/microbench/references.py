@@ -60,10 +60,10 @@ def _rows() -> Iterable[Published]:
     text = f"{_AMD}, table 2.5: 3789 GB/s of 32 CUs at 925 MHz, peak"
     yield _row("bandwidth.lds", 128, "B/cycle/CU", _HD7970, text)
     yield _row("bandwidth.l2_channel", 64, "B/cycle/channel", _HD7970, f"{_AMD}, section 2.4: peak")
-    share = "% of pins"
-    yield _row("bandwidth.dram_read_share", 86.2, share, _RX570, f"{_CLPEAK}: 193.05 of 224 GB/s")
-    yield _row("bandwidth.dram_read_share", 88.6, share, _NANO, f"{_CLPEAK}: 453.39 of 512 GB/s")
-    yield _row("bandwidth.dram_read_share", 83.2, share, _NANO, "mixbench results, HIP read-only: 426.13 of 512 GB/s")
+    pins = "% of pins"
+    yield _row("bandwidth.dram_read_share", 86.2, pins, _RX570, f"{_CLPEAK}: 193.05 of 224 GB/s")
+    yield _row("bandwidth.dram_read_share", 88.6, pins, _NANO, f"{_CLPEAK}: 453.39 of 512 GB/s")
+    yield _row("bandwidth.dram_read_share", 83.2, pins, _NANO, "mixbench results, HIP read-only: 426.13 of 512 GB/s")
     operations = "operations/cycle/CU"
     for name, nano, rx570, tonga in (
         ("fp32_mac", 7590.98, 5133.96, 4178.26),
@@ -84,7 +84,7 @@ def _rows() -> Iterable[Published]:
     yield _row("issue.branch_taken_cycles", 16, cycles, _GCN, f"{_AMD}, section 2.8.3")
     yield _row("issue.branch_taken_cycles", 20, cycles, _GCN, f"{_CLRX}, with a question mark")
     yield _row("issue.branch_not_taken_cycles", 4, cycles, _GCN, f"{_CLRX}; {_AMD}, section 2.8.3")
-    for name, share in (
+    for name, cycles_each in (
         ("lds_read_b32", 2),
         ("lds_read_b64", 4),
         ("lds_read_b128", 8),
@@ -92,7 +92,7 @@ def _rows() -> Iterable[Published]:
         ("lds_write_b64", 8),
         ("lds_add_u32", 4),
     ):
-        yield _row(f"issue.{name}_rate", 1 / share, rate, _GCN, f"{_CLRX}: throughput 1/{share}")
+        yield _row(f"issue.{name}_rate", 1 / cycles_each, rate, _GCN, f"{_CLRX}: throughput 1/{cycles_each}")
     yield _row("lds.conflict_32", (32, math.inf), cycles, _GCN, f"{_CLRX}: not more than 1/32 a cycle")
     yield _row("loads.dword_linear", 4, cycles, _GCN, "GPUOpen, Memory Coalescing on GCN: 16 dwords a cycle at best")
     yield _row("loads.dword_linear", 8, cycles, _GCN, f"{_CLRX}: BUFFER_LOAD_DWORD, execution alone")

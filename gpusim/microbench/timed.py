@@ -25,7 +25,7 @@ def timed_loop(
     workgroups: int,
     waves: int = 4,
     gpu: GpuSpec | None = None,
-    iterations: int = 32,
+    iterations: int = 16,
 ) -> float:
     """Cycles by which the launch gets longer for each instruction that every wavefront executes more.
 

@@ -1,6 +1,7 @@
 // Instruction rates: two loops, the second with twice the instructions of the first. Each wavefront runs the first
 // `short` times and the second `long` times; two launches whose counts are exchanged differ by nothing but
-// (long - short) times REPEAT instructions, whatever loops, branches, launches and cold caches cost.
+// (long - short) times REPEAT instructions, whatever loops, branches, launches and cold caches cost. Before, both loops
+// run once to bring the code into the instruction cache.
 // Arguments: u32 short, u32 long (at least 1 each), u64 table of 64 addresses, one a lane.
     .include "kernel.inc"
     .set REPEAT, 32
@@ -25,21 +26,32 @@
     s_mov_b32 s10, 1
     s_mov_b32 s11, 3
     s_mov_b64 s[12:13], exec
+    s_mov_b32 s20, 1
+    s_mov_b32 s21, 1
+    s_mov_b32 s22, 2                        // passes
     s_waitcnt vmcnt(0) lgkmcnt(0)
+.Lpass_\name:
+    .p2align 6                              // both loops lie alike in the instruction cache's lines
 .Lshort_\name:
     .rept REPEAT
     body_\name
     .endr
-    s_sub_u32 s4, s4, 1
-    s_cmp_lg_u32 s4, 0
+    s_sub_u32 s20, s20, 1
+    s_cmp_lg_u32 s20, 0
     s_cbranch_scc1 .Lshort_\name
+    .p2align 6
 .Llong_\name:
     .rept 2 * REPEAT
     body_\name
     .endr
-    s_sub_u32 s5, s5, 1
-    s_cmp_lg_u32 s5, 0
+    s_sub_u32 s21, s21, 1
+    s_cmp_lg_u32 s21, 0
     s_cbranch_scc1 .Llong_\name
+    s_mov_b32 s20, s4
+    s_mov_b32 s21, s5
+    s_sub_u32 s22, s22, 1
+    s_cmp_lg_u32 s22, 0
+    s_cbranch_scc1 .Lpass_\name
     s_waitcnt vmcnt(0) lgkmcnt(0)
     s_endpgm
     end_kernel \name, 16, 24, \lds_bytes
