@@ -51,7 +51,7 @@ def microbench_command(
 
         write_whole(picture, draw(results, gpu, picture.suffix.lower()))
     if markdown:
-        sys.stdout.write(table.markdown(results))
+        sys.stdout.write(table.markdown(results, gpu))
     elif not quiet:
         table.show(results, gpu)
     return 0

@@ -63,7 +63,7 @@ def measure(bench: Bench, results: Results) -> None:
     most = SIMDS * bench.gpu.cu.waves_per_simd
     counts = [n for n in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40) if n <= most]
     loaded = {n: one_load_in_flight(bench, n) for n in bench.each("occupancy: latency hiding", counts)}
-    x, clock = "resident wavefronts a compute unit, each with one 256-byte load in flight", bench.gpu.clock_ghz
+    x, clock = "wavefronts a compute unit, each with one 256-byte load in flight", bench.gpu.clock_ghz
     axes = (x, "DRAM read bandwidth in GB/s")
     results.add_curve("DRAM reads", "latency hiding", axes, [(n, clock * rate) for n, (rate, _) in loaded.items()])
     axes = (x, "load-to-use latency in cycles")

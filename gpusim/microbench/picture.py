@@ -59,7 +59,7 @@ def draw(results: Results, gpu: GpuSpec, kind: str) -> bytes:
         panel.set_visible(False)
     out = io.BytesIO()
     metadata = {"Date": None} if kind == ".svg" else {}  # the same measurement gives the same file
-    with plt.rc_context({"svg.hashsalt": "gpusim"}):
+    with plt.rc_context({"svg.hashsalt": "gpusim", "svg.fonttype": "none"}):
         figure.savefig(out, format=kind[1:], metadata=metadata)
     plt.close(figure)
     return out.getvalue()
@@ -81,6 +81,7 @@ def _draw_group(panel: Any, group: str, curves: list[Curve]) -> None:
         panel.axhspan(row.low, row.high, alpha=0.15, color="grey", label=f"DRAM, published: {row.part}")
     if group in LOGARITHMIC:
         panel.set_yscale("log", base=2)
+        panel.set_ylim(top=8 * max(y for c in curves for _, y in c.points))
     else:
         panel.set_ylim(bottom=0)
     panel.grid(alpha=0.3)
@@ -91,7 +92,7 @@ def _draw_group(panel: Any, group: str, curves: list[Curve]) -> None:
 def _deviations(results: Results) -> list[tuple[str, float]]:
     """Figures that are more than SHOWN_FROM off a published one, with the deviation in percent."""
     found = [
-        (f"{figure.name} ({row.part})", 100 * row.deviation(figure.value))
+        (f"{figure.name}, {row.part}", 100 * row.deviation(figure.value))
         for figure in results.figures
         for row in published(figure.name)
     ]

@@ -12,19 +12,25 @@ SCHEMA_VERSION = 1
 FAR_OFF = 0.2  # a deviation from which the table says so
 COLUMNS = ("figure", "what", "model", "unit", "published", "deviation", "part", "source")
 NOTHING = "none found"
+ELSEWHERE = "in another unit"  # the same quantity has a published figure in another row
 
 
 def rows(figures: Sequence[Figure]) -> list[tuple[str, ...]]:
     """A row for each published figure of each measured one, in COLUMNS; one that says so where nothing is published."""
     out: list[tuple[str, ...]] = []
+    compared = {_quantity(figure) for figure in figures if published(figure.name)}
     for figure in figures:
         head = (figure.name, figure.what, number(figure.value), figure.unit)
         found = published(figure.name)
         if not found:
-            out.append((*head, NOTHING, "", "", ""))
+            out.append((*head, ELSEWHERE if _quantity(figure) in compared else NOTHING, "", "", ""))
         for row in found:
             out.append((*head, row.text, deviation_text(row.deviation(figure.value)), row.part, row.source))
     return out
+
+
+def _quantity(figure: Figure) -> str:
+    return figure.what.split(";")[0]
 
 
 def number(value: float) -> str:
@@ -58,7 +64,7 @@ def show(results: Results, gpu: GpuSpec, out: TextIO | None = None) -> None:
     before = ""
     for row in rows(results.figures):
         again = row[0] == before  # further published figures of the same measurement
-        style = "bold yellow" if row[5].endswith("far off") else "dim" if row[4] == NOTHING else None
+        style = "bold yellow" if row[5].endswith("far off") else "dim" if not row[7] else None
         table.add_row(*(("", "", "") if again else row[1:4]), *row[4:], style=style)
         before = row[0]
     console.print(table)
@@ -70,12 +76,14 @@ def show(results: Results, gpu: GpuSpec, out: TextIO | None = None) -> None:
         console.print(table)
 
 
-def markdown(results: Results) -> str:
-    """The tables of docs/microbenchmarks.md."""
-    text = _markdown_table(COLUMNS[1:], [row[1:] for row in rows(results.figures)])
+def markdown(results: Results, gpu: GpuSpec) -> str:
+    """A page of tables, as in docs/microbenchmarks."""
+    text = f"# {gpu.name}, measured on the model\n\n"
+    text += "What is measured, how, and why the model differs: [microbenchmarks](../microbenchmarks.md).\n\n"
+    text += _markdown_table(COLUMNS[1:], [row[1:] for row in rows(results.figures)])
     for group in dict.fromkeys(curve.group for curve in results.curves):
         members = [curve for curve in results.curves if curve.group == group]
-        text += f"\n{group}: {members[0].y}\n\n"
+        text += f"\n## {group}\n\n{members[0].y}, over {members[0].x}:\n\n"
         text += _markdown_table((members[0].x, *(curve.name for curve in members)), _across(members))
     return text
 

@@ -10,24 +10,26 @@ from gpusim.cli.main import invoke
 
 def test_a_group_is_printed_and_written(capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     pytest.importorskip("matplotlib")
-    arguments = ["microbench", "--gpu", "r9nano", "--only", "accesses,occupancy", "--set", "l1.hit_latency_cycles=90"]
+    arguments = ["microbench", "--gpu", "r9nano", "--only", "accesses,lds", "--set", "l1.hit_latency_cycles=90"]
     arguments += ["--json", str(tmp_path / "x.json"), "--picture", str(tmp_path / "x.svg")]
     assert invoke(arguments) == 0
     lines = [line.split("\t") for line in capfd.readouterr().out.splitlines()]
-    assert ["occupancy.vgprs_64", "64 VGPRs", "4", "wavefronts/SIMD", "4", "0 %", "GCN"] in [line[:7] for line in lines]
+    ends = ["lds.conflict_32", "ds_read_b32, all lanes of a half meet in a bank", "64", "cycles/instruction"]
+    assert [*ends, "at least 32", "0 %", "GCN"] in [line[:7] for line in lines]
     written = json.loads((tmp_path / "x.json").read_text())
     assert written["gpu"]["name"] == "R9 Nano" and written["gpu"]["l1"]["hit_latency_cycles"] == 90
     by_name = {figure["name"]: figure for figure in written["figures"]}
     assert by_name["loads.dwordx4_linear"]["value"] == pytest.approx(16, rel=0.01)
     assert by_name["loads.dwordx2_to_dword"]["published"][0]["deviation"] < -0.2
-    assert [curve["group"] for curve in written["curves"]][:1] == ["occupancy by registers"]
+    assert [curve["name"] for curve in written["curves"]] == ["by stride", "by degree"]
     assert (tmp_path / "x.svg").read_text().startswith("<?xml")
 
 
 def test_tables_as_markdown(capfd) -> None:  # type: ignore[no-untyped-def]
     assert invoke(["microbench", "--only", "atomics", "--markdown", "--quiet"]) == 0
     captured = capfd.readouterr()
-    assert captured.out.startswith("| what | model | unit | published | deviation | part | source |\n|---|")
+    assert captured.out.startswith("# MI6, measured on the model\n")
+    assert "\n| what | model | unit | published | deviation | part | source |\n|---|" in captured.out
     assert captured.err == ""
 
 

@@ -148,7 +148,7 @@ def test_every_published_figure_has_a_part_and_a_source() -> None:
 def test_the_table_has_units_and_sources_or_says_that_nothing_is_published(names: Results) -> None:
     lines = table.rows(names.figures)
     assert all(len(line) == len(table.COLUMNS) and line[3] for line in lines)
-    assert all(bool(line[6] and line[7]) != (line[4] == table.NOTHING) for line in lines)
+    assert all(bool(line[6] and line[7]) != (line[4] in (table.NOTHING, table.ELSEWHERE)) for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +159,14 @@ def test_deviation_is_counted_from_the_nearer_end(value: float, share: float, te
     found = row.deviation(value)
     assert found == pytest.approx(share)
     assert table.deviation_text(found) == text
+
+
+@pytest.mark.parametrize("page", ["mi6.md", "r9nano.md"])
+def test_the_shipped_tables_hold_every_figure_and_source(names: Results, page: str) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "microbenchmarks" / page).read_text(encoding="utf-8")
+    for line in table.rows(names.figures):
+        assert f"| {line[1]} |" in text
+        assert all(f"| {part} |" in text for part in line[6:] if part)
 
 
 def test_the_groups_are_taken_in_order_and_by_the_nearest_name() -> None:
