@@ -32,10 +32,13 @@ def microbench_command(
         require_matplotlib()
     reporter = Reporter(quiet)
     with Interrupt() as interrupt:
+        from gpusim.jit import cache_dir, is_compiled
         from gpusim.microbench import suite, table  # the compiled core: seconds on the first start
         from gpusim.microbench.bench import Bench
 
         names = suite.wanted(only)
+        if not (is_compiled("isa") and is_compiled("timing")):
+            reporter.say(f"compiling the core: once, less than a minute; kept in {cache_dir('timing').parent}")
         interrupt.deferred = True
         try:
             results = suite.run(Bench(gpu, reporter, lambda: interrupt.asked), names)

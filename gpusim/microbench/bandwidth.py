@@ -14,17 +14,17 @@ DRAM_BYTES = 12 << 20  # moved by a measured stream
 
 
 def l2_read(bench: Bench, steps: tuple[int, int] = (4, 8)) -> float:
-    """Bytes a cycle of the whole GPU reading a quarter of L2 again and again, past its L1 caches' reach."""
+    """Bytes a cycle of the whole GPU reading a quarter of L2 again and again, past its L1 caches (glc)."""
     set_bytes = 1 << ((bench.gpu.l2.size_kib * KIB // 4).bit_length() - 1)
     memory = bench.memory()
     held = memory.allocate(set_bytes, "set")
-    cycles = [stream(bench, "read", memory, held, held, n, FAR_STRIDE, set_bytes - 1).cycles for n in steps]
+    cycles = [stream(bench, "read_l2", memory, held, held, n, FAR_STRIDE, set_bytes - 1).cycles for n in steps]
     moved = (steps[1] - steps[0]) * STEP_ACCESSES * full_load(bench.gpu) * GROUP_WAVES * ACCESS_BYTES
     return moved / (cycles[1] - cycles[0])
 
 
 def rate_kernel(bench: Bench, kernel: str, lane_bytes: int) -> float:
-    """Bytes a cycle of the whole GPU running one of the rate kernels on consecutive addresses."""
+    """Bytes a cycle of the whole GPU, 64 times `lane_bytes` with each instruction, from one of the rate kernels."""
     groups = full_load(bench.gpu)
     memory = bench.memory()
     held = memory.allocate(4096, "data")
@@ -55,6 +55,7 @@ def measure(bench: Bench, results: Results) -> None:
     todo = {
         "l1": lambda: rate_kernel(bench, "load_dwordx4", 16),
         "lds": lambda: rate_kernel(bench, "lds_read_b64", 8),
+        "scalar": lambda: rate_kernel(bench, "scalar_load_dwordx16", 1),
         "l2": lambda: l2_read(bench),
         "dram_read": lambda: dram_stream(bench, "read", full_load(gpu), DRAM_BYTES),
         "dram_write": lambda: dram_stream(bench, "write", full_load(gpu), DRAM_BYTES),
@@ -63,17 +64,19 @@ def measure(bench: Bench, results: Results) -> None:
     what = {
         "l1": "L1 reads",
         "lds": "LDS reads",
+        "scalar": "scalar cache reads",
         "l2": "L2 reads",
         "dram_read": "DRAM reads",
         "dram_write": "DRAM writes",
         "dram_copy": "DRAM copy, read and written",
     }
-    pins = gpu.dram.bytes_per_s / 1e9
+    limited = gpu.dram.model != "ideal" or gpu.dram.ideal_bandwidth_gb_s > 0
     for name in bench.each("bandwidth: whole GPU", todo):
         rate = todo[name]()
         results.add(f"bandwidth.{name}", what[name], rate / gpu.cus, "B/cycle/CU")
         results.add(f"bandwidth.{name}_gb_s", what[name], rate * gpu.clock_ghz, "GB/s")
         if name == "l2":
             results.add("bandwidth.l2_channel", what[name], rate / gpu.l2.channels, "B/cycle/channel")
-        if name.startswith("dram") and pins:
-            results.add(f"bandwidth.{name}_share", what[name], 100 * rate * gpu.clock_ghz / pins, "% of pins")
+        if name.startswith("dram") and limited:
+            share = 100 * rate * gpu.clock_hz / gpu.dram.bytes_per_s
+            results.add(f"bandwidth.{name}_share", what[name], share, "% of pins")

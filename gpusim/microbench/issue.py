@@ -19,6 +19,8 @@ CLASSES = {
     "branch_taken": "s_cbranch_execnz, taken",
     "branch_not_taken": "s_cbranch_execz, not taken",
     "nop": "s_nop 0",
+    "scalar_load_dword": "s_load_dword that hits",
+    "scalar_load_dwordx16": "s_load_dwordx16 that hits, one line",
     "lds_read_b32": "ds_read_b32, no bank conflict",
     "lds_read_b64": "ds_read_b64, no bank conflict",
     "lds_read_b128": "ds_read_b128, no bank conflict",

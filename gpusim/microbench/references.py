@@ -59,6 +59,8 @@ def _rows() -> Iterable[Published]:
     yield _row("bandwidth.l1", 64, "B/cycle/CU", _HD7970, text)
     text = f"{_AMD}, table 2.5: 3789 GB/s of 32 CUs at 925 MHz, peak"
     yield _row("bandwidth.lds", 128, "B/cycle/CU", _HD7970, text)
+    text = f"{_AMD}, table 2.5: 474 GB/s of 32 CUs at 925 MHz, peak"
+    yield _row("bandwidth.scalar", 16, "B/cycle/CU", _HD7970, text)
     yield _row("bandwidth.l2_channel", 64, "B/cycle/channel", _HD7970, f"{_AMD}, section 2.4: peak")
     pins = "% of pins"
     yield _row("bandwidth.dram_read_share", 86.2, pins, _RX570, f"{_CLPEAK}: 193.05 of 224 GB/s")
@@ -81,6 +83,8 @@ def _rows() -> Iterable[Published]:
     yield _row("issue.fp32_fma_cycles", 64, cycles, _DP16, f"{_AMD}, table 2.3: rate 1/16")
     yield _row("issue.scalar_add_cycles", 4, cycles, _GCN, f"{_CLRX}; {_AMD}, section 2.9")
     yield _row("issue.saveexec_cycles", 8, cycles, _GCN, _CLRX)
+    yield _row("issue.scalar_load_dword_cycles", 4, cycles, _GCN, f"{_CLRX}, without the data")
+    yield _row("issue.scalar_load_dwordx16_cycles", (16, 24), cycles, _GCN, f"{_CLRX}, without the data")
     yield _row("issue.branch_taken_cycles", 16, cycles, _GCN, f"{_AMD}, section 2.8.3")
     yield _row("issue.branch_taken_cycles", 20, cycles, _GCN, f"{_CLRX}, with a question mark")
     yield _row("issue.branch_not_taken_cycles", 4, cycles, _GCN, f"{_CLRX}; {_AMD}, section 2.8.3")

@@ -105,6 +105,14 @@
     s_nop 0
 .endm
 
+// scalar loads of the table, which the scalar cache holds
+.macro body_scalar_load_dword
+    s_load_dword s24, s[6:7], 0x0
+.endm
+.macro body_scalar_load_dwordx16
+    s_load_dwordx16 s[24:39], s[6:7], 0x0
+.endm
+
 // LDS: independent accesses, the address from the table
 .macro body_lds_read_b32
     ds_read_b32 v4, v2
@@ -156,6 +164,8 @@
     rate branch_taken
     rate branch_not_taken
     rate nop
+    rate scalar_load_dword
+    rate scalar_load_dwordx16
     rate lds_read_b32, 4096
     rate lds_read_b64, 4096
     rate lds_read_b128, 4096

@@ -53,6 +53,12 @@
     buffer_load_dwordx4 v[12:15], v0, s[20:23], s18 offen
     buffer_load_dwordx4 v[16:19], v0, s[20:23], s19 offen
 .endm
+// the same past L1
+.macro body_read_l2
+    .irp at, 16, 17, 18, 19
+    buffer_load_dwordx4 v[4 * (\at - 15):4 * (\at - 15) + 3], v0, s[20:23], s\at offen glc
+    .endr
+.endm
 // one load under way a wavefront
 .macro body_read_wait
     .irp at, 16, 17, 18, 19
@@ -75,6 +81,7 @@
 .endm
 
     stream read
+    stream read_l2
     stream read_wait, 2
     stream copy
     stream write
