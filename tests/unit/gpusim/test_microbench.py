@@ -131,7 +131,7 @@ class _Untimed(Bench):
 
 @pytest.fixture(scope="module")
 def names() -> Results:
-    return suite.run(_Untimed(gpu(memory_mib=512), Reporter(quiet=True)))
+    return suite.run(_Untimed(gpu(memory_mib=512, dram=DramSpec()), Reporter(quiet=True)))
 
 
 def test_every_published_figure_is_measured_in_its_unit(names: Results) -> None:
