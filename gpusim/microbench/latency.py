@@ -19,14 +19,15 @@ PAGE_BYTES = 4096
 WARM_STEPS = 2048  # before the measured ones: they fill L1, and reach every page of a small set
 STEPS = 1024  # measured
 MAX_PAGES = 4096  # of a large set that the unmeasured steps visit
+FAR_SETS = 64  # times L2: a large working set, beyond what a first-level TLB reaches
 SEED = 1
 KIB, MIB = 1 << 10, 1 << 20
 
 
 def set_sizes(gpu: GpuSpec, cache_kib: int) -> list[int]:
-    """Working sets in bytes, from an eighth of the first-level cache to 64 times L2."""
+    """Working sets in bytes, from an eighth of the first-level cache to 256 times L2."""
     first, l2 = cache_kib * KIB, gpu.l2.size_kib * KIB
-    most = min(64 * l2, gpu.memory_mib * MIB // 2)
+    most = min(256 * l2, gpu.memory_mib * MIB // 2)
     sizes = {first // 8, first // 4, first // 2, 3 * first // 4, first, 3 * first // 2}
     size = 2 * first
     while size <= most:
@@ -42,7 +43,8 @@ def chain(
     to go before the measured ones.
 
     cached: through every line of the set in random order. Otherwise the set is too large to be kept: the chain visits
-    one random line of each page (of MAX_PAGES at most) and then `steps` lines more, no line twice.
+    one random line of each page (of MAX_PAGES at most, evenly spread), which fills what caches translations, and then
+    `steps` lines more, no line twice.
     """
     held = memory.allocate(-(-size // PAGE_BYTES) * PAGE_BYTES, f"chain of {size} bytes")
     lines = size // LINE_BYTES
@@ -50,10 +52,10 @@ def chain(
         order = np.concatenate(([0], 1 + rng.permutation(lines - 1)))
         before = min(2 * lines, WARM_STEPS)
     else:
-        in_page = PAGE_BYTES // LINE_BYTES
-        pages = rng.permutation(size // PAGE_BYTES)[:MAX_PAGES]
-        first = np.concatenate(([0], pages * in_page + 1 + rng.integers(0, in_page - 1, len(pages))))
-        more = rng.choice(lines, steps + len(first), replace=False)
+        in_page, pages = PAGE_BYTES // LINE_BYTES, min(size // PAGE_BYTES, MAX_PAGES)
+        spread = rng.permutation(pages) * (size // PAGE_BYTES) // pages
+        first = np.concatenate(([0], spread * in_page + 1 + rng.integers(0, in_page - 1, pages)))
+        more = rng.permutation(np.unique(rng.integers(0, lines, 4 * steps)))
         order = np.concatenate((first, more[~np.isin(more, first)][:steps]))
         before = len(first)
     words = memory.view(held, np.uint64)
@@ -101,12 +103,17 @@ def measure(bench: Bench, results: Results) -> None:
         results.add_curve(path, "latency", axes, points)
         by_size = dict(points)
         first, second = by_size[cache * KIB // 2], by_size[_largest(by_size, l2 // 4)]
-        third = by_size[_largest(by_size, 4 * l2)]
+        third = by_size[min(size for size in by_size if size > l2)]
         level = "L1" if path == "vector" else "the scalar cache"
         results.add(f"latency.{path}_first", f"{path} load that hits {level}", first, "cycles")
         results.add(f"latency.{path}_l2", f"{path} load that hits L2", second, "cycles")
-        results.add(f"latency.{path}_dram", f"{path} load from DRAM", third, "cycles")
-        results.add(f"latency.{path}_dram_ns", f"{path} load from DRAM", third / gpu.clock_ghz, "ns")
+        for name, where, cycles in (
+            ("dram", "twice L2", third),
+            ("far", f"{FAR_SETS} times L2", by_size[_largest(by_size, FAR_SETS * l2)]),
+        ):
+            what = f"{path} load from DRAM, working set of {where}"
+            results.add(f"latency.{path}_{name}", what, cycles, "cycles")
+            results.add(f"latency.{path}_{name}_ns", what, cycles / gpu.clock_ghz, "ns")
     results.add("latency.lds", "ds_read_b32", lds_step_cycles(bench), "cycles")
 
 

@@ -53,8 +53,9 @@ def _row(figure: str, value: float | tuple[float, float], unit: str, part: str, 
 
 def _rows() -> Iterable[Published]:
     cycles, rate = "cycles/instruction", "instructions/cycle/CU"
-    yield _row("latency.vector_dram", (300, 600), "cycles", _GCN, f"{_AMD}, section 2.6.1")
-    yield _row("latency.vector_dram_ns", 270, "ns", "HD 7770 (Cape Verde)", f"{_AMD}, table 1.1: approximate")
+    for name in ("latency.vector_dram", "latency.vector_far"):
+        yield _row(name, (300, 600), "cycles", _GCN, f"{_AMD}, section 2.6.1")
+        yield _row(f"{name}_ns", 270, "ns", "HD 7770 (Cape Verde)", f"{_AMD}, table 1.1: approximate")
     text = f"{_AMD}, table 2.5: 1894 GB/s of 32 CUs at 925 MHz, peak"
     yield _row("bandwidth.l1", 64, "B/cycle/CU", _HD7970, text)
     text = f"{_AMD}, table 2.5: 3789 GB/s of 32 CUs at 925 MHz, peak"
