@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim import __version__
-from gpusim.results import INSTRUCTION_KINDS, STALL_REASONS, CacheFacts, RunFacts, RunRecord
+from gpusim.results import INSTRUCTION_KINDS, STALL_REASONS, CacheFacts, RunFacts, RunRecord, TranslationFacts
 from spartan.counters import ENGINE_COUNTERS, LATENCY_HISTOGRAM
 
 SCHEMA_VERSION = 1
@@ -102,6 +102,52 @@ def _cache(name: str, what: str, facts: Callable[[RunFacts], CacheFacts], counte
         ),
     ]
     return [m for m in every if m.path.rpartition(".")[2] in counted]
+
+
+_TRANSLATION: tuple[tuple[str, str, str, Callable[[TranslationFacts], Any]], ...] = (
+    (
+        "l1_lookups",
+        "pages",
+        "look-ups in the L1 TLBs: lines that lie in another page than the line before at the same cache",
+        lambda t: t.lookups,
+    ),
+    ("l1_hits", "pages", "look-ups whose page the L1 TLB held", lambda t: t.hits),
+    ("l1_misses", "pages", "look-ups that asked the L2 TLB", lambda t: t.misses),
+    (
+        "l1_merges",
+        "pages",
+        "look-ups whose page was already asked for; l1_hits + l1_misses + l1_merges = l1_lookups",
+        lambda t: t.merges,
+    ),
+    ("l1_hit_rate", "fraction", "l1_hits / l1_lookups", lambda t: ratio(t.hits, t.lookups)),
+    (
+        "early_requests",
+        "pages",
+        "pages that a vector L1 asked for ahead, while its look-up waited for another",
+        lambda t: t.early_requests,
+    ),
+    ("l2_requests", "pages", "requests to the L2 TLB: l1_misses + early_requests", lambda t: t.requests),
+    ("l2_hits", "pages", "requests whose page the L2 TLB held; all of them in the ideal model", lambda t: t.l2_hits),
+    ("l2_merges", "pages", "requests that joined a walk", lambda t: t.l2_merges),
+    ("walks", "pages", "page walks; l2_hits + l2_merges + walks = l2_requests", lambda t: t.walks),
+    ("l2_hit_rate", "fraction", "l2_hits / l2_requests", lambda t: ratio(t.l2_hits, t.requests)),
+    (
+        "latency_cycles",
+        "cycles",
+        "mean over the requests to the L2 TLB, from the request to its answer",
+        lambda t: ratio(t.request_latency_total_cycles, t.requests),
+    ),
+    (
+        "stall_cycles",
+        "cycles",
+        "cycles in which a first-level cache's look-up waited for a translation, summed over the caches",
+        lambda t: t.stall_cycles,
+    ),
+)
+
+
+def _translation(formula: Callable[[TranslationFacts], Any]) -> Callable[[RunRecord, RunFacts], Any]:
+    return lambda run, total: formula(total.translation)
 
 
 def _kind(kind: str) -> Callable[[RunRecord, RunFacts], Any]:
@@ -329,6 +375,7 @@ METRICS: tuple[Metric, ...] = (
     *_cache("l1", "the vector L1 caches", lambda t: t.l1, _L1_COUNTS),
     *_cache("scalar_cache", "the scalar caches", lambda t: t.scalar_cache, _SCALAR_COUNTS),
     *_cache("instruction_cache", "the instruction caches", lambda t: t.instruction_cache, _INSTRUCTION_COUNTS),
+    *(Metric(f"translation.{name}", unit, text, _translation(formula)) for name, unit, text, formula in _TRANSLATION),
     *_cache("l2", "the L2 channels", lambda t: t.l2, _L2_COUNTS),
     Metric("dram.reads", "lines", "64-byte reads, for L2 fills and for the engine", lambda r, t: t.dram.reads),
     Metric("dram.writes", "lines", "64-byte writes", lambda r, t: t.dram.writes),

@@ -53,6 +53,23 @@ class CacheFacts:
 
 
 @dataclass
+class TranslationFacts:
+    """Counts of address translation, summed over the L1 TLBs; hits + misses + merges = lookups."""
+
+    lookups: int = 0
+    hits: int = 0
+    misses: int = 0
+    merges: int = 0
+    early_requests: int = 0  # pages asked for ahead of look-up
+    requests: int = 0  # misses + early_requests
+    l2_hits: int = 0
+    l2_merges: int = 0
+    walks: int = 0
+    request_latency_total_cycles: int = 0
+    stall_cycles: int = 0
+
+
+@dataclass
 class DramFacts:
     """Counts of the DRAM, summed over its channels; one read or write moves one 64-byte line."""
 
@@ -125,6 +142,7 @@ class RunFacts:
     l1: CacheFacts = field(default_factory=CacheFacts)
     scalar_cache: CacheFacts = field(default_factory=CacheFacts)
     instruction_cache: CacheFacts = field(default_factory=CacheFacts)
+    translation: TranslationFacts = field(default_factory=TranslationFacts)
     l2: CacheFacts = field(default_factory=CacheFacts)
     dram: DramFacts = field(default_factory=DramFacts)
     activity: ActivityFacts = field(default_factory=ActivityFacts)
@@ -187,6 +205,7 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         l1=_summed([r.l1 for r in launches]),
         scalar_cache=_summed([r.scalar_cache for r in launches]),
         instruction_cache=_summed([r.instruction_cache for r in launches]),
+        translation=_summed([r.translation for r in launches]),
         l2=_summed([r.l2 for r in launches]),
         dram=_summed([r.dram for r in launches]),
         activity=_summed([r.activity for r in launches]),

@@ -2,6 +2,8 @@
 
 from gpusim.jit import Field
 
+VECTOR_QUEUE = 16  # vector memory instructions that may wait at an L1; a power of two
+
 
 def tag_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
     """Fields of at most `caches` caches of at most `lines` lines and `mshrs` MSHRs; lines lie flat, by what is used."""

@@ -1,8 +1,9 @@
 """The vector L1 cache of a CU, with the queue of vector memory instructions in front and the return path behind.
 
-In order, as GCN's texture cache: instructions are looked up line by line, one line a cycle; a lookup never
-waits for an earlier miss, but data returns to registers in instruction order over a 64-byte-a-cycle path.
-Write-through, no allocation on write, misses merged in MSHRs. Atomics and loads marked `glc` go to L2.
+In order, as GCN's texture cache: instructions are looked up line by line, one line a cycle, once the line's address
+is translated (memory/translation.py); a look-up never waits for an earlier miss, but data returns to registers in
+instruction order over a 64-byte-a-cycle path. Write-through, no allocation on write, misses merged in MSHRs. Atomics
+and loads marked `glc` go to L2.
 
 The CU core queues instructions with `l1_queue` and learns of finished ones from the rings read by
 `l1_next_load_done` and `l1_next_ack`. A *token* is the core's own name of an instruction in flight.
@@ -20,7 +21,7 @@ from isa.trace import (
     RECORD_RETURN,
     RECORD_STORE,
 )
-from memory.cache_fields import tag_and_mshr_fields
+from memory.cache_fields import VECTOR_QUEUE, tag_and_mshr_fields
 from memory.crossbar import (
     ATOMIC,
     ATOMIC_RETURN,
@@ -33,11 +34,13 @@ from memory.crossbar import (
     crossbar_send,
     crossbar_take_response,
 )
+from memory.look_ahead import look_ahead
 from memory.timeline import LOOKED_UP, record
+from memory.translation import page_of, translated
 from memory.wheel import CU_MEMORY, wake
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
-MAX_QUEUE = 16
+MAX_QUEUE = VECTOR_QUEUE
 MAX_RETURN = 256
 MAX_MSHRS = 256
 MAX_TARGETS = 1024
@@ -120,11 +123,15 @@ L1 = State(
         "q_header": Field((MAX_CUS, MAX_QUEUE), "memory record header of a queued instruction"),
         "q_token": Field((MAX_CUS, MAX_QUEUE), "the core's name of it"),
         "q_words": Field((MAX_CUS, MAX_QUEUE, 2 * MAX_LINES), "its lines, with byte masks for stores and atomics"),
+        "queued": Field((), "queued instructions of all CUs"),
         "q_head": Field((MAX_CUS,), "oldest queued instruction"),
         "q_count": Field((MAX_CUS,), "queued instructions"),
         "q_position": Field((MAX_CUS,), "lines of the oldest already looked up"),
         "q_started": Field((MAX_CUS,), "cycle of its first look-up"),
         "q_entry": Field((MAX_CUS,), "its return entry"),
+        "ahead": Field((MAX_CUS,), "instructions behind the oldest that looking ahead for pages has come to"),
+        "ahead_position": Field((MAX_CUS,), "line of that instruction it looks at next"),
+        "ahead_page": Field((MAX_CUS,), "page it has looked at last"),
         "look_free": Field((MAX_CUS,), "cycle in which look-up may take the next instruction"),
         "entry": Field((MAX_CUS, MAX_RETURN, 8), "loads between look-up and return, by E_PENDING ... E_DONE"),
         "r_head": Field((MAX_CUS,), "oldest load not yet returned (a running number)"),
@@ -178,7 +185,8 @@ def l1_queue(m, now, cu, record, flags, token):
     for i in range(words):
         l1.q_words[cu, q, i] = ld_i64(record, 1 + i)
     l1.q_count[cu] = n + 1
-    if n == 0:
+    l1.queued += 1
+    if n == 0 or m.translation.since[cu] >= 0:
         wake(m, CU_MEMORY, now + 1, cu)
 
 
@@ -352,6 +360,15 @@ def l1_step(m, now, cu):
     header = l1.q_header[cu, q]
     position = l1.q_position[cu]
     lines = header & LINES_MASK
+    if lines:
+        stride = 2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1
+        line = l1.q_words[cu, q, stride * position]
+        if not translated(m, now, cu, line):
+            if m.translation.since[cu] < now:
+                look_ahead(m, now, cu, page_of(m, line))
+            else:
+                wake(m, CU_MEMORY, now + 1, cu)
+            return 0
     moved = 1
     if position == 0 and l1.q_started[cu] < 0:
         moved = _start(m, now, cu, header, l1.q_token[cu, q])
@@ -384,6 +401,11 @@ def l1_step(m, now, cu):
     l1.q_started[cu] = -1
     l1.q_head[cu] = (q + 1) & (MAX_QUEUE - 1)
     l1.q_count[cu] -= 1
+    l1.queued -= 1
+    if l1.ahead[cu]:
+        l1.ahead[cu] -= 1
+    else:
+        l1.ahead_position[cu] = 0
     if l1.q_count[cu]:
         wake(m, CU_MEMORY, l1.look_free[cu], cu)
     return 1

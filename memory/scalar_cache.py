@@ -1,8 +1,8 @@
 """The scalar data cache that the CUs of a shader array share, between scalar loads and L2.
 
-Instructions are looked up in order, one line a cycle, and complete in any order; misses to one line are merged. Its
-packets have a crossbar port of their own. Scalar stores are written through. The core queues instructions with
-`scalar_queue` and learns of finished ones from `scalar_next_done`.
+Instructions are looked up in order, one line a cycle once its address is translated, and complete in any order; misses
+to one line are merged. Its packets have a crossbar port of their own. Scalar stores are written through. The core
+queues instructions with `scalar_queue` and learns of finished ones from `scalar_next_done`.
 """
 
 from gpusim.jit import Field, State, jit, ld_i64
@@ -22,6 +22,7 @@ from memory.crossbar import (
 )
 from memory.instruction_cache import FETCH_ID
 from memory.l1 import FLAG_INVALIDATE
+from memory.translation import FIRST_SCALAR_USER, translated
 from memory.wheel import SCALAR, wake
 
 MAX_SCALAR_LINES = 1024  # an array: 64 KiB
@@ -67,6 +68,7 @@ SCALAR_CACHE = State(
         "q_header": Field((MAX_ARRAYS, MAX_QUEUE), "memory record header of a queued instruction"),
         "q_who": Field((MAX_ARRAYS, MAX_QUEUE), "the core's name of it"),
         "q_words": Field((MAX_ARRAYS, MAX_QUEUE, 2 * RECORD_LINES), "its lines, with byte masks for stores"),
+        "queued": Field((), "queued instructions of all arrays"),
         "q_head": Field((MAX_ARRAYS,), "oldest queued instruction"),
         "q_count": Field((MAX_ARRAYS,), "queued instructions"),
         "q_position": Field((MAX_ARRAYS,), "lines of the oldest already looked up"),
@@ -110,6 +112,7 @@ def scalar_queue(m, now, array, record, flags, who):
     for i in range(words):
         s.q_words[array, q, i] = ld_i64(record, 1 + i)
     s.q_count[array] = n + 1
+    s.queued += 1
     if n == 0:
         wake(m, SCALAR, now + 1, array)
 
@@ -212,12 +215,15 @@ def scalar_step(m, now, array):
         s.q_position[array] = 0
     position = s.q_position[array]
     if position < lines:
+        stride = 2 if header & RECORD_STORE else 1
+        line = s.q_words[array, q, stride * position]
+        if not translated(m, now, FIRST_SCALAR_USER + array, line):
+            return 0
         if header & RECORD_STORE:
-            line = s.q_words[array, q, 2 * position]
             if not _store(m, now, array, line, s.q_words[array, q, 2 * position + 1], entry):
                 return 0
         else:
-            if not _look_up(m, now, array, s.q_words[array, q, position], entry):
+            if not _look_up(m, now, array, line, entry):
                 return 0
             s.reads += 1
         position += 1
@@ -234,6 +240,7 @@ def scalar_step(m, now, array):
     s.q_entry[array] = -1
     s.q_head[array] = (q + 1) & (MAX_QUEUE - 1)
     s.q_count[array] -= 1
+    s.queued -= 1
     if s.q_count[array]:
         wake(m, SCALAR, now + 1, array)
     return 1

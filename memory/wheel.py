@@ -12,8 +12,8 @@ WORD_BITS = 32
 WORDS = 2  # up to 64 units of a class
 
 # classes in the order in which they run within a cycle
-CU_MEMORY, SCALAR, FETCH, L2, ENGINE, DRAM, CU_ISSUE, DISPATCH = range(8)
-CLASSES = 8
+TRANSLATION, CU_MEMORY, SCALAR, FETCH, L2, ENGINE, DRAM, CU_ISSUE, DISPATCH = range(9)
+CLASSES = 9
 
 WHEEL = State(
     "wheel",

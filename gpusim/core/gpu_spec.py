@@ -10,6 +10,7 @@ from memory.instruction_cache import MAX_INSTRUCTION_LINES, InstructionCacheSpec
 from memory.l1 import MAX_L1_LINES, L1Spec
 from memory.l2 import L2Spec
 from memory.scalar_cache import MAX_SCALAR_LINES, ScalarCacheSpec
+from memory.translation import TranslationSpec
 
 
 def _power_of_two(value: int) -> bool:
@@ -37,6 +38,7 @@ class GpuSpec(Spec):
     l1: L1Spec = L1Spec()
     scalar_cache: ScalarCacheSpec = ScalarCacheSpec()
     instruction_cache: InstructionCacheSpec = InstructionCacheSpec()
+    translation: TranslationSpec = TranslationSpec()
     crossbar: CrossbarSpec = CrossbarSpec()
     l2: L2Spec = L2Spec()
     dram: DramSpec = DramSpec()
@@ -74,6 +76,12 @@ class GpuSpec(Spec):
             raise ValueError(f"l2.channels: {self.l2.channels} is not a power of two")
         if not _power_of_two(self.l2.interleave_bytes):
             raise ValueError(f"l2.interleave_bytes: {self.l2.interleave_bytes} is not a power of two")
+        pages, ways = self.translation.l2_entries, self.translation.l2_ways
+        if pages % ways or not _power_of_two(pages // ways):
+            raise ValueError(
+                f"translation: {pages} L2 TLB entries in {ways} ways give {pages / ways:g} sets; allowed is a power of "
+                "two"
+            )
         answers = (
             self.crossbar.response_queue_packets
             + self.crossbar.response_latency_cycles

@@ -19,6 +19,8 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
     """(law, left side, right side) for each law of a finished run; both sides must be equal."""
     l1, scalar, l2, x, cu, run, dram = m.l1, m.scalar, m.l2, m.xbar, m.cu, m.run, dram_totals(m)
     instructions = m.icache
+    tlb = m.translation
+    unanswered, unseen = int((tlb.m_page >= 0).sum()), int(tlb.r_count.sum())  # only an instruction cache's
     return [
         ("instructions issued = instructions executed", int(run.instructions), executed_instructions),
         ("instructions by unit = instructions issued", int(cu.issued.sum()), int(run.instructions)),
@@ -33,6 +35,14 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
             "scalar cache hits + misses + merges = lines read and written",
             int(scalar.hits + scalar.misses + scalar.merges),
             int(scalar.reads + scalar.writes),
+        ),
+        ("L1 TLB hits + misses + merges = look-ups", int(tlb.hits + tlb.misses + tlb.merges), int(tlb.lookups)),
+        ("L1 TLB misses + pages asked for ahead = requests", int(tlb.misses + tlb.early), int(tlb.requests)),
+        ("L1 TLB requests = answers", int(tlb.requests), int(tlb.answers) + unanswered),
+        (
+            "L2 TLB hits + merges + walks = requests",
+            int(tlb.l2_hits + tlb.l2_merges + tlb.walks),
+            int(tlb.requests) - unseen,
         ),
         (
             "L1, scalar and instruction cache misses + prefetches = packets to L2",
@@ -88,6 +98,9 @@ def who_waits(m: Any) -> str:
         ("store packets unacknowledged", m.l1.stores_out),
         ("scalar loads queued", m.scalar.q_count),
         ("instruction lines missing", m.icache.mshrs - m.icache.m_free_count[: int(m.scalar.arrays)]),
+        ("look-ups waiting for a translation", (m.translation.since >= 0).astype(int)),
+        ("requests at the L2 TLB", m.translation.r_count),
+        ("page walks", np.array([int(m.translation.w_count)])),
         ("packets in request ports", m.xbar.o_count),
         ("packets in response ports", m.xbar.r_count),
         ("requests at L2 channels", m.l2.i_count),

@@ -6,7 +6,21 @@ from gpusim.core.issue import issue_tick, memory_tick, scalar_tick
 from gpusim.jit import ctz, jit
 from memory.dram import dram_tick
 from memory.l2 import l2_tick
-from memory.wheel import CLASSES, CU_ISSUE, CU_MEMORY, DISPATCH, DRAM, ENGINE, FETCH, L2, SCALAR, SIZE, WORDS
+from memory.translation import translation_tick
+from memory.wheel import (
+    CLASSES,
+    CU_ISSUE,
+    CU_MEMORY,
+    DISPATCH,
+    DRAM,
+    ENGINE,
+    FETCH,
+    L2,
+    SCALAR,
+    SIZE,
+    TRANSLATION,
+    WORDS,
+)
 from spartan.engine import engine_tick
 
 RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)
@@ -37,6 +51,8 @@ def _run_class(m, now, slot, unit_class):
                     scalar_tick(m, now, unit)
                 elif unit_class == ENGINE:
                     engine_tick(m, now)
+                elif unit_class == TRANSLATION:
+                    translation_tick(m, now)
                 else:
                     dispatch_tick(m, now)
 
@@ -57,6 +73,7 @@ def _wake_everything(m, slot):
         wheel.mask[slot, DRAM, 0] |= 1 << unit
     if m.run.engine_on:
         wheel.mask[slot, ENGINE, 0] |= 1
+    wheel.mask[slot, TRANSLATION, 0] |= 1
     wheel.mask[slot, DISPATCH, 0] |= 1
     wheel.busy[slot] = (1 << (CLASSES * WORDS)) - 1
 
@@ -72,7 +89,7 @@ def run_cycles(m, limit):
     quiet = 0
     now = wheel.now
     while now < limit:
-        if run.done == run.workgroups:
+        if run.done == run.workgroups and m.l1.queued + m.scalar.queued == 0:
             if run.ended == 0 and m.xbar.requests == m.xbar.responses + m.icache.outstanding:
                 run.ended = now
             if m.xbar.requests == m.xbar.responses:

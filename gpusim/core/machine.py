@@ -21,6 +21,7 @@ from memory.l2 import L2, configure_l2
 from memory.ports import PORTS
 from memory.scalar_cache import SCALAR_CACHE, configure_scalar_cache
 from memory.timeline import TIMELINE
+from memory.translation import TRANSLATION_STATE, configure_translation
 from memory.wheel import DISPATCH, WHEEL, wake
 from spartan.state import ENGINE
 
@@ -30,6 +31,7 @@ MACHINE = (
     ADDRESS_MAP,
     PORTS,
     CROSSBAR,
+    TRANSLATION_STATE,
     L1,
     SCALAR_CACHE,
     INSTRUCTION_CACHE,
@@ -103,6 +105,7 @@ def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -
     m.wheel.running = -1
     _configure_map(m, gpu)
     _configure_crossbar(m, gpu)
+    configure_translation(m, gpu.translation)
     configure_l1(m, gpu.l1, gpu.cus)
     configure_scalar_cache(m, gpu.scalar_cache, gpu.shader_arrays, gpu.cus_per_array)
     configure_instruction_cache(m, gpu.instruction_cache, gpu.shader_arrays)

@@ -30,6 +30,7 @@ from gpusim.results import (
     OccupancyFacts,
     Progress,
     RunFacts,
+    TranslationFacts,
 )
 from isa.disassembler import disassemble
 from isa.executor import MAX_INSTRUCTIONS, FunctionalContext
@@ -181,7 +182,7 @@ def _facts(
     m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, wall_s: float, cpu_s: float, compile_s: float
 ) -> RunFacts:
     cycles = int(m.run.ended or m.wheel.now)
-    cu, l1, l2, run = m.cu, m.l1, m.l2, m.run
+    cu, l1, l2, run, tlb = m.cu, m.l1, m.l2, m.run, m.translation
     kinds = {name: int(cu.issued[unit]) for name, unit in _KINDS.items()}
     kinds["other"] = int(run.instructions) - sum(kinds.values())
     engine = None
@@ -221,6 +222,19 @@ def _facts(
             prefetches=int(m.icache.prefetches),
             reads_answered=int(m.icache.misses + m.icache.prefetches),
             read_latency_total_cycles=int(m.icache.latency_total),
+        ),
+        translation=TranslationFacts(
+            lookups=int(tlb.lookups),
+            hits=int(tlb.hits),
+            misses=int(tlb.misses),
+            merges=int(tlb.merges),
+            early_requests=int(tlb.early),
+            requests=int(tlb.requests),
+            l2_hits=int(tlb.l2_hits),
+            l2_merges=int(tlb.l2_merges),
+            walks=int(tlb.walks),
+            request_latency_total_cycles=int(tlb.request_latency),
+            stall_cycles=int(tlb.stall_cycles),
         ),
         l2=CacheFacts(
             transactions=int(l2.reads + l2.writes + l2.atomics),

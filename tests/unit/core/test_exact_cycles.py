@@ -9,6 +9,7 @@ from gpusim.core.loop import FINISHED
 from isa.instruction import VMEM
 from memory.dram_spec import DramSpec
 from memory.instruction_cache import InstructionCacheSpec
+from memory.translation import TranslationSpec
 from tests.support.scripted import Script, ScriptedRun
 
 LAUNCH = 20  # ComputeUnitSpec.launch_cycles; wavefront 0 sits on SIMD 0, whose turns are multiples of 4
@@ -16,10 +17,10 @@ LINE = 0x4000000
 
 
 def gpu(**parts: object) -> GpuSpec:
-    """MI6 with a DRAM of fixed latency and instructions that are always there: cases that depend on neither."""
+    """MI6 with DRAM of fixed latency, free translation and instructions always there: cases that depend on neither."""
     dram = DramSpec(model="ideal", ideal_latency_ns=100.0)
-    instructions = InstructionCacheSpec(model="ideal")
-    return GpuSpec(**{"dram": dram, "instruction_cache": instructions, **parts})  # type: ignore[arg-type]
+    rest = {"translation": TranslationSpec(model="off"), "instruction_cache": InstructionCacheSpec(model="ideal")}
+    return GpuSpec(**{"dram": dram, **rest, **parts})  # type: ignore[arg-type]
 
 
 def cycles(groups: list[list[Script]], spec: GpuSpec | None = None, **limits: int) -> int:

@@ -16,6 +16,7 @@ from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
 from memory.l2 import L2Spec
 from memory.scalar_cache import ScalarCacheSpec
+from memory.translation import TranslationSpec
 from tests.support.scripted import Script, ScriptedRun
 
 LINE = 0x4000000
@@ -44,6 +45,19 @@ SMALL = GpuSpec(
     l1=L1Spec(size_kib=1, mshrs=3, mshr_targets=6, queue_instructions=2, return_entries=3, stores_in_flight=5),
     scalar_cache=ScalarCacheSpec(size_kib=1, ways=2, mshrs=2, queue_instructions=1),
     instruction_cache=InstructionCacheSpec(size_kib=1, ways=2, mshrs=2, banks=2),
+    translation=TranslationSpec(
+        page_kib=4,
+        l1_entries=3,
+        l1_mshrs=2,
+        port_queue=1,
+        l2_entries=8,
+        l2_ways=2,
+        l2_latency_cycles=3,
+        l2_lookups_per_cycle=1,
+        l2_mshrs=2,
+        walkers=1,
+        walk_cycles=20,
+    ),
     l2=L2Spec(
         latency_cycles=2,
         size_kib=64,
@@ -77,7 +91,7 @@ def run(groups: list[list[Script]], every_cycle: bool) -> ScriptedRun:
 
 def fingerprint(r: ScriptedRun) -> str:
     h = hashlib.sha256()
-    for part in ("l1", "scalar", "icache", "l2", "xbar", "dram", "cu"):
+    for part in ("translation", "l1", "scalar", "icache", "l2", "xbar", "dram", "cu"):
         record = getattr(r.m, part)
         for name in record.dtype.names:
             if name not in ("snapshot",):

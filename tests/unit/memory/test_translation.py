@@ -1,0 +1,281 @@
+"""Address translation: exact cycles of each way to a page, TLBs against plain LRU lists, back-pressure, fairness."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.laws import laws, who_waits
+from gpusim.core.loop import DEADLOCK, FINISHED
+from isa.trace import LINE_SPARSE
+from memory.dram_spec import DramSpec
+from memory.l1 import L1Spec
+from memory.translation import FIRST_INSTRUCTION_USER, FIRST_SCALAR_USER, TranslationSpec, page_of, translated
+from tests.support.scripted import Script, ScriptedRun
+
+LINE = 0x4000000
+PAGE = 64 * 1024 // 64  # lines of a page
+L2_HIT = 1 + 69  # at the L2 TLB a cycle after the look-up, its latency
+WALK = L2_HIT + 750
+
+
+def machine(groups: list[list[Script]], l1: L1Spec | None = None, **translation: object) -> ScriptedRun:
+    """A run on an MI6 whose DRAM has a fixed latency."""
+    gpu = GpuSpec(
+        dram=DramSpec(model="ideal"),
+        l1=l1 or L1Spec(),
+        translation=TranslationSpec(**translation),  # type: ignore[arg-type]
+    )
+    return ScriptedRun(gpu, groups)
+
+
+def finished(run: ScriptedRun) -> ScriptedRun:
+    assert run.go() == FINISHED
+    for law, left, right in laws(run.m, run.instructions):
+        assert left == right, law
+    return run
+
+
+def counts(run: ScriptedRun) -> dict[str, int]:
+    names = ("lookups", "hits", "misses", "merges", "early", "l2_hits", "l2_merges", "walks", "stall_cycles")
+    return {name: int(getattr(run.m.translation, name)) for name in names}
+
+
+def delay(script: Script, **translation: object) -> int:
+    """Cycles that translation adds to a one-wavefront kernel; a multiple of four if nothing else does."""
+    return finished(machine([[script]], **translation)).cycles - finished(machine([[script]], model="off")).cycles
+
+
+def ends(looked_up: int) -> int:
+    """End of a kernel that waits for a line looked up in this cycle that is in no cache, and then ends.
+
+    35 cycles to L2, served a cycle later, DRAM 124, 70 in L2, 35 back, 40 in L1, four beats; s_waitcnt and s_endpgm.
+    """
+    data = looked_up + 35 + 1 + 124 + 70 + 35 + 40 + 4
+    return -(-data // 4) * 4 + 4 + 1
+
+
+@pytest.mark.parametrize("kind", ["load", "store", "scalar_load"])
+def test_the_first_access_to_a_page_waits_for_its_walk(kind: str) -> None:
+    script = getattr(Script(), kind)([LINE]).wait(vm=0, lgkm=0).end()
+    assert delay(script) == WALK  # 820, a whole number of turns
+    assert counts(finished(machine([[script]])))["stall_cycles"] == WALK
+
+
+def test_the_ideal_model_answers_every_miss_after_its_latency() -> None:
+    # two pages of one load, missed one after the other: the second is asked for ahead, a cycle later, and found
+    script = Script().load([LINE, LINE + PAGE]).wait(vm=0).end()
+    assert delay(script, model="ideal", ideal_latency_cycles=400) == 400
+    found = counts(finished(machine([[script]], model="ideal", ideal_latency_cycles=400)))
+    assert (found["lookups"], found["hits"], found["misses"], found["early"], found["walks"]) == (2, 1, 1, 1, 0)
+
+
+def test_no_translation_costs_nothing() -> None:
+    run = finished(machine([[Script().load([LINE, LINE + PAGE]).wait(vm=0).end()]], model="off"))
+    assert set(counts(run).values()) == {0}
+
+
+def test_a_page_held_by_the_l1_tlb_costs_nothing() -> None:
+    pages = [LINE, LINE + PAGE]
+    warm = Script().load([pages[0]]).wait(vm=0).load([pages[1]]).wait(vm=0)
+    assert delay(warm.load([pages[0] + 1]).wait(vm=0).end()) == 2 * WALK
+    assert counts(finished(machine([[warm]])))["hits"] == 1
+
+
+def test_a_line_in_the_page_of_the_line_before_is_no_look_up() -> None:
+    run = finished(machine([[Script().load([LINE, LINE + 1, LINE + 2]).wait(vm=0).store([LINE + 3]).wait(vm=0).end()]]))
+    assert counts(run)["lookups"] == 1
+
+
+def test_a_page_held_by_the_l2_tlb() -> None:
+    # workgroup 1, on another CU, loads a line that is in L2 in a page that is in the L2 TLB: issue 24 + 4000, look-up a
+    # cycle later, then 70 for the page, 35 to L2, served a cycle later, 70 there, 35 back, 40 and four beats
+    data = 24 + 4000 + 1 + L2_HIT + 35 + 1 + 70 + 35 + 40 + 4
+    first, second = Script().load([LINE]).wait(vm=0).end(), Script().valu(1000).load([LINE]).wait(vm=0).end()
+    run = finished(machine([[first], [second]]))
+    assert run.cycles == -(-data // 4) * 4 + 4 + 1
+    found = counts(run)
+    assert (found["misses"], found["l2_hits"], found["walks"]) == (2, 1, 1)
+    assert found["stall_cycles"] == WALK + L2_HIT
+
+
+def test_two_cus_that_ask_for_one_page_share_its_walk() -> None:
+    # the second workgroup is dispatched a cycle later and issues in the next turn: it waits four cycles less
+    run = finished(machine([[Script().load([LINE]).wait(vm=0).end()] for _ in range(2)]))
+    found = counts(run)
+    assert (found["misses"], found["l2_merges"], found["walks"]) == (2, 1, 1)
+    assert int(run.m.translation.request_latency) == WALK + WALK - 4
+
+
+def test_a_scalar_and_an_instruction_user_share_a_tlb_and_its_misses() -> None:
+    run = machine([[Script().end()]])
+    scalar, instruction = FIRST_SCALAR_USER + 2, FIRST_INSTRUCTION_USER + 2
+    assert not translated(run.m, 0, scalar, LINE)
+    assert not translated(run.m, 0, instruction, LINE)
+    finished(run)
+    while run.cycles < 2000:
+        run.m.run.done = 0  # let the machine go on without work
+        if run.go(run.cycles + 1) == DEADLOCK:
+            break
+    now = run.cycles
+    assert translated(run.m, now, scalar, LINE)
+    assert translated(run.m, now, instruction, LINE + 5)
+    found = counts(run)
+    assert (found["misses"], found["merges"], found["walks"]) == (1, 1, 1)
+    assert found["stall_cycles"] == 2 * WALK
+
+
+def test_a_sparse_line_lies_in_the_page_of_its_address() -> None:
+    run = finished(machine([[Script().load([LINE]).wait(vm=0).end()]]))
+    assert translated(run.m, run.cycles, 0, LINE_SPARSE | (LINE + 7))
+    assert page_of(run.m, LINE_SPARSE | (LINE + 7)) == page_of(run.m, LINE) == LINE // PAGE
+
+
+def test_walks_of_one_instruction_overlap() -> None:
+    # asked for one a cycle while the first is waited for, they are there one a cycle, as look-up needs them
+    lines = [LINE + k * PAGE for k in range(10)]
+    assert delay(Script().load(lines).wait(vm=0).end()) == WALK
+    found = counts(finished(machine([[Script().load(lines).wait(vm=0).end()]])))
+    assert (found["misses"], found["early"], found["walks"], found["merges"] + found["hits"]) == (1, 9, 10, 9)
+
+
+def test_look_ahead_reaches_the_instructions_behind() -> None:
+    script = Script()
+    for k in range(4):
+        script.load([LINE + k * PAGE])
+    assert counts(finished(machine([[script.wait(vm=0).end()]])))["early"] == 3
+
+
+def test_one_mshr_walks_for_one_page_after_the_other() -> None:
+    lines = [LINE + k * PAGE for k in range(4)]
+    # each is looked up in the cycle after the one before it was
+    assert delay(Script().load(lines).wait(vm=0).end(), l1_mshrs=1) == 4 * WALK
+    assert counts(finished(machine([[Script().load(lines).wait(vm=0).end()]], l1_mshrs=1)))["early"] == 0
+
+
+def test_one_walker_walks_for_one_page_after_the_other() -> None:
+    script = Script().load([LINE + k * PAGE for k in range(3)]).wait(vm=0).end()
+    assert finished(machine([[script]], walkers=1)).cycles == ends(21 + WALK + 2 * 750)
+
+
+def test_a_full_l2_tlb_and_a_full_port_hold_the_requests_back() -> None:
+    # one walk at a time: the next page is looked up when the walk before is done, with 69 cycles and a walk before it;
+    # its successor waits in the port, which holds one, and the last waits in the L1
+    lines = [LINE + k * PAGE for k in range(4)]
+    script = Script().load(lines).wait(vm=0).end()
+    assert finished(machine([[script]], l2_mshrs=1, port_queue=1)).cycles == ends(21 + WALK + 3 * (69 + 750))
+    run = machine([[script]], l2_mshrs=1, port_queue=1)
+    run.go(400)
+    t = run.m.translation
+    assert (int(t.requests), int(t.w_count), int(t.r_count[0])) == (2, 1, 1)
+    assert "requests at the L2 TLB: 1 (0:1)" in who_waits(run.m)
+    assert counts(finished(run))["walks"] == 4
+
+
+def test_cus_get_equal_shares_of_the_l2_tlb() -> None:
+    # each CU loads 64 pages of its own, and the L2 TLB takes one request a cycle
+    groups = [[Script().load([LINE + (g * 64 + k) * PAGE for k in range(64)]).wait(vm=0).end()] for g in range(8)]
+    run = machine(groups, l2_lookups_per_cycle=1, walkers=256, l2_mshrs=256, walk_cycles=1)
+    ends = []
+    while len(ends) < 8:
+        run.go(run.cycles + 1)
+        ends += [run.cycles] * (int(run.m.run.done) - len(ends))
+    assert int(run.m.translation.walks) == 8 * 64
+    assert ends[-1] - ends[0] < 40 < 8 * 64 < ends[-1]
+
+
+class NaiveTlb:
+    """Sets of pages in order of use, the least recently used first."""
+
+    def __init__(self, sets: int, ways: int) -> None:
+        self.ways = ways
+        self.sets: list[list[int]] = [[] for _ in range(sets)]
+
+    def find(self, page: int) -> bool:
+        held = self.sets[page % len(self.sets)]
+        there = page in held
+        if there:
+            held.remove(page)
+        elif len(held) == self.ways:
+            held.pop(0)
+        held.append(page)
+        return there
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=60), st.sampled_from([4, 64, 2048]))
+def test_the_tlbs_hold_what_naive_ones_hold(accesses: list[tuple[int, bool]], page_kib: int) -> None:
+    script = Script()
+    for page, store in accesses:
+        line = LINE + page * page_kib * 16 + page
+        (script.store if store else script.load)([line])
+        script.wait(vm=0)
+    run = finished(machine([[script.end()]], page_kib=page_kib, l1_entries=3, l2_entries=8, l2_ways=2, walk_cycles=3))
+    l1, l2 = NaiveTlb(1, 3), NaiveTlb(4, 2)
+    expected = {"hits": 0, "misses": 0, "l2_hits": 0, "walks": 0}
+    last = None
+    for page, _ in accesses:
+        number = (LINE >> 4) // page_kib + page
+        if number == last:
+            continue
+        last = number
+        if l1.find(number):
+            expected["hits"] += 1
+        else:
+            expected["misses"] += 1
+            expected["l2_hits" if l2.find(number) else "walks"] += 1
+    found = counts(run)
+    assert expected == {name: found[name] for name in expected}
+    t = run.m.translation
+    held = sorted((int(t.lru[k]), int(t.tag[k])) for k in range(3) if t.tag[k] >= 0)
+    assert [page for _, page in held] == l1.sets[0]
+    for index, pages in enumerate(l2.sets):
+        ways = range(2 * index, 2 * index + 2)
+        held = sorted((int(t.l2_lru[k]), int(t.l2_tag[k])) for k in ways if t.l2_tag[k] >= 0)
+        assert [page for _, page in held] == pages
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.lists(st.lists(st.integers(0, 40), min_size=1, max_size=12), max_size=6), min_size=1, max_size=5),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.sampled_from(["cycle", "ideal"]),
+)
+def test_every_page_asked_for_is_answered_however_small_the_queues(
+    kernels: list[list[list[int]]], mshrs: int, entries: int, model: str
+) -> None:
+    groups = []
+    for loads in kernels:
+        script = Script()
+        for pages in loads:
+            script.load([LINE + page * PAGE for page in pages])
+        groups.append([script.end()])
+    finished(
+        machine(
+            groups,
+            l1=L1Spec(queue_instructions=2, return_entries=2),
+            model=model,
+            l1_entries=entries,
+            l1_mshrs=mshrs,
+            port_queue=1,
+            l2_entries=4,
+            l2_ways=2,
+            l2_mshrs=2,
+            walkers=1,
+            walk_cycles=5,
+            ideal_latency_cycles=7,
+        )
+    )
+
+
+def test_a_kernel_that_stores_and_ends_is_over_when_its_stores_are() -> None:
+    run = finished(machine([[Script().store([LINE + k * PAGE for k in range(3)]).end()]]))
+    assert int(run.m.l1.writes) == 3
+    assert run.cycles > WALK
+
+
+def test_the_l2_tlb_has_a_power_of_two_of_sets() -> None:
+    with pytest.raises(ValidationError, match="TLB entries"):
+        GpuSpec(translation=TranslationSpec(l2_entries=96, l2_ways=32))
