@@ -4,11 +4,21 @@ Each cache has one request port with a finite queue, each L2 channel one respons
 64 data bytes) a cycle. An L2 channel takes requests from the ports whose oldest packet is for it, round robin; a cache
 takes responses from the channels round robin. A full queue stalls its writer.
 
+In the ideal form a packet is there after a fixed latency whatever other packets do: no packet waits behind one for
+somebody else, and ports move any number a cycle, unless the channels' shares of a given bandwidth say less. What a
+cache or a channel takes in a cycle stays its own limit (one packet), the queues stay finite, and packets from one port
+to one channel, and back, stay in order.
+
 A request carries `source`: bits 0-2 kind, bits 4-11 port, bits 12 and up what the cache recognises the answer by.
 """
 
+from typing import Literal
+
+from pydantic import field_validator
+
 from gpusim.jit import Field, State, ctz, jit
 from gpusim.spec import Spec, param
+from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.timeline import SENT, TAKEN, record
 from memory.wheel import CU_MEMORY, L2, SCALAR, wake
@@ -31,11 +41,15 @@ P_MASK = 2  # bytes written
 P_READY = 3  # cycle from which the packet may be taken
 SOURCE_CU_SHIFT = 4
 SOURCE_ID_SHIFT = 12
+MICRO = 1_000_000
 
 
 class CrossbarSpec(Spec):
     """Interconnect between CUs and L2 channels."""
 
+    model: Literal["cycle", "ideal"] = param(
+        "cycle", "cycle: ports and queues; ideal: fixed latency and a given bandwidth", "cycle-level by default"
+    )
     request_latency_cycles: int = param(
         35,
         "cycles a request spends between an L1 and an L2 channel",
@@ -52,6 +66,33 @@ class CrossbarSpec(Spec):
     response_queue_packets: int = param(
         32, "packets an L2 channel's response port holds before the channel stalls", "assumed", ge=1, le=256
     )
+    ideal_latency_cycles: int = param(
+        35, "ideal model: cycles of a request, and of a response", "assumed, as in the cycle model", ge=1, le=150
+    )
+    ideal_bytes_per_cycle: float = param(
+        0.0,
+        "ideal model: bytes all channels take in a cycle, and as many that they send, 64 a packet; 0: unlimited",
+        "assumed",
+        ge=0,
+        le=1e6,
+    )
+
+    @field_validator("ideal_bytes_per_cycle")
+    @classmethod
+    def _not_next_to_nothing(cls, value: float) -> float:
+        if 0 < value < 0.1:
+            raise ValueError("allowed are 0 (unlimited) and at least 0.1 bytes a cycle")
+        return value
+
+    @property
+    def request_cycles(self) -> int:
+        """Latency of a request in the chosen model."""
+        return self.ideal_latency_cycles if self.model == "ideal" else self.request_latency_cycles
+
+    @property
+    def response_cycles(self) -> int:
+        """Latency of a response in the chosen model."""
+        return self.ideal_latency_cycles if self.model == "ideal" else self.response_latency_cycles
 
 
 CROSSBAR = State(
@@ -76,8 +117,38 @@ CROSSBAR = State(
         "port_turn": Field((MAX_PORTS,), "channel that the port looks at first"),
         "requests": Field((), "packets sent by CUs"),
         "responses": Field((), "packets taken by CUs"),
+        # ideal model: a list of requests for each port and channel, one of responses for each channel and port
+        "ideal": Field((), "1: fixed latency and bandwidth"),
+        "interval": Field((), "a channel's time for a packet in 1e-6 cycles, 0: none"),
+        "o_free": Field((MAX_L2_CHANNELS,), "when the channel may take the next packet, in 1e-6 cycles"),
+        "o_next": Field((MAX_PORTS, REQUEST_DEPTH), "request behind one in its list, or next free place; -1 none"),
+        "o_place": Field((MAX_PORTS,), "first free place of a port"),
+        "o_first": Field((MAX_PORTS, MAX_L2_CHANNELS), "oldest request of the list, -1 none"),
+        "o_last": Field((MAX_PORTS, MAX_L2_CHANNELS), "youngest"),
+        "r_next": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH), "response behind one in its list, or next free place"),
+        "r_place": Field((MAX_L2_CHANNELS,), "first free place of a channel"),
+        "r_first": Field((MAX_L2_CHANNELS, MAX_PORTS), "oldest response of the list, -1 none"),
+        "r_last": Field((MAX_L2_CHANNELS, MAX_PORTS), "youngest"),
     },
 )
+
+
+def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycles: int) -> None:  # type: ignore[no-untyped-def]
+    """Set up the crossbar of the machine record, empty."""
+    x = m.xbar
+    x.request_latency, x.response_latency = spec.request_cycles, spec.response_cycles
+    # a packet on its way (one a cycle, for the latency) is not in the queue
+    x.request_limit = spec.request_queue_packets + spec.request_cycles
+    x.response_limit = spec.response_queue_packets + l2_latency_cycles + spec.response_cycles
+    x.ideal = int(spec.model == "ideal")
+    if x.ideal:
+        if spec.ideal_bytes_per_cycle:
+            x.interval = max(1, round(MICRO * LINE_BYTES * l2_channels / spec.ideal_bytes_per_cycle))
+        for places in (x.o_next, x.r_next):
+            places[:, :-1] = range(1, places.shape[1])
+            places[:, -1] = -1
+        x.o_first[...] = -1
+        x.r_first[...] = -1
 
 
 @jit
@@ -109,7 +180,7 @@ def crossbar_send(m, now, port, line, source, mask):
     """Send a request packet; only after `crossbar_has_room`."""
     x = m.xbar
     n = x.o_count[port]
-    q = (x.o_head[port] + n) & (REQUEST_DEPTH - 1)
+    q = x.o_place[port] if x.ideal else (x.o_head[port] + n) & (REQUEST_DEPTH - 1)
     x.request[port, q, P_LINE] = line
     x.request[port, q, P_SOURCE] = source
     x.request[port, q, P_MASK] = mask
@@ -118,7 +189,18 @@ def crossbar_send(m, now, port, line, source, mask):
     x.requests += 1
     if m.timeline.on:
         record(m, SENT, port, source, line)
-    if n == 0:
+    if x.ideal:
+        channel = l2_channel(m, line)
+        x.o_place[port] = x.o_next[port, q]
+        x.o_next[port, q] = -1
+        if x.o_first[port, channel] < 0:
+            x.o_first[port, channel] = q
+            x.waiting[channel, port >> 5] |= 1 << (port & 31)
+            wake(m, L2, x.request[port, q, P_READY], channel)
+        else:
+            x.o_next[port, x.o_last[port, channel]] = q
+        x.o_last[port, channel] = q
+    elif n == 0:
         _announce_request(m, now, port)
 
 
@@ -126,6 +208,9 @@ def crossbar_send(m, now, port, line, source, mask):
 def crossbar_pick_request(m, now, channel):
     """The port whose oldest packet the channel takes this cycle, round robin, or -1."""
     x = m.xbar
+    if x.ideal and x.o_free[channel] >= (now + 1) * MICRO:
+        wake(m, L2, x.o_free[channel] // MICRO, channel)
+        return -1
     turn = x.turn[channel]
     first = turn >> 5
     for step in range(PORT_WORDS + 1):
@@ -138,7 +223,8 @@ def crossbar_pick_request(m, now, channel):
         while bits:
             port = word * 32 + ctz(bits)
             bits &= bits - 1
-            ready = x.request[port, x.o_head[port], P_READY]
+            h = x.o_first[port, channel] if x.ideal else x.o_head[port]
+            ready = x.request[port, h, P_READY]
             if ready <= now:
                 return port
             wake(m, L2, ready, channel)
@@ -149,17 +235,28 @@ def crossbar_pick_request(m, now, channel):
 def crossbar_pop_request(m, now, channel, port):
     """Remove the packet found by `crossbar_pick_request`; its fields stay readable at the returned position."""
     x = m.xbar
-    h = x.o_head[port]
     n = x.o_count[port]
-    x.waiting[channel, port >> 5] &= ~(1 << (port & 31))
-    x.o_head[port] = (h + 1) & (REQUEST_DEPTH - 1)
     x.o_count[port] = n - 1
     x.turn[channel] = (port + 1) & (MAX_PORTS - 1)
-    if n > 1:
-        q = x.o_head[port]
-        if x.request[port, q, P_READY] <= now:
-            x.request[port, q, P_READY] = now + 1  # one packet a cycle leaves the port
-        _announce_request(m, now, port)
+    h = x.o_first[port, channel] if x.ideal else x.o_head[port]
+    if x.ideal:
+        x.o_free[channel] = max(x.o_free[channel], now * MICRO) + x.interval
+        q = x.o_next[port, h]
+        x.o_first[port, channel] = q
+        x.o_next[port, h] = x.o_place[port]
+        x.o_place[port] = h
+        if q < 0:
+            x.waiting[channel, port >> 5] &= ~(1 << (port & 31))
+        else:
+            wake(m, L2, max(x.request[port, q, P_READY], now + 1), channel)
+    else:
+        x.waiting[channel, port >> 5] &= ~(1 << (port & 31))
+        q = (h + 1) & (REQUEST_DEPTH - 1)
+        x.o_head[port] = q
+        if n > 1:
+            if x.request[port, q, P_READY] <= now:
+                x.request[port, q, P_READY] = now + 1  # one packet a cycle leaves the port
+            _announce_request(m, now, port)
     if n == x.request_limit:
         _wake_port(m, now + 1, port)
     return h
@@ -184,14 +281,31 @@ def crossbar_response_room(m, channel):
 def crossbar_respond(m, now, t, channel, source):
     """Queue an answer that leaves the channel at `t` or when its port is free; returns the cycle it leaves."""
     x = m.xbar
-    leaves = max(t, x.r_free[channel])
-    x.r_free[channel] = leaves + 1
     n = x.r_count[channel]
-    q = (x.r_head[channel] + n) & (RESPONSE_DEPTH - 1)
+    x.r_count[channel] = n + 1
+    if x.ideal:
+        start = max(t * MICRO, x.r_free[channel])
+        x.r_free[channel] = start + x.interval
+        leaves = start // MICRO
+        q = x.r_place[channel]
+    else:
+        leaves = max(t, x.r_free[channel])
+        x.r_free[channel] = leaves + 1
+        q = (x.r_head[channel] + n) & (RESPONSE_DEPTH - 1)
     x.response[channel, q, P_SOURCE] = source
     x.response[channel, q, P_READY] = leaves + x.response_latency
-    x.r_count[channel] = n + 1
-    if n == 0:
+    if x.ideal:
+        port = (source >> SOURCE_CU_SHIFT) & 255
+        x.r_place[channel] = x.r_next[channel, q]
+        x.r_next[channel, q] = -1
+        if x.r_first[channel, port] < 0:
+            x.r_first[channel, port] = q
+            x.returning[port] |= 1 << channel
+            _wake_port(m, leaves + x.response_latency, port)
+        else:
+            x.r_next[channel, x.r_last[channel, port]] = q
+        x.r_last[channel, port] = q
+    elif n == 0:
         _announce_response(m, now, channel)
     return leaves
 
@@ -211,7 +325,7 @@ def crossbar_take_response(m, now, port):
         while some:
             channel = ctz(some)
             some &= some - 1
-            h = x.r_head[channel]
+            h = x.r_first[channel, port] if x.ideal else x.r_head[channel]
             ready = x.response[channel, h, P_READY]
             if ready > now:
                 _wake_port(m, ready, port)
@@ -221,18 +335,28 @@ def crossbar_take_response(m, now, port):
             else:
                 taken = x.response[channel, h, P_SOURCE]
                 n = x.r_count[channel]
-                x.returning[port] &= ~(1 << channel)
-                x.r_head[channel] = (h + 1) & (RESPONSE_DEPTH - 1)
                 x.r_count[channel] = n - 1
                 x.port_turn[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
                 x.responses += 1
                 if m.timeline.on:
                     record(m, TAKEN, port | channel << 8, taken, 0)
-                if n > 1:
-                    q = x.r_head[channel]
-                    if x.response[channel, q, P_READY] <= now:
-                        x.response[channel, q, P_READY] = now + 1
-                    _announce_response(m, now, channel)
+                if x.ideal:
+                    q = x.r_next[channel, h]
+                    x.r_first[channel, port] = q
+                    x.r_next[channel, h] = x.r_place[channel]
+                    x.r_place[channel] = h
+                    if q < 0:
+                        x.returning[port] &= ~(1 << channel)
+                    else:
+                        _wake_port(m, max(x.response[channel, q, P_READY], now + 1), port)
+                else:
+                    x.returning[port] &= ~(1 << channel)
+                    q = (h + 1) & (RESPONSE_DEPTH - 1)
+                    x.r_head[channel] = q
+                    if n > 1:
+                        if x.response[channel, q, P_READY] <= now:
+                            x.response[channel, q, P_READY] = now + 1
+                        _announce_response(m, now, channel)
                 if n == x.response_limit:
                     wake(m, L2, now, channel)
     return taken

@@ -1,8 +1,9 @@
 """The L1 instruction cache that the CUs of a shader array share, between instruction fetch and L2.
 
-It shares the scalar cache's crossbar port (both belong to the sequencer). A miss asks for the lines behind it too, as
-far as the configuration says. Who waits for a line is the fetch unit's business (gpusim.core.fetch): the cache names a
-line that has come, and every wavefront that missed it goes on.
+It shares the scalar cache's crossbar port and L1 TLB (both belong to the sequencer); a line is looked up once its
+address is translated. A miss asks for the lines of the page behind it too, as far as the configuration says. Who waits
+for a line is the fetch unit's business (gpusim.core.fetch): the cache names a line that has come, and every wavefront
+that missed it goes on.
 """
 
 from typing import Literal
@@ -19,6 +20,7 @@ from memory.crossbar import (
     crossbar_has_room,
     crossbar_send,
 )
+from memory.translation import FIRST_INSTRUCTION_USER, translated
 
 MAX_INSTRUCTION_LINES = 1024  # an array: 64 KiB
 MAX_MSHRS = 64
@@ -132,6 +134,8 @@ def _may_ask(m, array, at):
 def instruction_look_up(m, now, array, line):
     """Look a fetch's line up: FETCH_HIT, FETCH_MERGED, FETCH_MISSED, or FETCH_STALLED with nothing changed."""
     i = m.icache
+    if not translated(m, now, FIRST_INSTRUCTION_USER + array, line):
+        return FETCH_STALLED
     at = _find(m, array, line)
     if at >= 0:
         i.lru[at] = now
@@ -144,7 +148,8 @@ def instruction_look_up(m, now, array, line):
         return FETCH_STALLED
     _ask_for(m, now, array, line, -1 - at)
     i.misses += 1
-    for behind in range(line + 1, min(line + i.prefetch, i.last_line) + 1):
+    last_of_page = line | (1 << m.translation.page_bits) - 1
+    for behind in range(line + 1, min(line + i.prefetch, i.last_line, last_of_page) + 1):
         at = _find(m, array, behind)
         if at < 0 and _may_ask(m, array, at):
             _ask_for(m, now, array, behind, -1 - at)

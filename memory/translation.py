@@ -18,7 +18,7 @@ from gpusim.jit import Field, State, ctz, jit
 from gpusim.spec import Spec, param
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 from memory.crossbar import MAX_ARRAYS, MAX_CUS
-from memory.wheel import CU_MEMORY, SCALAR, TRANSLATION, wake
+from memory.wheel import CU_MEMORY, FETCH, SCALAR, TRANSLATION, wake
 
 FIRST_SCALAR_USER = MAX_CUS
 FIRST_INSTRUCTION_USER = MAX_CUS + MAX_ARRAYS
@@ -166,6 +166,7 @@ def _wake_users(m, t, tlb):
         wake(m, CU_MEMORY, t, tlb)
     else:
         wake(m, SCALAR, t, tlb - MAX_CUS)
+        wake(m, FETCH, t, tlb - MAX_CUS)
 
 
 @jit
@@ -251,6 +252,7 @@ def _take_answers(m, now, tlb):
 
 @jit
 def _translate(m, now, user, page):
+    """`translated` for another page than the user's last."""
     t = m.translation
     tlb = user if user < FIRST_INSTRUCTION_USER else user - MAX_ARRAYS
     if t.answered[tlb]:

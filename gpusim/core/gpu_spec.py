@@ -84,13 +84,13 @@ class GpuSpec(Spec):
             )
         answers = (
             self.crossbar.response_queue_packets
-            + self.crossbar.response_latency_cycles
+            + self.crossbar.response_cycles
             + self.l2.latency_cycles
             + self.l2.mshr_targets_per_channel
         )
         if answers > RESPONSE_DEPTH:
             raise ValueError(
-                "crossbar.response_queue_packets + crossbar.response_latency_cycles + l2.latency_cycles + "
+                "crossbar.response_queue_packets + the response latency + l2.latency_cycles + "
                 f"l2.mshr_targets_per_channel = {answers} answers that a channel may have under way; allowed are "
                 f"{RESPONSE_DEPTH}"
             )

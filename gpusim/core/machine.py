@@ -13,7 +13,7 @@ from gpusim.jit import address_of, new_record, record_dtype
 from gpusim.launch import Launch
 from isa.trace import LINE_BYTES
 from memory.address_map import ADDRESS_MAP
-from memory.crossbar import CROSSBAR
+from memory.crossbar import CROSSBAR, configure_crossbar
 from memory.dram import DRAM, configure_dram
 from memory.instruction_cache import INSTRUCTION_CACHE, configure_instruction_cache
 from memory.l1 import L1, configure_l1
@@ -59,14 +59,6 @@ def _configure_map(m: Any, gpu: GpuSpec) -> None:
     a.hash_channels = int(gpu.l2.hash_channels)
 
 
-def _configure_crossbar(m: Any, gpu: GpuSpec) -> None:
-    x, spec = m.xbar, gpu.crossbar
-    x.request_latency, x.response_latency = spec.request_latency_cycles, spec.response_latency_cycles
-    # a packet on its way (one a cycle, for the latency) is not in the queue
-    x.request_limit = spec.request_queue_packets + spec.request_latency_cycles
-    x.response_limit = spec.response_queue_packets + gpu.l2.latency_cycles + spec.response_latency_cycles
-
-
 def _configure_cus(m: Any, gpu: GpuSpec) -> None:
     c, spec = m.cu, gpu.cu
     c.cus, c.policy = gpu.cus, _POLICIES[spec.schedule]
@@ -104,7 +96,7 @@ def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -
     m = new_record(machine_dtype())
     m.wheel.running = -1
     _configure_map(m, gpu)
-    _configure_crossbar(m, gpu)
+    configure_crossbar(m, gpu.crossbar, gpu.l2.channels, gpu.l2.latency_cycles)
     configure_translation(m, gpu.translation)
     configure_l1(m, gpu.l1, gpu.cus)
     configure_scalar_cache(m, gpu.scalar_cache, gpu.shader_arrays, gpu.cus_per_array)
