@@ -284,9 +284,11 @@ def crossbar_respond(m, now, t, channel, source):
     n = x.r_count[channel]
     x.r_count[channel] = n + 1
     if x.ideal:
-        start = max(t * MICRO, x.r_free[channel])
-        x.r_free[channel] = start + x.interval
-        leaves = start // MICRO
+        leaves = t
+        if x.interval:
+            start = max(t * MICRO, x.r_free[channel])
+            x.r_free[channel] = start + x.interval
+            leaves = start // MICRO
         q = x.r_place[channel]
     else:
         leaves = max(t, x.r_free[channel])

@@ -24,8 +24,11 @@ from memory.crossbar import (
 )
 from memory.dram import dram_read, dram_write
 from memory.ports import (
+    DRAM_WRITES,
     L2_FROM_DRAM,
     L2_FROM_ENGINE,
+    dram_space_taken,
+    dram_turn,
     port_ready,
     port_take,
     sparse_request,
@@ -200,15 +203,30 @@ def _add_target(m, channel, mshr, source, since, mask):
 
 
 @jit
+def _ask_dram(m, now, channel, line, mshr, mask):
+    """Read a line for an MSHR, or, without one, write the bytes of `mask`; 0 if there is no room or it is not its turn."""
+    queue = dram_channel(m, line) + (0 if mshr >= 0 else DRAM_WRITES)
+    if not dram_turn(m, now, queue, channel):
+        return 0
+    if mshr >= 0:
+        taken = dram_read(m, now, line, L2_FROM_DRAM + channel, mshr)
+    else:
+        taken = dram_write(m, now, line, mask)
+    if taken:
+        dram_space_taken(m, now, queue, channel)
+    else:
+        wait_for_dram(m, queue, channel)
+    return taken
+
+
+@jit
 def _evict(m, now, channel, at):
     """Make a way free, writing it back if dirty; 0 if DRAM has no room for the write."""
     l2 = m.l2
     mask = l2.dirty[at]
     if mask == 0:
         return 1
-    line = l2.tag[at]
-    if not dram_write(m, now, line, mask):
-        wait_for_dram(m, dram_channel(m, line), channel)
+    if not _ask_dram(m, now, channel, l2.tag[at], -1, mask):
         return 0
     l2.dirty[at] = 0
     l2.write_backs += 1
@@ -223,10 +241,7 @@ def _fetch(m, now, channel, line, mshr):
             return 0
         m.l2.sparse_misses += 1
         return 1
-    if not dram_read(m, now, line, L2_FROM_DRAM + channel, mshr):
-        wait_for_dram(m, dram_channel(m, line), channel)
-        return 0
-    return 1
+    return _ask_dram(m, now, channel, line, mshr, 0)
 
 
 @jit

@@ -6,11 +6,14 @@ A port is a ring of (ready cycle, tag), kept in order of ready cycle, first come
     L2_FROM_ENGINE + L2 channel     a compacted line is ready for an L2 MSHR    (tag = MSHR)
     ENGINE_FROM_DRAM + DRAM channel a DRAM read of the engine is back           (tag = the engine's own)
 
+L2 channels that wait for places in a DRAM channel's queue get them round robin, before any that come then. The engine
+comes after L2 in every cycle: where both want a place, L2 has it.
+
 Sparse misses go the other way through one ring per L2 channel. Capacities exceed what can be outstanding
 (L2 MSHRs, the engine's reads in flight), and the checked mode asserts that they are never exceeded.
 """
 
-from gpusim.jit import Field, State, jit
+from gpusim.jit import Field, State, ctz, jit, popcount
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.wheel import ENGINE, L2, wake
 
@@ -20,6 +23,7 @@ ENGINE_FROM_DRAM = 2 * MAX_L2_CHANNELS
 N_PORTS = 2 * MAX_L2_CHANNELS + MAX_DRAM_CHANNELS
 PORT_DEPTH = 1024  # a power of two
 SPARSE_DEPTH = 256  # a power of two
+DRAM_WRITES = MAX_DRAM_CHANNELS  # added to a DRAM channel: its write queue
 ENGINE_WAITER = 40  # bit of the engine in the masks of who waits for DRAM queue space
 
 PORTS = State(
@@ -35,7 +39,11 @@ PORTS = State(
         "sparse_head": Field((MAX_L2_CHANNELS,), "position of the oldest sparse miss"),
         "sparse_count": Field((MAX_L2_CHANNELS,), "sparse misses held"),
         "sparse_limit": Field((), "configured depth of a channel's sparse-miss queue, at most SPARSE_DEPTH"),
-        "dram_waiters": Field((MAX_DRAM_CHANNELS,), "units to wake when the DRAM channel's queue has space again"),
+        "dram_waiters": Field((2 * MAX_DRAM_CHANNELS,), "units to wake when a DRAM channel's queue has space again"),
+        "dram_freed_for": Field((2 * MAX_DRAM_CHANNELS,), "cycle in which waiting L2 channels try again"),
+        "dram_freed": Field((2 * MAX_DRAM_CHANNELS,), "places they try for"),
+        "dram_trying": Field((2 * MAX_DRAM_CHANNELS,), "L2 channels that have not tried yet"),
+        "dram_turn": Field((2 * MAX_DRAM_CHANNELS,), "L2 channel that goes first"),
         "overflows": Field((), "entries that found a ring full: a bug, always 0"),
     },
 )
@@ -112,19 +120,61 @@ def sparse_taken(m, now, channel):
 
 
 @jit
-def wait_for_dram(m, dram_ch, waiter):
-    """Remember that `waiter` (an L2 channel, or ENGINE_WAITER) found the DRAM channel's queue full."""
-    m.ports.dram_waiters[dram_ch] |= 1 << waiter
+def wait_for_dram(m, queue, waiter):
+    """Remember that `waiter` (an L2 channel, or ENGINE_WAITER) found a queue of a DRAM channel full.
+
+    queue: the DRAM channel for its reads, DRAM_WRITES more for its writes.
+    """
+    m.ports.dram_waiters[queue] |= 1 << waiter
+
+
+@jit
+def dram_turn(m, now, queue, channel):
+    """1 if the L2 channel may ask a DRAM channel now: who waited goes first, round robin. If not, it is woken again."""
+    p = m.ports
+    if p.dram_freed_for[queue] != now:
+        return 1
+    others = p.dram_trying[queue] & ~(1 << channel)
+    p.dram_trying[queue] = others
+    turn = p.dram_turn[queue]
+    before = others & ((1 << channel) - 1)
+    if turn <= channel:
+        before &= ~((1 << turn) - 1)
+    else:
+        before |= others & ~((1 << turn) - 1)
+    if popcount(before) < p.dram_freed[queue]:
+        return 1
+    wake(m, L2, now + 1, channel)
+    return 0
+
+
+@jit
+def dram_space_taken(m, now, queue, channel):
+    """The L2 channel got a place in a DRAM channel's queue: the one behind it goes first next time."""
+    p = m.ports
+    p.dram_turn[queue] = channel + 1
+    if p.dram_freed_for[queue] == now:
+        p.dram_freed[queue] -= 1
 
 
 @jit
 def dram_space_freed(m, now, dram_ch):
-    """DRAM took a request out of its queue: wake all who waited for space, in the next cycle."""
-    waiters = m.ports.dram_waiters[dram_ch]
-    if waiters:
-        m.ports.dram_waiters[dram_ch] = 0
-        for channel in range(m.map.l2_channels):
-            if (waiters >> channel) & 1:
-                wake(m, L2, now + 1, channel)
-        if (waiters >> ENGINE_WAITER) & 1:
+    """DRAM took a request out of its queues: wake all who waited for space, in the next cycle."""
+    p = m.ports
+    for queue in (dram_ch, dram_ch + DRAM_WRITES):
+        waiters = p.dram_waiters[queue]
+        if waiters == 0 and p.dram_freed_for[queue] != now + 1:
+            continue
+        if p.dram_freed_for[queue] != now + 1:
+            p.dram_freed_for[queue] = now + 1
+            p.dram_freed[queue] = 0
+            p.dram_trying[queue] = 0
+        p.dram_freed[queue] += 1
+        p.dram_waiters[queue] = 0
+        p.dram_trying[queue] |= waiters & ((1 << ENGINE_WAITER) - 1)
+        if waiters >> ENGINE_WAITER:
             wake(m, ENGINE, now + 1, 0)
+        waiters &= (1 << ENGINE_WAITER) - 1
+        while waiters:
+            wake(m, L2, now + 1, ctz(waiters))
+            waiters &= waiters - 1

@@ -1,7 +1,7 @@
 """The scalar data cache that the CUs of a shader array share, between scalar loads and L2.
 
-Instructions are looked up in order, one line a cycle once its address is translated, and complete in any order; misses
-to one line are merged. Its packets have a crossbar port of their own. Scalar stores are written through. The core
+Each CU has a queue of its own; look-up takes their oldest instructions round robin, one line a cycle once its address
+is translated. Instructions complete in any order; misses to one line are merged. Its packets have a crossbar port of their own. Scalar stores are written through. The core
 queues instructions with `scalar_queue` and learns of finished ones from `scalar_next_done`.
 """
 
@@ -12,6 +12,7 @@ from memory.cache_fields import tag_and_mshr_fields
 from memory.crossbar import (
     FIRST_SCALAR_PORT,
     MAX_ARRAYS,
+    MAX_CUS,
     READ,
     SOURCE_CU_SHIFT,
     SOURCE_ID_SHIFT,
@@ -47,7 +48,7 @@ class ScalarCacheSpec(Spec):
         le=500,
     )
     mshrs: int = param(16, "lines that may be missing at a time", "assumed", ge=1, le=MAX_MSHRS)
-    queue_instructions: int = param(16, "scalar loads waiting for look-up", "assumed", ge=1, le=MAX_QUEUE)
+    queue_instructions: int = param(4, "scalar loads of a CU waiting for look-up", "assumed", ge=1, le=MAX_QUEUE)
 
 
 SCALAR_CACHE = State(
@@ -57,7 +58,7 @@ SCALAR_CACHE = State(
         "arrays": Field((), "shader arrays"),
         "cus_per_array": Field((), "CUs that share a cache"),
         "latency": Field((), "cycles from look-up or fill to the data"),
-        "queue_limit": Field((), "queued instructions at most"),
+        "queue_limit": Field((), "queued instructions of a CU at most"),
         "t_next": Field((MAX_ARRAYS, MAX_TARGETS), "next target, or next free one; -1 none"),
         "t_entry": Field((MAX_ARRAYS, MAX_TARGETS), "entry that waits"),
         "e_pending": Field((MAX_ARRAYS, MAX_ENTRIES), "lines or acknowledgements the instruction waits for"),
@@ -65,13 +66,15 @@ SCALAR_CACHE = State(
         "e_who": Field((MAX_ARRAYS, MAX_ENTRIES), "the core's name of the instruction"),
         "e_next": Field((MAX_ARRAYS, MAX_ENTRIES), "next free entry, -1 none"),
         "e_free": Field((MAX_ARRAYS,), "first free entry, -1 none"),
-        "q_header": Field((MAX_ARRAYS, MAX_QUEUE), "memory record header of a queued instruction"),
-        "q_who": Field((MAX_ARRAYS, MAX_QUEUE), "the core's name of it"),
-        "q_words": Field((MAX_ARRAYS, MAX_QUEUE, 2 * RECORD_LINES), "its lines, with byte masks for stores"),
-        "queued": Field((), "queued instructions of all arrays"),
-        "q_head": Field((MAX_ARRAYS,), "oldest queued instruction"),
-        "q_count": Field((MAX_ARRAYS,), "queued instructions"),
-        "q_position": Field((MAX_ARRAYS,), "lines of the oldest already looked up"),
+        "q_header": Field((MAX_CUS, MAX_QUEUE), "memory record header of a CU's queued instruction"),
+        "q_who": Field((MAX_CUS, MAX_QUEUE), "the core's name of it"),
+        "q_words": Field((MAX_CUS, MAX_QUEUE, 2 * RECORD_LINES), "its lines, with byte masks for stores"),
+        "q_head": Field((MAX_CUS,), "oldest queued instruction"),
+        "q_count": Field((MAX_CUS,), "queued instructions"),
+        "queued": Field((), "queued instructions of all CUs"),
+        "turn": Field((MAX_ARRAYS,), "CU of the array whose queue is looked at first"),
+        "q_cu": Field((MAX_ARRAYS,), "CU whose oldest instruction is looked up"),
+        "q_position": Field((MAX_ARRAYS,), "lines of that already looked up"),
         "q_entry": Field((MAX_ARRAYS,), "its entry, -1 before its first look-up"),
         "done_at": Field((MAX_ARRAYS, MAX_DONE), "cycle in which a finished instruction's data is there"),
         "done_who": Field((MAX_ARRAYS, MAX_DONE), "the core's name of it"),
@@ -98,23 +101,23 @@ def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array:
 
 
 @jit
-def scalar_queue(m, now, array, record, flags, who):
+def scalar_queue(m, now, cu, record, flags, who):
     """Queue the scalar instruction whose memory record lies at address `record`; checked: `queue_limit`."""
     s = m.scalar
-    n = s.q_count[array]
-    q = (s.q_head[array] + n) & (MAX_QUEUE - 1)
+    n = s.q_count[cu]
+    q = (s.q_head[cu] + n) & (MAX_QUEUE - 1)
     header = ld_i64(record, 0)
     words = header & LINES_MASK
     if header & RECORD_STORE:
         words *= 2
-    s.q_header[array, q] = header | flags
-    s.q_who[array, q] = who
+    s.q_header[cu, q] = header | flags
+    s.q_who[cu, q] = who
     for i in range(words):
-        s.q_words[array, q, i] = ld_i64(record, 1 + i)
-    s.q_count[array] = n + 1
+        s.q_words[cu, q, i] = ld_i64(record, 1 + i)
+    s.q_count[cu] = n + 1
     s.queued += 1
     if n == 0:
-        wake(m, SCALAR, now + 1, array)
+        wake(m, SCALAR, now + 1, cu // s.cus_per_array)
 
 
 @jit
@@ -195,42 +198,47 @@ def _store(m, now, array, line, mask, entry):
 
 @jit
 def scalar_step(m, now, array):
-    """One cycle of look-up: one line of the oldest queued instruction. Returns 1 if a queue slot came free."""
+    """One cycle of look-up: one line of an instruction. Returns the CU in whose queue a place came free, or -1."""
     s = m.scalar
-    if s.q_count[array] == 0:
-        return 0
-    q = s.q_head[array]
-    header = s.q_header[array, q]
-    lines = header & LINES_MASK
+    first = array * s.cus_per_array
     entry = s.q_entry[array]
     if entry < 0:
+        k = 0
+        while k < s.cus_per_array and s.q_count[first + (s.turn[array] + k) % s.cus_per_array] == 0:
+            k += 1
         entry = s.e_free[array]
-        if entry < 0:
-            return 0
+        if k == s.cus_per_array or entry < 0:
+            return -1
+        s.q_cu[array] = first + (s.turn[array] + k) % s.cus_per_array
+    cu = s.q_cu[array]
+    q = s.q_head[cu]
+    header = s.q_header[cu, q]
+    lines = header & LINES_MASK
+    if s.q_entry[array] < 0:
         s.e_free[array] = s.e_next[array, entry]
         s.e_pending[array, entry] = 0
         s.e_looked_up[array, entry] = 0
-        s.e_who[array, entry] = s.q_who[array, q]
+        s.e_who[array, entry] = s.q_who[cu, q]
         s.q_entry[array] = entry
         s.q_position[array] = 0
     position = s.q_position[array]
     if position < lines:
         stride = 2 if header & RECORD_STORE else 1
-        line = s.q_words[array, q, stride * position]
+        line = s.q_words[cu, q, stride * position]
         if not translated(m, now, FIRST_SCALAR_USER + array, line):
-            return 0
+            return -1
         if header & RECORD_STORE:
-            if not _store(m, now, array, line, s.q_words[array, q, 2 * position + 1], entry):
-                return 0
+            if not _store(m, now, array, line, s.q_words[cu, q, 2 * position + 1], entry):
+                return -1
         else:
             if not _look_up(m, now, array, line, entry):
-                return 0
+                return -1
             s.reads += 1
         position += 1
         s.q_position[array] = position
+    wake(m, SCALAR, now + 1, array)
     if position < lines:
-        wake(m, SCALAR, now + 1, array)
-        return 0
+        return -1
     if header & FLAG_INVALIDATE:
         for at in range(array * s.sets * s.ways, (array + 1) * s.sets * s.ways):
             if s.pending[at] == 0:
@@ -238,12 +246,11 @@ def scalar_step(m, now, array):
     s.e_looked_up[array, entry] = 1
     _finish_if_complete(m, now, array, entry)
     s.q_entry[array] = -1
-    s.q_head[array] = (q + 1) & (MAX_QUEUE - 1)
-    s.q_count[array] -= 1
+    s.turn[array] = cu - first + 1
+    s.q_head[cu] = (q + 1) & (MAX_QUEUE - 1)
+    s.q_count[cu] -= 1
     s.queued -= 1
-    if s.q_count[array]:
-        wake(m, SCALAR, now + 1, array)
-    return 1
+    return cu
 
 
 @jit

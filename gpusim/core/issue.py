@@ -166,17 +166,13 @@ def _issue_lds(m, now, cu, w):
 @jit
 def _issue_scalar_memory(m, now, cu, w):
     c = m.cu
-    s = m.scalar
-    array = cu // s.cus_per_array
     word = code_word(m, w)
     record = _take_record(m, w)
     c.lgkm[w] += 1
     flags = FLAG_INVALIDATE if word & INVALIDATE else 0
-    scalar_queue(m, now, array, record, flags, w | c.generation[w] << 16)
-    if s.q_count[array] == s.queue_limit:
-        first = array * s.cus_per_array
-        for other in range(first, first + s.cus_per_array):
-            block_pipe(m, SMEM_PIPE + other, now + 1, FOREVER)
+    scalar_queue(m, now, cu, record, flags, w | c.generation[w] << 16)
+    if m.scalar.q_count[cu] == m.scalar.queue_limit:
+        block_pipe(m, SMEM_PIPE + cu, now + 1, FOREVER)
 
 
 @jit
@@ -191,7 +187,7 @@ def _takes(m, now, g, unit):
     if unit == LDS:
         return 1 if c.lds_free[cu] - c.lds_backlog <= now else 0
     if unit == SMEM:
-        return 1 if m.scalar.q_count[c.array[cu]] < m.scalar.queue_limit else 0
+        return 1 if m.scalar.q_count[cu] < m.scalar.queue_limit else 0
     return 1
 
 
@@ -364,10 +360,9 @@ def scalar_tick(m, now, array):
             c.lgkm[w] -= 1
             recheck(m, now, w)
         who = scalar_next_done(m, now, array)
-    first = array * m.scalar.cus_per_array
-    if scalar_step(m, now, array) and m.cu.pipe_to[SMEM_PIPE + first] == FOREVER:
-        for cu in range(first, first + m.scalar.cus_per_array):
-            m.cu.pipe_to[SMEM_PIPE + cu] = now
-            for simd in range(SIMDS):
-                if c.want[cu * SIMDS + simd, SMEM]:
-                    wake_simd(m, now, cu, simd)
+    cu = scalar_step(m, now, array)
+    if cu >= 0 and c.pipe_to[SMEM_PIPE + cu] == FOREVER:
+        c.pipe_to[SMEM_PIPE + cu] = now
+        for simd in range(SIMDS):
+            if c.want[cu * SIMDS + simd, SMEM]:
+                wake_simd(m, now, cu, simd)

@@ -1,4 +1,8 @@
-"""The run loop over the wake-up wheel: in each cycle, the units that have something to do, in a fixed order."""
+"""The run loop over the wake-up wheel: in each cycle, the units that have something to do, class by class.
+
+Within a class units run by number, L2 and DRAM channels from one that rotates with the cycle: where two of them want
+the same place of a queue in one cycle, it is each one's turn as often.
+"""
 
 from gpusim.core.dispatch import dispatch_tick
 from gpusim.core.fetch import fetch_tick
@@ -19,42 +23,12 @@ from memory.wheel import (
     SCALAR,
     SIZE,
     TRANSLATION,
+    WORD_BITS,
     WORDS,
 )
 from spartan.engine import engine_tick
 
 RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)
-
-
-@jit
-def _run_class(m, now, slot, unit_class):
-    """Run the units of one class that are awake."""
-    wheel = m.wheel
-    for word in range(WORDS):
-        bits = wheel.mask[slot, unit_class, word]
-        if bits:
-            wheel.mask[slot, unit_class, word] = 0
-            while bits:
-                unit = word * 32 + ctz(bits)
-                bits &= bits - 1
-                if unit_class == CU_ISSUE:
-                    issue_tick(m, now, unit)
-                elif unit_class == CU_MEMORY:
-                    memory_tick(m, now, unit)
-                elif unit_class == L2:
-                    l2_tick(m, now, unit)
-                elif unit_class == DRAM:
-                    dram_tick(m, now, unit)
-                elif unit_class == FETCH:
-                    fetch_tick(m, now, unit)
-                elif unit_class == SCALAR:
-                    scalar_tick(m, now, unit)
-                elif unit_class == ENGINE:
-                    engine_tick(m, now)
-                elif unit_class == TRANSLATION:
-                    translation_tick(m, now)
-                else:
-                    dispatch_tick(m, now)
 
 
 @jit
@@ -101,9 +75,40 @@ def run_cycles(m, limit):
             _wake_everything(m, slot)
         if wheel.busy[slot]:
             for unit_class in range(CLASSES):
-                if (wheel.busy[slot] >> (unit_class * WORDS)) & ((1 << WORDS) - 1):
-                    wheel.running = unit_class
-                    _run_class(m, now, slot, unit_class)
+                if (wheel.busy[slot] >> (unit_class * WORDS)) & ((1 << WORDS) - 1) == 0:
+                    continue
+                wheel.running = unit_class
+                first = 0
+                if unit_class == L2:
+                    first = now & (m.map.l2_channels - 1)
+                elif unit_class == DRAM:
+                    first = now & (m.map.dram_channels - 1)
+                for word in range(WORDS):
+                    bits = wheel.mask[slot, unit_class, word]
+                    wheel.mask[slot, unit_class, word] = 0
+                    while bits:
+                        later = bits >> first << first
+                        bit = ctz(later if later else bits)
+                        bits ^= 1 << bit
+                        unit = word * WORD_BITS + bit
+                        if unit_class == CU_ISSUE:
+                            issue_tick(m, now, unit)
+                        elif unit_class == CU_MEMORY:
+                            memory_tick(m, now, unit)
+                        elif unit_class == L2:
+                            l2_tick(m, now, unit)
+                        elif unit_class == DRAM:
+                            dram_tick(m, now, unit)
+                        elif unit_class == FETCH:
+                            fetch_tick(m, now, unit)
+                        elif unit_class == SCALAR:
+                            scalar_tick(m, now, unit)
+                        elif unit_class == ENGINE:
+                            engine_tick(m, now)
+                        elif unit_class == TRANSLATION:
+                            translation_tick(m, now)
+                        else:
+                            dispatch_tick(m, now)
             wheel.busy[slot] = 0
             wheel.running = -1
             if run.fault:
