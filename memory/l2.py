@@ -204,7 +204,7 @@ def _add_target(m, channel, mshr, source, since, mask):
 
 @jit
 def _ask_dram(m, now, channel, line, mshr, mask):
-    """Read a line for an MSHR, or, without one, write the bytes of `mask`; 0 if there is no room or it is not its turn."""
+    """Read a line for an MSHR, or, without one, write the bytes of `mask`; 0 if it must wait for room or its turn."""
     queue = dram_channel(m, line) + (0 if mshr >= 0 else DRAM_WRITES)
     if not dram_turn(m, now, queue, channel):
         return 0

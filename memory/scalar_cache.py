@@ -1,8 +1,9 @@
 """The scalar data cache that the CUs of a shader array share, between scalar loads and L2.
 
 Each CU has a queue of its own; look-up takes their oldest instructions round robin, one line a cycle once its address
-is translated. Instructions complete in any order; misses to one line are merged. Its packets have a crossbar port of their own. Scalar stores are written through. The core
-queues instructions with `scalar_queue` and learns of finished ones from `scalar_next_done`.
+is translated. Instructions complete in any order; misses to one line are merged. The cache's packets have a crossbar
+port of their own. Scalar stores are written through. The core queues instructions with `scalar_queue` and learns of
+finished ones from `scalar_next_done`.
 """
 
 from gpusim.jit import Field, State, jit, ld_i64

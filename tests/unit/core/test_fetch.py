@@ -14,6 +14,7 @@ from gpusim.core.loop import FINISHED
 from isa.instruction import SALU, Instruction, Opcode
 from memory.dram_spec import DramSpec
 from memory.instruction_cache import InstructionCacheSpec
+from memory.translation import TranslationSpec
 from tests.support.scripted import Script, ScriptedRun
 
 LAUNCH = 20
@@ -29,6 +30,7 @@ def gpu(buffer_bytes: int = 64, **cache: object) -> GpuSpec:
         dram=DramSpec(model="ideal", ideal_latency_ns=100.0),
         cu=ComputeUnitSpec(instruction_buffer_bytes=buffer_bytes),
         instruction_cache=InstructionCacheSpec(**cache),  # type: ignore[arg-type]
+        translation=TranslationSpec(model="off"),
     )
 
 

@@ -1,0 +1,100 @@
+"""Arbitration: who meets at a full queue gets equal shares of it, whatever the numbers of the units."""
+
+import pytest
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.loop import FINISHED
+from memory.address_map import l2_channel
+from memory.dram_spec import DramSpec
+from memory.instruction_cache import InstructionCacheSpec
+from memory.l1 import L1Spec
+from memory.l2 import L2Spec
+from memory.ports import DRAM_WRITES, dram_space_freed, dram_space_taken, dram_turn, wait_for_dram
+from memory.translation import TranslationSpec
+from tests.support.scripted import Script, ScriptedRun
+
+LINE = 0x4000000
+
+
+def machine(groups: list[list[Script]], cus: int, **parts: object) -> ScriptedRun:
+    rest = {"translation": TranslationSpec(model="off"), "instruction_cache": InstructionCacheSpec(model="ideal")}
+    return ScriptedRun(GpuSpec(shader_arrays=1, cus_per_array=cus, **{**rest, **parts}), groups)  # type: ignore[arg-type]
+
+
+def ends(run: ScriptedRun) -> list[int]:
+    """Cycles in which the workgroups end, in order, to the next ten."""
+    found: list[int] = []
+    while len(found) < int(run.m.run.workgroups):
+        run.go(run.cycles + 10)
+        found += [run.cycles] * (int(run.m.run.done) - len(found))
+    assert run.go() == FINISHED
+    return found
+
+
+@pytest.mark.parametrize("kind", ["load", "store"])
+@pytest.mark.parametrize("channels", [(0, 1), (1, 2), (0, 3)])
+def test_l2_channels_get_equal_shares_of_a_dram_channel(channels: tuple[int, int], kind: str) -> None:
+    l2 = L2Spec(channels=4, size_kib=64, ways=2)
+    dram = DramSpec(channels=1, read_queue=2, write_queue=2, write_high=2, write_low=1)
+    probe = machine([[Script().end()]], 1, l2=l2, dram=dram).m
+    groups = []
+    for channel in channels:
+        mine = [line for line in range(LINE, LINE + 8000) if l2_channel(probe, line) == channel][:600]
+        script = Script()
+        for k in range(0, len(mine), 30):
+            getattr(script, kind)(mine[k : k + 30])
+        groups.append([script.wait(vm=0).end()])
+    first, last = ends(machine(groups, 2, l2=l2, dram=dram))
+    assert last - first < 0.05 * last
+
+
+def test_who_waits_for_dram_goes_round_robin_and_before_who_comes_then() -> None:
+    m = machine([[Script().end()]], 1).m
+    queue = 3
+    for channel in (1, 4, 9):
+        wait_for_dram(m, queue, channel)
+    m.wheel.now = 10
+    dram_space_freed(m, 10, queue)
+    assert not dram_turn(m, 11, queue, 15)  # comes then: 1, 4 and 9 are before it
+    assert dram_turn(m, 11, queue, 1)
+    dram_space_taken(m, 11, queue, 1)
+    assert not dram_turn(m, 11, queue, 4)
+    assert dram_turn(m, 12, queue, 4)  # nobody who waited tries in this cycle
+    assert dram_turn(m, 11, queue + DRAM_WRITES, 4)  # the write queue is another
+    for channel in (1, 4, 9):
+        wait_for_dram(m, queue, channel)
+    dram_space_freed(m, 20, queue)
+    dram_space_freed(m, 20, queue)
+    assert not dram_turn(m, 21, queue, 1)  # two places; the turn is 2's: 4 and 9 go first
+    assert dram_turn(m, 21, queue, 9)
+    dram_space_taken(m, 21, queue, 9)
+    assert dram_turn(m, 21, queue, 4)
+
+
+def test_a_cu_with_one_wavefront_gets_its_share_of_the_scalar_cache() -> None:
+    # 40 wavefronts of CU 0 look up more lines than the cache serves; a load of CU 1's wavefront waits for one of theirs
+    def loads(count: int) -> Script:
+        script = Script().scalar_load([LINE, LINE + 1]).wait(lgkm=0)
+        for _ in range(count):
+            script.scalar_load([LINE, LINE + 1])
+        return script.wait(lgkm=0).end()
+
+    crowd = [loads(40) for _ in range(16)]
+    single = [loads(40), *(Script().end() for _ in range(15))]
+    alone = ends(machine([[Script().end()] * 16, single], 2))[-1]
+    together = ends(machine([crowd, single], 2))
+    assert together[0] < alone + 2 * 41 + 30
+    assert together[1] > 16 * 40 * 2
+
+
+def test_cus_get_equal_shares_of_an_l2_channel() -> None:
+    # eight CUs load lines of one channel that are in L2, past their L1s
+    l2 = L2Spec(channels=4, interleave_bytes=256, hash_channels=False)
+    mine = [LINE + k // 4 * 16 + k % 4 for k in range(256)]
+    script = Script()
+    for k in range(0, 256, 32):
+        script.load(mine[k : k + 32])
+    run = machine([[script.wait(vm=0).end()]] * 8, 8, l2=l2, l1=L1Spec(bypass=True), dram=DramSpec(model="ideal"))
+    found = ends(run)
+    assert found[-1] > 8 * 256
+    assert found[-1] - found[0] < 0.05 * found[-1]

@@ -1,0 +1,192 @@
+"""Crossbar: latencies, ports, queues and bandwidth in exact cycles, in both forms; packets arrive once, in order."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.loop import FINISHED
+from memory.address_map import l2_channel
+from memory.crossbar import (
+    P_LINE,
+    READ,
+    SOURCE_CU_SHIFT,
+    SOURCE_ID_SHIFT,
+    CrossbarSpec,
+    crossbar_has_room,
+    crossbar_pick_request,
+    crossbar_pop_request,
+    crossbar_respond,
+    crossbar_send,
+    crossbar_take_response,
+)
+from memory.dram_spec import DramSpec
+from memory.instruction_cache import InstructionCacheSpec
+from memory.l2 import L2Spec
+from memory.translation import TranslationSpec
+from tests.support.scripted import Script, ScriptedRun
+
+LINE = 0x4000000
+CHANNELS = 4
+
+
+def gpu(**crossbar: object) -> GpuSpec:
+    return GpuSpec(
+        dram=DramSpec(model="ideal"),
+        translation=TranslationSpec(model="off"),
+        instruction_cache=InstructionCacheSpec(model="ideal"),
+        l2=L2Spec(channels=CHANNELS),
+        crossbar=CrossbarSpec(**crossbar),  # type: ignore[arg-type]
+    )
+
+
+def machine(**crossbar: object) -> Any:
+    """A machine that runs no kernel: the crossbar's functions are called by hand."""
+    return ScriptedRun(gpu(**crossbar), [[Script().end()]]).m
+
+
+def lines(m: Any, channel: int, count: int) -> list[int]:
+    """Lines of an L2 channel."""
+    found = (line for line in range(LINE, LINE + 4096) if l2_channel(m, line) == channel)
+    return [line for line, _ in zip(found, range(count), strict=False)]
+
+
+def send(m: Any, now: int, port: int, line: int, tag: int = 0) -> None:
+    m.wheel.now = now
+    crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT, 0)
+
+
+def take(m: Any, now: int, channel: int) -> tuple[int, int] | None:
+    """(port, line) that the channel takes in this cycle."""
+    m.wheel.now = now
+    port = int(crossbar_pick_request(m, now, channel))
+    if port < 0:
+        return None
+    return port, int(m.xbar.request[port, crossbar_pop_request(m, now, channel, port), P_LINE])
+
+
+@pytest.mark.parametrize(("model", "latency"), [("cycle", 35), ("ideal", 7)])
+def test_a_request_is_there_after_its_latency(model: str, latency: int) -> None:
+    m = machine(model=model, ideal_latency_cycles=7)
+    line = lines(m, 2, 1)[0]
+    send(m, 10, 5, line)
+    assert take(m, 10 + latency - 1, 2) is None
+    assert take(m, 10 + latency, 1) is None
+    assert take(m, 10 + latency, 2) == (5, line)
+    assert take(m, 10 + latency, 2) is None
+
+
+def test_a_request_waits_behind_its_ports_oldest_but_not_in_the_ideal_form() -> None:
+    for model, overtaken in (("cycle", False), ("ideal", True)):
+        m = machine(model=model)
+        first, second = lines(m, 0, 1)[0], lines(m, 3, 1)[0]
+        send(m, 0, 0, first)
+        send(m, 1, 0, second)
+        assert (take(m, 40, 3) == (0, second)) == overtaken
+        assert take(m, 40, 0) == (0, first)
+        if not overtaken:
+            assert take(m, 40, 3) is None  # one packet a cycle leaves the port
+            assert take(m, 41, 3) == (0, second)
+
+
+@pytest.mark.parametrize("model", ["cycle", "ideal"])
+def test_a_channel_takes_from_the_ports_round_robin(model: str) -> None:
+    m = machine(model=model)
+    for k, line in enumerate(lines(m, 1, 4)):
+        for port in (3, 40, 70):
+            send(m, k, port, line)
+    assert [take(m, t, 1)[0] for t in range(100, 112)] == [3, 40, 70] * 4  # type: ignore[index]
+
+
+def test_answers_leave_a_channel_one_a_cycle_but_all_at_once_in_the_ideal_form() -> None:
+    for model, leaves in (("cycle", [20, 21, 22, 23]), ("ideal", [20] * 4)):
+        m = machine(model=model)
+        sources = [READ | port << SOURCE_CU_SHIFT for port in range(4)]
+        assert [crossbar_respond(m, 5, 20, 0, source) for source in sources] == leaves
+        for port, left in enumerate(leaves):
+            assert crossbar_take_response(m, left + 34, port) == -1
+            assert crossbar_take_response(m, left + 35, port) == sources[port]
+
+
+@pytest.mark.parametrize(
+    ("bytes_per_cycle", "cycles"),
+    [
+        (64 * CHANNELS, [0, 1, 2, 3, 4]),
+        (64 * CHANNELS / 1.5, [0, 1, 3, 4, 6]),  # a packet takes one and a half cycles
+        (64 * CHANNELS / 4, [0, 4, 8, 12, 16]),
+    ],
+)
+def test_a_given_bandwidth_is_the_channels_share_of_it_each_way(bytes_per_cycle: float, cycles: list[int]) -> None:
+    m = machine(model="ideal", ideal_bytes_per_cycle=bytes_per_cycle)
+    for port, line in enumerate(lines(m, 0, 5)):
+        send(m, 0, port, line)
+    assert [t for t in range(100, 120) if take(m, t, 0) is not None] == [100 + t for t in cycles]
+    answers = [crossbar_respond(m, 0, 100, 0, READ | port << SOURCE_CU_SHIFT) for port in range(5)]
+    step = 64 * CHANNELS / bytes_per_cycle
+    assert answers == [100 + int(k * step) for k in range(5)]
+
+
+def test_a_port_holds_so_many_packets() -> None:
+    m = machine(model="ideal", request_queue_packets=3, ideal_latency_cycles=2)
+    line = lines(m, 0, 1)[0]
+    for _ in range(5):
+        assert crossbar_has_room(m, 9)
+        send(m, 0, 9, line)
+    assert not crossbar_has_room(m, 9)
+    assert crossbar_has_room(m, 8)
+    assert take(m, 2, 0) == (9, line)
+    assert crossbar_has_room(m, 9)
+
+
+@pytest.mark.parametrize("model", ["cycle", "ideal"])
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    packets=st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 70]), st.integers(0, CHANNELS - 1)), max_size=60
+    ),
+    bandwidth=st.sampled_from([0.0, 100.0]),
+)
+def test_every_packet_arrives_once_in_order_and_not_before_its_latency(
+    model: str, packets: list[tuple[int, int, int]], bandwidth: float
+) -> None:
+    m = machine(model=model, ideal_latency_cycles=9, request_latency_cycles=9, ideal_bytes_per_cycle=bandwidth)
+    homes = [lines(m, channel, 1)[0] for channel in range(CHANNELS)]
+    sent: dict[tuple[int, int], list[int]] = {}
+    arrived: dict[tuple[int, int], list[int]] = {}
+    todo = list(packets)
+    now, tag, wait = 0, 0, 0
+    while (todo or sum(map(len, sent.values())) > sum(map(len, arrived.values()))) and now < 5000:
+        if todo and wait == 0:
+            wait, port, channel = todo.pop(0)
+            send(m, now, port, homes[channel], now)
+            sent.setdefault((port, channel), []).append(now)
+            tag += 1
+        wait = max(wait - 1, 0)
+        for channel in range(CHANNELS):
+            m.wheel.now = now
+            port = int(crossbar_pick_request(m, now, channel))
+            if port >= 0:
+                at = crossbar_pop_request(m, now, channel, port)
+                since = int(m.xbar.request[port, at, 1]) >> SOURCE_ID_SHIFT
+                assert now >= since + 9
+                arrived.setdefault((port, channel), []).append(since)
+        now += 1
+    assert arrived == sent
+    assert not m.xbar.o_count.any()
+    assert not m.xbar.waiting.any()
+
+
+def test_a_load_through_the_ideal_crossbar() -> None:
+    # look-up 21, 9 to L2, served a cycle after it is taken, DRAM 124, 70 in L2, 9 back, 40 in L1, four beats
+    data = 21 + 9 + 1 + 124 + 70 + 9 + 40 + 4
+    run = ScriptedRun(gpu(model="ideal", ideal_latency_cycles=9), [[Script().load([LINE]).wait(vm=0).end()]])
+    assert run.go() == FINISHED
+    assert run.cycles == -(-data // 4) * 4 + 4 + 1
+
+
+def test_a_bandwidth_next_to_nothing_is_refused() -> None:
+    with pytest.raises(ValidationError, match="allowed are 0"):
+        CrossbarSpec(ideal_bytes_per_cycle=0.01)
