@@ -135,5 +135,5 @@ def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.Monke
     monkeypatch.setattr(simulator, "STUCK_CYCLES", 3 * simulator.FIRST_CHUNK_CYCLES)
     r = ScriptedRun(SMALL, [[Script().end()]])
     r.m.xbar.request_limit = 0
-    assert simulator._loop(r.m, None) == LIVELOCK
+    assert simulator._loop(r.m, None, None) == LIVELOCK
     assert "wavefronts fetching: 1" in who_waits(r.m) or "wavefronts paused: 1" in who_waits(r.m)
