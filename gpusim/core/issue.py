@@ -28,7 +28,6 @@ from gpusim.core.cu_state import (
     GREEDY,
     MEMORY_WORD,
     OLDEST,
-    PC,
     SLOTS,
     TRACE_BYTES,
 )
@@ -36,6 +35,7 @@ from gpusim.core.dispatch import end_wave
 from gpusim.core.fetch import fetch_filled
 from gpusim.core.wave import (
     FOREVER,
+    JUMPED,
     LDS_PIPE,
     SMEM_PIPE,
     TURN_CYCLES,
@@ -216,14 +216,13 @@ def _issue(m, now, g, unit, rank):
         _issue_lds(m, now, cu, w)
     elif unit == SMEM:
         _issue_scalar_memory(m, now, cu, w)
-    follow = c.way[w, PC] + 1
-    if step(m, w):
-        if unit == BRANCH and c.way[w, PC] != follow:
-            pause(m, w, now + c.branch_cycles, FETCH)
-        elif cycles:
-            pause(m, w, now + TURN_CYCLES + cycles, EXECUTION)
-        else:
-            enter(m, now + TURN_CYCLES, w)
+    went = step(m, w)
+    if went == JUMPED:
+        pause(m, w, now + c.branch_cycles, FETCH)
+    elif went and cycles:
+        pause(m, w, now + TURN_CYCLES + cycles, EXECUTION)
+    elif went:
+        enter(m, now + TURN_CYCLES, w)
 
 
 @jit

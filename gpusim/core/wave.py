@@ -62,6 +62,7 @@ VMEM_PIPE = MAX_SIMDS + MAX_CUS
 SMEM_PIPE = MAX_SIMDS + 2 * MAX_CUS
 TURN_CYCLES = SIMDS  # a SIMD is visited every fourth cycle
 FOREVER = 1 << 60
+JUMPED = 2  # what `step` returns for a branch that was taken
 
 
 @jit
@@ -291,7 +292,7 @@ def open_slice(m, w):
 
 @jit
 def step(m, w):
-    """Go to the next instruction of the trace; 0 on a fault."""
+    """Go to the next instruction of the trace; 0 on a fault, JUMPED if a branch was taken, 1 if not."""
     c = m.cu
     pc = c.way[w, PC] + 1
     if pc < c.way[w, STOP]:
@@ -305,14 +306,15 @@ def step(m, w):
         if s == ld_i64(base, SEGMENTS):
             if not open_slice(m, w):
                 return 0
+            s = 0
         else:
             segment = ld_i64(base, SEGMENT_0 + s)
             c.way[w, SEGMENT] = s
             c.way[w, PC] = segment & 0xFFFFFFFF
             c.way[w, SEGMENT_END] = segment >> 32
-        if c.way[w, PC] != pc:
+        if s or c.way[w, PC] != pc:
             redirect(m, w)
-            return 1
+            return JUMPED
     if not m.icache.ideal and pc == ld_i64(m.run.granule_ends, c.way[w, GRANULE]):
         _next_granule(m, w)
     _stand_in_granule(m, w)

@@ -118,9 +118,28 @@ def test_an_unconditional_branch_costs_the_branch_latency(gpu: GpuSpec) -> None:
     assert case("always", gpu).cycles == finished(turn(first_issue(gpu) + TURN + gpu.cu.branch_cycles))
 
 
-@pytest.mark.xfail(reason="a branch taken to the next instruction counts as not taken", strict=True)
 def test_a_branch_taken_to_the_next_instruction_costs_the_branch_latency(gpu: GpuSpec) -> None:
     assert case("to_the_next", gpu).cycles == finished(turn(first_issue(gpu) + gpu.cu.branch_cycles))
+
+
+ASSEMBLY.kernel(
+    "jump",
+    """
+    s_getpc_b64 s[2:3]
+    s_add_u32 s2, s2, 0x50
+    s_addc_u32 s3, s3, 0
+    s_setpc_b64 s[2:3]
+    .rept 16
+    s_nop 0
+    .endr
+    s_endpgm
+    """,
+)
+
+
+def test_a_jump_costs_the_branch_latency(gpu: GpuSpec) -> None:
+    # s_getpc_b64 gives the address behind itself: s_endpgm lies 8 + 4 + 4 bytes and 16 instructions further on
+    assert case("jump", gpu).cycles == finished(turn(first_issue(gpu) + 3 * TURN + gpu.cu.branch_cycles))
 
 
 PASSES = 7
