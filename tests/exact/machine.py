@@ -2,7 +2,8 @@
 
 Each case runs on two machines: the shipped defaults, and one whose every latency is another, mostly odd, number. A
 derivation that holds on both speaks of the specification and not of a number. Four compute units suffice. The DRAM's
-latency is fixed and instructions are always there, so that only the cases about DRAM and about fetch depend on them.
+latency is fixed, instructions are always there and addresses are not translated: only the cases about DRAM, fetch and
+translation depend on these.
 
 Cycles are counted from the dispatch of the first workgroup, in cycle 0.
 """
@@ -25,6 +26,7 @@ from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
 from memory.l2 import L2Spec
 from memory.scalar_cache import ScalarCacheSpec
+from memory.translation import TranslationSpec
 
 BUFFER = 0x1_0010_0000  # address of the data that the kernels use, written into them as a number
 BUFFER_BYTES = 8 << 20
@@ -34,10 +36,11 @@ TURN = SIMDS  # a SIMD's turn comes every fourth cycle
 
 
 def machine(**parts: Any) -> GpuSpec:
-    """MI6 of four CUs with an ideal DRAM and ideal instruction fetch; `parts` replace its parts."""
+    """MI6 of four CUs, with an ideal DRAM, ideal instruction fetch, no translation; `parts` replace its parts."""
     simple = {
         "dram": DramSpec(model="ideal", ideal_latency_ns=100.0),
         "instruction_cache": InstructionCacheSpec(model="ideal"),
+        "translation": TranslationSpec(model="off"),
     }
     return GpuSpec(**{"shader_arrays": 2, "cus_per_array": 2, **simple, **parts})
 
@@ -46,7 +49,13 @@ MI6 = machine()
 ODD = machine(
     clock_ghz=1.0,
     cu=ComputeUnitSpec(
-        branch_cycles=21, lds_latency_cycles=61, lds_backlog_cycles=23, launch_cycles=29, dispatch_interval_cycles=3
+        branch_cycles=21,
+        valu_scalar_cycles=22,
+        branch_condition_cycles=7,
+        lds_latency_cycles=61,
+        lds_backlog_cycles=23,
+        launch_cycles=29,
+        dispatch_interval_cycles=3,
     ),
     l1=L1Spec(hit_latency_cycles=83, fill_latency_cycles=31, address_cycles=7),
     scalar_cache=ScalarCacheSpec(hit_latency_cycles=37),
@@ -79,6 +88,16 @@ def run(kernel: Kernel, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1, 
 def turn(cycle: int, simd: int = 0) -> int:
     """The SIMD's first turn at or after `cycle`."""
     return cycle + (simd - cycle) % TURN
+
+
+def turns(cycles: int) -> int:
+    """The same for a distance from one of the SIMD's turns."""
+    return turn(cycles)
+
+
+def condition(gpu: GpuSpec) -> int:
+    """From an instruction that changes SCC, VCC or EXEC to the conditional branch right behind it that reads it."""
+    return turns(TURN + gpu.cu.branch_condition_cycles)
 
 
 def first_issue(gpu: GpuSpec, wavefront: int = 0, workgroup: int = 0, wavefronts: int = 1) -> int:

@@ -7,7 +7,7 @@ import pytest
 from gpusim.core.cu_spec import SIMDS
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.results import RunFacts
-from tests.exact.machine import TURN, finished, first_issue, run, turn
+from tests.exact.machine import TURN, condition, finished, first_issue, run, turn
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "barriers_and_occupancy.hsaco")
@@ -38,9 +38,10 @@ ASSEMBLY.kernel(
 
 @pytest.mark.parametrize("wavefronts", [2, 3, 4])
 def test_all_leave_a_barrier_in_their_first_turn_after_the_last_arrival(gpu: GpuSpec, wavefronts: int) -> None:
-    arrivals = {0: turn(first_issue(gpu) + TURN + gpu.cu.branch_cycles)}
+    # the branch waits for VCC from the compare
+    arrivals = {0: turn(first_issue(gpu) + condition(gpu) + gpu.cu.branch_cycles)}
     for simd in range(1, wavefronts):
-        arrivals[simd] = first_issue(gpu, simd) + (2 + ADDS) * TURN
+        arrivals[simd] = first_issue(gpu, simd) + condition(gpu) + (1 + ADDS) * TURN
     last = max(arrivals.values())
     leave = {simd: turn(last + 1, simd) for simd in arrivals}
     facts = case("barrier", gpu, wavefronts=wavefronts)
@@ -51,7 +52,7 @@ def test_all_leave_a_barrier_in_their_first_turn_after_the_last_arrival(gpu: Gpu
 
 
 def test_a_wavefront_alone_in_its_workgroup_passes_a_barrier(gpu: GpuSpec) -> None:
-    arrival = turn(first_issue(gpu) + TURN + gpu.cu.branch_cycles)
+    arrival = turn(first_issue(gpu) + condition(gpu) + gpu.cu.branch_cycles)
     assert case("barrier", gpu).cycles == finished(arrival + 2 * TURN)
 
 
@@ -72,7 +73,7 @@ ASSEMBLY.kernel(
 
 
 def test_a_barrier_does_not_wait_for_who_has_ended(gpu: GpuSpec) -> None:
-    ended = first_issue(gpu, 1) + (2 + ADDS) * TURN
+    ended = first_issue(gpu, 1) + condition(gpu) + (1 + ADDS) * TURN
     assert case("ended", gpu, wavefronts=2).cycles == finished(turn(ended + 1))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.results import RunFacts
-from tests.exact.machine import MACHINES, TURN, altered, finished, first_issue, l2_miss, run, turn
+from tests.exact.machine import MACHINES, TURN, altered, condition, finished, first_issue, l2_miss, run, turn
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "fetch.hsaco")
@@ -132,7 +132,8 @@ def test_a_taken_branch_waits_for_the_branch_or_for_the_fetch(gpu: GpuSpec, hit_
     taken = turn(max(gpu.cu.branch_cycles, found(gpu, FETCH)))
     start = turn(missed(gpu, FETCH))
     facts = case("loop", gpu)
-    assert facts.cycles == finished(start + TURN + (PASSES - 1) * (2 * TURN + taken) + 3 * TURN)
+    to_the_branch = TURN + condition(gpu)
+    assert facts.cycles == finished(start + TURN + PASSES * to_the_branch + (PASSES - 1) * taken + TURN)
 
 
 ASSEMBLY.kernel("far", "    s_cbranch_scc0 .Lfar\n    s_nop 0\n    .p2align 8\n.Lfar:\n    s_endpgm")

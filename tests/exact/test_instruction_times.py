@@ -6,7 +6,7 @@ import pytest
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.results import RunFacts
-from tests.exact.machine import TURN, finished, first_issue, run, turn
+from tests.exact.machine import TURN, condition, finished, first_issue, run, turn, turns
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "instruction_times.hsaco")
@@ -102,12 +102,12 @@ ASSEMBLY.kernel("to_the_next", "    s_branch .Lend\n.Lend:\n    s_endpgm")
 
 
 def test_a_branch_not_taken_costs_its_turn(gpu: GpuSpec) -> None:
-    # compare, branch, s_nop, each a turn
-    assert case("not_taken", gpu).cycles == finished(first_issue(gpu) + 3 * TURN)
+    # the branch waits for the compare; it and s_nop take a turn each
+    assert case("not_taken", gpu).cycles == finished(first_issue(gpu) + condition(gpu) + 2 * TURN)
 
 
 def test_a_branch_taken_costs_the_branch_latency(gpu: GpuSpec) -> None:
-    branch = first_issue(gpu) + TURN
+    branch = first_issue(gpu) + condition(gpu)
     facts = case("taken", gpu)
     assert facts.cycles == finished(turn(branch + gpu.cu.branch_cycles))
     # of these, the turn of its issue is "issued"; the rest is a stall for the fetch
@@ -158,11 +158,13 @@ ASSEMBLY.kernel(
 
 
 def test_a_loop(gpu: GpuSpec) -> None:
-    # three instructions and the branch in each pass; the branch is taken in all passes but the last
-    one_pass = 3 * TURN + turn(gpu.cu.branch_cycles)
-    assert case("loop", gpu).cycles == finished(first_issue(gpu) + TURN + (PASSES - 1) * one_pass + 4 * TURN)
+    # two instructions, the compare that the branch waits for, and the branch: taken in all passes but the last
+    to_the_branch = 2 * TURN + condition(gpu)
+    passes = PASSES * to_the_branch + (PASSES - 1) * turns(gpu.cu.branch_cycles) + TURN
+    assert case("loop", gpu).cycles == finished(first_issue(gpu) + TURN + passes)
 
 
+SAVEEXEC_CYCLES = 8  # CLRX GcnTimings
 ASSEMBLY.kernel(
     "divergent",
     """
@@ -185,8 +187,33 @@ ASSEMBLY.kernel(
 
 
 def test_both_sides_of_a_divergent_branch_take_their_time(gpu: GpuSpec) -> None:
-    # 16 lanes go one way, 48 the other; neither branch is taken; a vector instruction of few lanes is no faster
-    assert case("divergent", gpu).cycles == finished(first_issue(gpu) + (3 + 3 + 2 + 5) * TURN)
+    # 16 lanes go one way, 48 the other; neither branch is taken; a vector instruction of few lanes is no faster.
+    # s_and_saveexec waits for VCC from the vector compare and keeps its wavefront for SAVEEXEC_CYCLES; each branch
+    # waits for EXEC from the instruction before it
+    first_side = first_issue(gpu) + turns(gpu.cu.valu_scalar_cycles)
+    first_side += turns(SAVEEXEC_CYCLES + gpu.cu.branch_condition_cycles) + TURN
+    second_side = first_side + 3 * TURN + condition(gpu) + TURN
+    assert case("divergent", gpu).cycles == finished(second_side + 5 * TURN)
+
+
+ASSEMBLY.kernel(
+    "scalar_from_vector",
+    """
+    v_readfirstlane_b32 s1, v0
+    s_add_u32 s2, s1, s1
+    v_cmp_lt_f64 vcc, v[0:1], v[2:3]
+    s_and_b64 s[4:5], vcc, exec
+    v_readfirstlane_b32 s1, v0
+    s_add_u32 s3, s2, s2
+    s_endpgm
+    """,
+)
+
+
+def test_a_scalar_instruction_waits_for_a_vector_instructions_scalar_result(gpu: GpuSpec) -> None:
+    # a compare of doubles takes 32 cycles instead of 4; the last add reads nothing of the vector instruction before it
+    waits = turns(gpu.cu.valu_scalar_cycles) + turns(32 - 4 + gpu.cu.valu_scalar_cycles)
+    assert case("scalar_from_vector", gpu).cycles == finished(first_issue(gpu) + waits + 4 * TURN)
 
 
 # --- pauses ---

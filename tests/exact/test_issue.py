@@ -7,7 +7,7 @@ import pytest
 from gpusim.core.cu_spec import SIMDS
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.results import RunFacts
-from tests.exact.machine import TURN, altered, finished, first_issue, l2_miss, machine, run, turn
+from tests.exact.machine import TURN, altered, condition, finished, first_issue, l2_miss, machine, run, turn
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "issue.hsaco")
@@ -98,8 +98,8 @@ ASSEMBLY.kernel(
     f"""
     .macro round vector:vararg
     s_and_b32 s1, s0, 3
-    s_cbranch_scc1 .Lend
     \\vector
+    s_cbranch_scc1 .Lend
     .endm
     round v_mov_b32 v1, 0x100000
     buffer_wbinvl1
@@ -161,8 +161,9 @@ def test_scheduling_policies(gpu: GpuSpec, schedule: str) -> None:
     gpu = altered(gpu, cu={"schedule": schedule})
     # wavefront 0: compare, branch not taken, s_nop; wavefront 4: compare a turn later, then the branch, taken
     start = first_issue(gpu)
-    old_begins = turn(start + 2 * TURN + 1 + 15)  # s_nop 15: 16 cycles
-    young_begins = turn(start + 2 * TURN + gpu.cu.branch_cycles)
+    to_the_branch = condition(gpu)  # from the compare
+    old_begins = turn(start + to_the_branch + TURN + 1 + 15)  # s_nop 15: 16 cycles
+    young_begins = turn(start + TURN + to_the_branch + gpu.cu.branch_cycles)
     # MI6: both want the vector ALU from one turn on, and the young one's compare was the last to issue. ODD: the old
     # one has issued some adds when the young one comes
     old_before = (young_begins - old_begins) // VALU_CYCLES
@@ -178,6 +179,6 @@ def test_scheduling_policies(gpu: GpuSpec, schedule: str) -> None:
     old_done = young_begins + turns * VALU_CYCLES
     ends = [turn(old_done + 1 + SLEEPS * SLEEP_UNIT)]
     for simd in (1, 2, 3):  # the same without a young one
-        begins = turn(first_issue(gpu, simd) + 2 * TURN + 1 + 15, simd)
+        begins = turn(first_issue(gpu, simd) + to_the_branch + TURN + 1 + 15, simd)
         ends.append(turn(begins + OLD * VALU_CYCLES + 1 + SLEEPS * SLEEP_UNIT, simd))
     assert case("policy", gpu, wavefronts=5).cycles == finished(max(ends))

@@ -13,6 +13,7 @@ from memory.dram_spec import DramSpec
 from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
 from memory.l2 import L2Spec
+from memory.translation import TranslationSpec
 from tests.support.cache_streams import Access, Streams
 from tests.support.cycle_laws import stepped
 from tests.support.real_kernels import corpus_launch, gemm_launches
@@ -30,6 +31,7 @@ QUICK = GpuSpec(
     l2=L2Spec(size_kib=8, channels=2, ways=4, latency_cycles=1, fill_latency_cycles=1),
     dram=DramSpec(model="ideal", ideal_latency_ns=0.0),
     instruction_cache=InstructionCacheSpec(model="ideal"),
+    translation=TranslationSpec(model="off"),
 )
 SHIPPED_SIZES = QUICK.model_copy(
     update={
