@@ -85,6 +85,7 @@ CU = State(
         "resident": Field((MAX_SIMDS,), "resident wavefronts"),
         "free": Field((MAX_SIMDS,), "mask of free slots (0-9)"),
         "last": Field((MAX_SIMDS, 8), "rank after the one that last issued to the unit"),
+        "served": Field((MAX_CUS, 8), "SIMD that last issued to the unit"),
         "valu_free": Field((MAX_SIMDS,), "cycle in which the vector ALU is free"),
         # pipes: 0-255 vector ALU by SIMD, then by CU: LDS, vector memory queue, scalar memory queue
         "pipe_total": Field((MAX_SIMDS + 3 * MAX_CUS,), "cycles it was blocked before the current interval"),

@@ -176,19 +176,39 @@ def _issue_scalar_memory(m, now, cu, w):
 
 
 @jit
-def _takes(m, now, g, unit):
-    """1 if the unit can take an instruction of the SIMD's wavefronts now."""
+def _places(m, now, g, unit):
+    """How many instructions of the SIMDs the unit can take now: 0, 1 (the last place), 2 for more."""
     c = m.cu
     cu = g // SIMDS
     if unit == VALU:
-        return 1 if c.valu_free[g] <= now else 0
+        return 2 if c.valu_free[g] <= now else 0
     if unit == VMEM:
-        return 1 if m.l1.q_count[cu] < m.l1.queue_limit else 0
-    if unit == LDS:
-        return 1 if c.lds_free[cu] - c.lds_backlog <= now else 0
+        return min(m.l1.queue_limit - m.l1.q_count[cu], 2)
     if unit == SMEM:
-        return 1 if m.scalar.q_count[cu] < m.scalar.queue_limit else 0
-    return 1
+        return min(m.scalar.queue_limit - m.scalar.q_count[cu], 2)
+    if unit == LDS:
+        waited = now - (c.lds_free[cu] - c.lds_backlog)
+        return 0 if waited < 0 else (1 if waited < TURN_CYCLES else 2)
+    return 2
+
+
+@jit
+def _takes(m, now, g, unit):
+    """1 if the unit takes an instruction of the SIMD's wavefronts now.
+
+    The last place goes to the SIMDs that want it round robin: else a unit that is busy for a multiple of four cycles
+    would always come free in the same SIMD's turn.
+    """
+    c = m.cu
+    places = _places(m, now, g, unit)
+    if places != 1:
+        return places >> 1
+    cu = g // SIMDS
+    for k in range(1, SIMDS + 1):
+        other = cu * SIMDS + ((c.served[cu, unit] + k) & (SIMDS - 1))
+        if c.want[other, unit]:
+            return 1 if other == g else 0
+    return 0
 
 
 @jit
@@ -198,6 +218,7 @@ def _issue(m, now, g, unit, rank):
     cu = g // SIMDS
     c.want[g, unit] &= ~(1 << rank)
     c.last[g, unit] = rank + 1
+    c.served[cu, unit] = g & (SIMDS - 1)
     w = g * MAX_WAVES_PER_SIMD + c.order[g, rank]
     account_issue(m, now, w, unit)
     word = code_word(m, w)
@@ -296,9 +317,9 @@ def issue_tick(m, now, cu):
         account_issue(m, now, w, INTERNAL)
         _internal(m, now, cu, w)
     again = c.want[g, VALU] | c.want[g, SALU] | c.want[g, BRANCH] | c.want[g, INTERNAL]
-    if _takes(m, now, g, SMEM):
+    if _places(m, now, g, SMEM):
         again |= c.want[g, SMEM]
-    if _takes(m, now, g, VMEM):
+    if _places(m, now, g, VMEM):
         again |= c.want[g, VMEM]
     if again:
         wake_simd(m, now + TURN_CYCLES, cu, simd)

@@ -296,7 +296,6 @@ ASSEMBLY.kernel(
 )
 
 
-@pytest.mark.xfail(reason="the SIMD whose turn it is when the queue takes an instruction gets all places", strict=True)
 def test_four_simds_share_the_vector_memory_path_in_turn(gpu: GpuSpec) -> None:
     # all want to issue a load all the time: served in turn, each has its last load among the last four, so that the
     # wavefronts end within three loads' times of one another

@@ -188,7 +188,6 @@ def test_four_simds_share_the_banks(gpu: GpuSpec) -> None:
     assert case("shared", gpu, wavefronts=4).cycles == finished(after_wait(data, last_simd))
 
 
-@pytest.mark.xfail(reason="the SIMD whose turn it is when the LDS takes an instruction gets all places", strict=True)
 def test_four_simds_share_a_busy_lds_in_turn(gpu: GpuSpec) -> None:
     # reads of four bank cycles, as many as the LDS can do: each SIMD has its last read among the last four
     facts = case("busy", gpu, wavefronts=4)
