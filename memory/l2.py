@@ -203,31 +203,18 @@ def _add_target(m, channel, mshr, source, since, mask):
 
 
 @jit
-def _ask_dram(m, now, channel, line, mshr, mask):
-    """Read a line for an MSHR, or, without one, write the bytes of `mask`; 0 if it must wait for room or its turn."""
-    queue = dram_channel(m, line) + (0 if mshr >= 0 else DRAM_WRITES)
-    if not dram_turn(m, now, queue, channel):
-        return 0
-    if mshr >= 0:
-        taken = dram_read(m, now, line, L2_FROM_DRAM + channel, mshr)
-    else:
-        taken = dram_write(m, now, line, mask)
-    if taken:
-        dram_space_taken(m, now, queue, channel)
-    else:
-        wait_for_dram(m, queue, channel)
-    return taken
-
-
-@jit
 def _evict(m, now, channel, at):
-    """Make a way free, writing it back if dirty; 0 if DRAM has no room for the write."""
+    """Write a dirty way back; 0 if that must wait for room in DRAM's queue or for its turn."""
     l2 = m.l2
     mask = l2.dirty[at]
-    if mask == 0:
-        return 1
-    if not _ask_dram(m, now, channel, l2.tag[at], -1, mask):
+    line = l2.tag[at]
+    queue = dram_channel(m, line) + DRAM_WRITES
+    if not dram_turn(m, now, queue, channel):
         return 0
+    if not dram_write(m, now, line, mask):
+        wait_for_dram(m, queue, channel)
+        return 0
+    dram_space_taken(m, now, queue, channel)
     l2.dirty[at] = 0
     l2.write_backs += 1
     return 1
@@ -241,7 +228,14 @@ def _fetch(m, now, channel, line, mshr):
             return 0
         m.l2.sparse_misses += 1
         return 1
-    return _ask_dram(m, now, channel, line, mshr, 0)
+    queue = dram_channel(m, line)
+    if not dram_turn(m, now, queue, channel):
+        return 0
+    if not dram_read(m, now, line, L2_FROM_DRAM + channel, mshr):
+        wait_for_dram(m, queue, channel)
+        return 0
+    dram_space_taken(m, now, queue, channel)
+    return 1
 
 
 @jit
@@ -282,7 +276,7 @@ def _l2_access(m, now, channel, line, source, mask, since):
     if victim < 0:
         return STALLED
     if kind == WRITE:
-        if not _evict(m, now, channel, victim):
+        if l2.dirty[victim] and not _evict(m, now, channel, victim):
             return STALLED
         l2.tag[victim] = line
         l2.lru[victim] = now
@@ -294,7 +288,7 @@ def _l2_access(m, now, channel, line, source, mask, since):
     n = l2.m_free_count[channel]
     if n == 0 or l2.t_free[channel] < 0:
         return STALLED
-    if found < 0 and not _evict(m, now, channel, victim):
+    if found < 0 and l2.dirty[victim] and not _evict(m, now, channel, victim):
         return STALLED
     mshr = l2.m_free[channel, n - 1]
     if not _fetch(m, now, channel, line, mshr):

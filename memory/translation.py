@@ -76,7 +76,11 @@ class TranslationSpec(Spec):
         32, "page walks at a time", "Power et al., HPCA 2014: a 32-way threaded walker for the GPU", ge=1, le=256
     )
     walk_cycles: int = param(
-        750, "cycles of a page walk", "gem5 GPUTLBOptions (AMD); MGPUSim R9 Nano: 100", ge=1, le=100_000
+        250,
+        "cycles of a page walk",
+        "assumed: a DRAM access, upper levels cached; MGPUSim R9 Nano: 100, gem5 GPUTLBOptions (an APU's): 750",
+        ge=1,
+        le=100_000,
     )
     ideal_latency_cycles: int = param(
         70, "ideal model: cycles from a miss in an L1 TLB to its answer", "assumed: a hit in the L2 TLB", ge=1, le=900

@@ -236,9 +236,11 @@ def _retry_blocked(m, now):
     """Lanes whose DRAM channel has had space since: the first keeps its turn for all that it reads next there.
 
     Neighbouring lines of a column lie in one DRAM row; between those of hundreds of columns the row would be lost.
+    The channels' order rotates with the cycle: read records may be short.
     """
     g = m.engine
-    for channel in range(m.map.dram_channels):
+    for n in range(m.map.dram_channels):
+        channel = (now + n) & (m.map.dram_channels - 1)
         while (
             g.blocked_first[channel] != NONE
             and (m.ports.dram_waiters[channel] >> ENGINE_WAITER) & 1 == 0

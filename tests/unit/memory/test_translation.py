@@ -18,7 +18,8 @@ from tests.support.scripted import Script, ScriptedRun
 LINE = 0x4000000
 PAGE = 64 * 1024 // 64  # lines of a page
 L2_HIT = 1 + 69  # at the L2 TLB a cycle after the look-up, its latency
-WALK = L2_HIT + 750
+WALK_CYCLES = 250
+WALK = L2_HIT + WALK_CYCLES  # 320, a whole number of turns
 
 
 def machine(groups: list[list[Script]], l1: L1Spec | None = None, **translation: object) -> ScriptedRun:
@@ -61,7 +62,7 @@ def ends(looked_up: int) -> int:
 @pytest.mark.parametrize("kind", ["load", "store", "scalar_load"])
 def test_the_first_access_to_a_page_waits_for_its_walk(kind: str) -> None:
     script = getattr(Script(), kind)([LINE]).wait(vm=0, lgkm=0).end()
-    assert delay(script) == WALK  # 820, a whole number of turns
+    assert delay(script) == WALK
     assert counts(finished(machine([[script]])))["stall_cycles"] == WALK
 
 
@@ -154,7 +155,7 @@ def test_one_mshr_walks_for_one_page_after_the_other() -> None:
 
 def test_one_walker_walks_for_one_page_after_the_other() -> None:
     script = Script().load([LINE + k * PAGE for k in range(3)]).wait(vm=0).end()
-    assert finished(machine([[script]], walkers=1)).cycles == ends(21 + WALK + 2 * 750)
+    assert finished(machine([[script]], walkers=1)).cycles == ends(21 + WALK + 2 * WALK_CYCLES)
 
 
 def test_a_full_l2_tlb_and_a_full_port_hold_the_requests_back() -> None:
@@ -162,9 +163,9 @@ def test_a_full_l2_tlb_and_a_full_port_hold_the_requests_back() -> None:
     # its successor waits in the port, which holds one, and the last waits in the L1
     lines = [LINE + k * PAGE for k in range(4)]
     script = Script().load(lines).wait(vm=0).end()
-    assert finished(machine([[script]], l2_mshrs=1, port_queue=1)).cycles == ends(21 + WALK + 3 * (69 + 750))
+    assert finished(machine([[script]], l2_mshrs=1, port_queue=1)).cycles == ends(21 + WALK + 3 * (69 + WALK_CYCLES))
     run = machine([[script]], l2_mshrs=1, port_queue=1)
-    run.go(400)
+    run.go(200)
     t = run.m.translation
     assert (int(t.requests), int(t.w_count), int(t.r_count[0])) == (2, 1, 1)
     assert "requests at the L2 TLB: 1 (0:1)" in who_waits(run.m)
