@@ -14,6 +14,7 @@ from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
 from memory.l2 import L2Spec
 from memory.scalar_cache import ScalarCacheSpec
+from memory.translation import TranslationSpec
 from spartan.engine_spec import EngineSpec
 from tests.support.cycle_laws import CycleLaws, step, stepped
 from tests.support.real_kernels import corpus_launch, gemm_launches
@@ -39,8 +40,11 @@ TIGHT = GpuSpec(
         mshr_targets_per_channel=7,
         input_queue_packets=2,
     ),
+    translation=TranslationSpec(
+        page_kib=4, l1_entries=2, l1_mshrs=2, l2_entries=32, l2_latency_cycles=3, walkers=1, walk_cycles=9
+    ),
 )
-ROOMY = GpuSpec(shader_arrays=1, cus_per_array=2)
+ROOMY = GpuSpec(shader_arrays=1, cus_per_array=2, translation=TranslationSpec(model="off"))
 
 LINES = st.lists(st.integers(0, 300), max_size=8)
 ACTIONS = st.lists(
@@ -120,6 +124,7 @@ def test_counters_and_queues_that_run_full() -> None:
         l1=L1Spec(return_entries=2),
         l2=L2Spec(channels=1, mshrs_per_channel=2, input_queue_packets=1),
         instruction_cache=InstructionCacheSpec(model="ideal"),
+        translation=TranslationSpec(model="off"),
     )
     kinds = [Script() for _ in range(4)]
     for k in range(24):
