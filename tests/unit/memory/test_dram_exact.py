@@ -119,14 +119,14 @@ def test_precharges_obey_tppd():
 def test_refresh_of_closed_banks_blocks_the_read():
     refi = resolve(SPEC).trefi
     out = run(SPEC, [(refi - 1, READ, 0)])
-    assert out.issued()[:2] == [(refi, "REF"), (refi + 455, "ACT")]
-    assert out.done == [refi + 455 + 21 + 3 + 23]
+    assert out.issued()[:2] == [(refi, "REF"), (refi + 114, "ACT")]
+    assert out.done == [refi + 114 + 21 + 3 + 23]
 
 
 def test_refresh_closes_open_banks_first():
     refi = resolve(SPEC).trefi
     out = run(SPEC, [(refi - 200, READ, 0), (refi, READ, 0)])
-    assert out.issued()[3:6] == [(refi, "PREA"), (refi + 21, "REF"), (refi + 21 + 455, "ACT")]
+    assert out.issued()[3:6] == [(refi, "PREA"), (refi + 21, "REF"), (refi + 21 + 114, "ACT")]
     assert out.m.dram.row_conflicts[0] == 0
 
 

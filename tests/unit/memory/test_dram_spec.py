@@ -24,7 +24,7 @@ def test_gddr5_clocks_are_those_of_the_speed_bin():
     t = resolve(DramSpec())
     bin7 = dict(trcd_read=21, trcd_write=18, trp=21, tras=49, trc=70, tcl=21, tcwl=6, trrd_short=10, tfaw=41, twr=21)
     assert {name: getattr(t, name) for name in bin7} == bin7
-    assert (t.twtr_short, t.trtp, t.trfc, t.trefi) == (9, 2, 455, 3325)
+    assert (t.twtr_short, t.trtp, t.trfc, t.trefi) == (9, 2, 114, 3325)
     assert (t.burst_clocks, t.bursts_per_line, t.banks, t.lines_per_row) == (2, 2, 16, 32)
 
 
@@ -43,7 +43,7 @@ def test_override_in_ns_is_rounded_up_to_clocks():
         {"timing": {"trcd_ns": 12}},
         {"timing": {"trc_ns": 1}},
         {"timing": {"tccd_long_clocks": 1}},
-        {"timing": {"trefi_ns": 300}},
+        {"timing": {"trefi_ns": 100}},
         {"timing": {"twtr_long_ns": 1}},
         {"timing": {"trrd_long_ns": 1}},
     ],
