@@ -77,6 +77,28 @@ def test_a_word_that_all_lanes_read_is_served_once_a_step(gpu: GpuSpec) -> None:
     assert case("broadcast", gpu).cycles == finished(after_wait(data))
 
 
+for _dwords in (1, 2, 4):
+    _register = "v2" if _dwords == 1 else f"v[2:{1 + _dwords}]"
+    ASSEMBLY.kernel(
+        f"steps_b{32 * _dwords}",
+        f"""
+        v_and_b32 v1, {BANKS // _dwords - 1}, v0
+        v_lshlrev_b32 v1, {2 + _dwords // 2}, v1
+        ds_read_b{32 * _dwords} {_register}, v1
+        s_waitcnt lgkmcnt(0)
+        s_endpgm
+        """,
+        lds_bytes=128,
+    )
+
+
+@pytest.mark.parametrize("dwords", [1, 2, 4])
+def test_lanes_of_different_steps_do_not_share_a_word(gpu: GpuSpec, dwords: int) -> None:
+    # the lanes of every step read the same 32 dwords, each its own: one cycle a step
+    data = first_issue(gpu) + 2 * TURN + LANES // (BANKS // dwords) + gpu.cu.lds_latency_cycles
+    assert case(f"steps_b{32 * dwords}", gpu).cycles == finished(after_wait(data))
+
+
 ASSEMBLY.kernel("one_counter", "    ds_add_u32 v1, v0\n    s_waitcnt lgkmcnt(0)\n    s_endpgm", lds_bytes=4)
 
 
