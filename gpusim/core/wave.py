@@ -49,7 +49,7 @@ from gpusim.core.cu_state import (
     WAITING,
     WANT,
 )
-from gpusim.jit import call_i64_4, jit, ld_i64, st_i64
+from gpusim.jit import call_i64_4, jit, ld_i64, outlined, st_i64
 from isa.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.crossbar import MAX_CUS
@@ -77,14 +77,21 @@ def wake_simd(m, t, cu, simd):
 
 
 @jit
+def _charge_in_detail(m, w, reason, cycles):
+    """Note the cycles by static instruction and, while one is drawn, for the timeline."""
+    outlined()
+    at = m.cu.way[w, PC] * REASONS + reason
+    st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
+    if m.timeline.on:
+        record(m, CHARGED, w | reason << 16, m.cu.way[w, PC], cycles)
+
+
+@jit
 def charge(m, w, reason, cycles):
     """The wavefront spent `cycles` on `reason`, in front of its next instruction."""
     m.cu.stalls[w // SLOTS, reason] += cycles
     if m.run.hotspots:
-        at = m.cu.way[w, PC] * REASONS + reason
-        st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
-        if m.timeline.on:
-            record(m, CHARGED, w | reason << 16, m.cu.way[w, PC], cycles)
+        _charge_in_detail(m, w, reason, cycles)
 
 
 @jit

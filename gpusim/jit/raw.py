@@ -83,6 +83,9 @@ if JIT_DISABLED:
         x = int(x)
         return (x & -x).bit_length() - 1
 
+    def outlined() -> None:
+        """In a function that is seldom called: keeps its code out of its callers', which then stay small."""
+
     def popcount(x: int) -> int:
         """Number of set bits of a 64-bit word."""
         return (int(x) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
@@ -92,6 +95,16 @@ if JIT_DISABLED:
         return int(_python_callbacks[int(address)](a, b, c, d))
 
 else:
+
+    @intrinsic
+    def outlined(typing_context):  # type: ignore[no-untyped-def]
+        """In a function that is seldom called: keeps its code out of its callers', which then stay small."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            builder.function.attributes.add("noinline")
+            return context.get_dummy_value()
+
+        return types.void(), generate
 
     @intrinsic
     def popcount(typing_context, x):  # type: ignore[no-untyped-def]

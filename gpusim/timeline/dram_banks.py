@@ -21,9 +21,14 @@ class DramBanks:
         self._begin, self._limit = 0, limit
 
     def open(self, m: Any, cycle: int) -> None:
-        """From `cycle` on commands are drawn, first of all the rows that are open then."""
+        """From `cycle` on commands are drawn, first of all the rows that are open then.
+
+        A channel without requests makes up for its refreshes later; the first of them closes its rows.
+        """
         self._begin = cycle
         for channel in range(int(m.map.dram_channels)):
+            if self._stands_still(m, channel) and self._refresh(m, channel) <= cycle:
+                continue
             for bank in range(self._timing.banks):
                 if m.dram.open_row[channel, bank] >= 0:
                     self._open(channel, bank, cycle, int(m.dram.open_row[channel, bank]))
@@ -52,13 +57,17 @@ class DramBanks:
                 self._slice(self._track(channel, "data bus", BUS_RANK), clock + delay, t.burst_clocks, name, notes)
 
     def close(self, m: Any, cycle: int) -> None:
-        """Nothing is drawn from `cycle` on: open rows are cut off.
-
-        A channel without requests makes up for its refreshes later; the first of them closes its rows.
-        """
+        """Nothing is drawn from `cycle` on: open rows are cut off."""
         for channel, bank in list(self._open_rows):
-            refresh = int(m.dram.refresh_at[channel]) * self._ratio
-            self._close(channel, bank, cycle if m.dram.held[channel].any() else min(Fraction(cycle), refresh))
+            still = self._stands_still(m, channel)
+            self._close(channel, bank, min(Fraction(cycle), self._refresh(m, channel)) if still else cycle)
+
+    def _refresh(self, m: Any, channel: int) -> Fraction:
+        return int(m.dram.refresh_at[channel]) * self._ratio
+
+    @staticmethod
+    def _stands_still(m: Any, channel: int) -> bool:
+        return not m.dram.held[channel].any()
 
     def _track(self, channel: int, name: str, rank: int) -> int:
         if (channel, "") not in self._tracks:
