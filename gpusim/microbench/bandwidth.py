@@ -5,12 +5,13 @@ Each is the difference of two launches that move different amounts, in bytes a c
 
 from gpusim.microbench.bench import GROUP_WAVES, LANES, Bench
 from gpusim.microbench.result import Results
-from gpusim.microbench.streams import ACCESS_BYTES, EVERYTHING, STEP_ACCESSES, full_load, stream
+from gpusim.microbench.streams import ACCESS_BYTES, STEP_ACCESSES, full_load, stream
 from gpusim.microbench.timed import lane_table, timed_loop
 
 KIB = 1 << 10
 FAR_STRIDE = 33 * KIB  # an odd number of KiB: a wavefront comes through the whole set before it is where it was
 DRAM_BYTES = 12 << 20  # moved by a measured stream
+MIN_SET_BYTES = 16 << 20
 
 
 def l2_read(bench: Bench, steps: tuple[int, int] = (4, 8)) -> float:
@@ -23,29 +24,33 @@ def l2_read(bench: Bench, steps: tuple[int, int] = (4, 8)) -> float:
     return moved / (cycles[1] - cycles[0])
 
 
-def rate_kernel(bench: Bench, kernel: str, lane_bytes: int) -> float:
+def rate_kernel(bench: Bench, kernel: str, lane_bytes: int, iterations: int) -> float:
     """Bytes a cycle of the whole GPU, 64 times `lane_bytes` with each instruction, from one of the rate kernels."""
     groups = full_load(bench.gpu)
     memory = bench.memory()
     held = memory.allocate(4096, "data")
     base = 0 if kernel.startswith("lds") else held.address
     table = lane_table(memory, [base + lane_bytes * lane for lane in range(LANES)])
-    per_instruction = timed_loop(bench, kernel, memory, table, groups, gpu=bench.gpu, iterations=2)
+    per_instruction = timed_loop(bench, kernel, memory, table, groups, gpu=bench.gpu, iterations=iterations)
     return groups * GROUP_WAVES * LANES * lane_bytes / per_instruction
 
 
 def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int) -> float:
-    """Bytes a cycle of a stream that touches every line once; of a copy, those read and those written."""
+    """Bytes a cycle of a stream through a set of 8 times L2 and at least 16 MiB; of a copy, those read and written.
+
+    It goes through the set once before, so that translations are cached as far as they can be, and comes to lines that
+    L2 has long replaced.
+    """
+    set_bytes = max(MIN_SET_BYTES, 1 << (8 * bench.gpu.l2.size_kib * KIB - 1).bit_length())
     access = groups * GROUP_WAVES * ACCESS_BYTES
     step = STEP_ACCESSES * access
-    first = -(-bench.gpu.l2.size_kib * KIB // step)  # L2 is then full of lines, to be written back if there are stores
-    more = -(-least_bytes // step)
+    once, more = -(-set_bytes // step), -(-least_bytes // step)
     cycles = []
-    for n in (first, first + more):
+    for n in (once, once + more):
         memory = bench.memory()
-        source = memory.allocate(n * step, "source")
-        target = source if kernel == "read" else memory.allocate(n * step, "target")
-        cycles.append(stream(bench, kernel, memory, source, target, n, access, EVERYTHING, groups).cycles)
+        source = memory.allocate(set_bytes, "source")
+        target = source if kernel == "read" else memory.allocate(set_bytes, "target")
+        cycles.append(stream(bench, kernel, memory, source, target, n, access, set_bytes - 1, groups).cycles)
     return (2 if kernel == "copy" else 1) * more * step / (cycles[1] - cycles[0])
 
 
@@ -53,9 +58,9 @@ def measure(bench: Bench, results: Results) -> None:
     """Bytes a cycle and compute unit, GB/s, and shares of what the pins carry."""
     gpu = bench.gpu
     todo = {
-        "l1": lambda: rate_kernel(bench, "load_dwordx4", 16),
-        "lds": lambda: rate_kernel(bench, "lds_read_b64", 8),
-        "scalar": lambda: rate_kernel(bench, "scalar_load_dwordx16", 1),
+        "l1": lambda: rate_kernel(bench, "load_dwordx4", 16, 2),
+        "lds": lambda: rate_kernel(bench, "lds_read_b64", 8, 4),
+        "scalar": lambda: rate_kernel(bench, "scalar_load_dwordx16", 1, 8),
         "l2": lambda: l2_read(bench),
         "dram_read": lambda: dram_stream(bench, "read", full_load(gpu), DRAM_BYTES),
         "dram_write": lambda: dram_stream(bench, "write", full_load(gpu), DRAM_BYTES),

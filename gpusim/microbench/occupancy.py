@@ -5,7 +5,7 @@ import struct
 from gpusim.core.cu_spec import SIMDS
 from gpusim.microbench.bench import Bench
 from gpusim.microbench.result import Results
-from gpusim.microbench.streams import EVERYTHING, STEP_ACCESSES
+from gpusim.microbench.streams import STEP_ACCESSES
 
 VGPRS = (24, 28, 32, 36, 40, 48, 64, 84, 128, 256)  # occupancy.s has a sleeper for each
 LDS_KIB = (4, 5, 6, 8, 10, 12, 16, 20, 32)
@@ -33,17 +33,21 @@ def resident(bench: Bench, vgprs: int, lds_bytes: int = 0) -> int:
 
 
 def one_load_in_flight(bench: Bench, waves_per_cu: int) -> tuple[float, float]:
-    """Bytes a cycle of the whole GPU, and cycles of a load, each wavefront waiting for 256 bytes at a time."""
+    """Bytes a cycle of the whole GPU, and cycles of a load, each wavefront waiting for 256 bytes at a time.
+
+    All together go through a set of at least 4 times L2 once before, as in `bandwidth.dram_stream`.
+    """
+    set_bytes = 1 << (4 * bench.gpu.l2.size_kib * 1024 - 1).bit_length()
     waves = bench.gpu.cus * waves_per_cu
     access = LOAD_BYTES * waves
-    steps = max(4, -(-HIDING_BYTES // (STEP_ACCESSES * access)))
+    once, more = -(-set_bytes // (STEP_ACCESSES * access)), -(-HIDING_BYTES // (STEP_ACCESSES * access))
     cycles = []
-    for n in (steps, 2 * steps):
+    for n in (once, once + more):
         memory = bench.memory()
-        held = memory.allocate(n * STEP_ACCESSES * access, "source")
-        block = struct.pack("<QQIIII", held.address, held.address, access, EVERYTHING, n, 1)
+        held = memory.allocate(set_bytes, "source")
+        block = struct.pack("<QQIIII", held.address, held.address, access, set_bytes - 1, n, 1)
         cycles.append(bench.run(("streams", "read_wait"), memory, block, waves, 1).cycles)
-    load = (cycles[1] - cycles[0]) / (steps * STEP_ACCESSES)
+    load = (cycles[1] - cycles[0]) / (more * STEP_ACCESSES)
     return access / load, load
 
 
