@@ -1,45 +1,44 @@
-"""The speed benchmark: how fast the simulator is, and where its time goes."""
+"""The speed benchmark: how fast the simulator is on each case, where its time goes, and what earlier runs measured."""
 
 import json
 import platform
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from gpusim import __version__
 from gpusim.config.model import RunConfig, load_run
 from gpusim.core.simulator import simulate
-from gpusim.errors import UserError
-from gpusim.results import RunFacts
+from gpusim.errors import UserError, unknown_name
 from isa.emulator import run_functional
-from workloads.gemm import build_gemm_launches
+from workloads.bench_cases import CASES, GEMM_SETTINGS, BenchCase
 
-KERNEL = "sgemm_4x4"
-# 512 x 1024 x 1152: large enough that every compute unit is busy for most of the run, seconds long
-SETTINGS = (
-    "workload.layer.name=bench",
-    "workload.layer.input_channels=128",
-    "workload.batch=64",
-    "workload.data=synthetic",
-    "workload.sparsity=0",
-    f"kernels.dense={KERNEL}",
-    "run.engine=off",
-)
+CONFIG = "layerB.yaml"
+
+
+class BenchError(Exception):
+    """A case that does not do what it says; the message says which and how."""
 
 
 @dataclass(frozen=True)
 class BenchResult:
-    """One measurement; times in seconds, CPU time unless named otherwise.
+    """One measurement of one case; times in seconds, CPU time unless named otherwise.
 
     functional_cpu_s: the same launch executed without timing; its share of cpu_s is what functional execution
-    takes of a whole run, the rest is the timing model.
+    takes of a whole run, the rest is the timing model. l1_lines: transactions of the vector L1s.
     """
 
     date: str
     version: str
     machine: str
+    processor: str
+    case: str
+    bound: str
     kernel: str
     instructions: int
+    l1_lines: int
     cycles: int
     compile_s: float
     setup_s: float
@@ -47,28 +46,71 @@ class BenchResult:
     wall_s: float
     functional_cpu_s: float
     instructions_per_s: float
+    l1_lines_per_s: float
     functional_instructions_per_s: float
     cycles_per_s: float
     roofline: dict[str, float]
 
+    @property
+    def largest_bound(self) -> str:
+        """The roofline that allows the fewest cycles least: what bounds the kernel."""
+        return max(self.roofline, key=lambda name: self.roofline[name])
 
-def bench(extra: list[str]) -> BenchResult:
-    """Measure dense `sgemm_4x4`, functional plus timing, then functional alone; `extra`: further `--set` texts."""
-    config = load_run("layerB.yaml", [*SETTINGS, *extra])
-    compile_s = _warm_up(extra)
-    start = time.perf_counter()
-    launch = build_gemm_launches(config, KERNEL).launches[0]
-    setup_s = time.perf_counter() - start
-    facts = simulate(launch, config.gpu)
-    functional = run_functional(build_gemm_launches(config, KERNEL).launches[0])
+
+def chosen_cases(names: Sequence[str]) -> list[BenchCase]:
+    """The cases of these names, or all; raises UserError for a name that is none."""
+    known = {case.name: case for case in CASES}
+    for name in names:
+        if name not in known:
+            raise UserError(unknown_name("benchmark", name, known))
+    return [case for case in CASES if not names or case.name in names]
+
+
+def load(extra: Sequence[str]) -> RunConfig:
+    """The machine that is measured; `extra`: further `--set` texts."""
+    return load_run(CONFIG, [*GEMM_SETTINGS, *extra])
+
+
+def warm_up(config: RunConfig) -> float:
+    """Compile or load the core by a smallest run; returns the seconds that took."""
+    case = CASES[0]
+    facts = simulate(case.build(config, case.small).launch, config.gpu)
+    functional = run_functional(case.build(config, case.small).launch)
+    return facts.compile_s + functional.compile_s
+
+
+def measure(
+    case: BenchCase, config: RunConfig, repeat: int = 1, small: bool = False, compile_s: float = 0.0
+) -> BenchResult:
+    """Run a case with timing, then functionally alone, both `repeat` times, of which the fastest counts.
+
+    small: at the size that is for tests. Every run's result is compared with NumPy's first: raises BenchError.
+    """
+    size = case.small if small else case.size
+    runs, executions, setup_s = [], [], 0.0
+    for _ in range(repeat):
+        start = time.perf_counter()
+        prepared = case.build(config, size)
+        setup_s = time.perf_counter() - start
+        runs.append(simulate(prepared.launch, config.gpu))
+        _check(case, prepared.wrong())
+        prepared = case.build(config, size)
+        executions.append(run_functional(prepared.launch))
+        _check(case, prepared.wrong())
+    facts = min(runs, key=lambda run: run.cpu_s)
+    functional = min(executions, key=lambda run: run.seconds)
     if functional.wavefront_instructions != facts.wavefront_instructions:
-        raise AssertionError("functional execution alone ran another number of instructions")
+        raise BenchError(f"{case.name}: functional execution alone ran another number of instructions")
     return BenchResult(
         date=time.strftime("%Y-%m-%dT%H:%M:%S"),
         version=__version__,
         machine=f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
+        processor=_processor(),
+        case=case.name,
+        bound=case.bound,
         kernel=facts.kernel,
         instructions=facts.wavefront_instructions,
+        l1_lines=facts.l1.transactions,
         cycles=facts.cycles,
         compile_s=compile_s,
         setup_s=setup_s,
@@ -76,30 +118,60 @@ def bench(extra: list[str]) -> BenchResult:
         wall_s=facts.wall_s,
         functional_cpu_s=functional.seconds,
         instructions_per_s=facts.wavefront_instructions / facts.cpu_s,
+        l1_lines_per_s=facts.l1.transactions / facts.cpu_s,
         functional_instructions_per_s=functional.instructions_per_s,
         cycles_per_s=facts.cycles / facts.cpu_s,
         roofline=facts.roofline,
     )
 
 
-def _warm_up(extra: list[str]) -> float:
-    """Compile or load the core by a smallest run; returns the seconds that took."""
-    tiny = ["workload.layer.input_channels=1", "workload.layer.output_channels=4", "workload.batch=1"]
-    config: RunConfig = load_run("layerB.yaml", [*SETTINGS, *extra, *tiny])
-    facts: RunFacts = simulate(build_gemm_launches(config, KERNEL).launches[0], config.gpu)
-    functional = run_functional(build_gemm_launches(config, KERNEL).launches[0])
-    return facts.compile_s + functional.compile_s
+def _check(case: BenchCase, wrong: str | None) -> None:
+    if wrong is not None:
+        raise BenchError(f"{case.name}: the result is wrong: {wrong}")
 
 
-def read_history(path: Path) -> list[dict]:
+def _processor() -> str:
+    """The processor's model name, as far as the system tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor()
+
+
+def read_history(path: Path) -> list[dict[str, Any]]:
     """Earlier measurements, oldest first; raises UserError for a file that is no history."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines if line.strip()]
+        entries = [json.loads(line) for line in lines if line.strip()]
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: is no benchmark history: {error}") from None
+    needed = {"date", "machine", "kernel", "instructions", "instructions_per_s"}
+    for number, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict) or not needed <= set(entry):
+            raise UserError(f"{path}: is no benchmark history: entry {number} is no measurement")
+    return entries
+
+
+def comparable(history: Sequence[dict[str, Any]], result: BenchResult) -> list[dict[str, Any]]:
+    """Earlier measurements of the same case and work on the same machine, oldest first."""
+
+    def same(entry: dict[str, Any]) -> bool:
+        case = entry.get("case", entry["kernel"])  # before there were cases, one kernel was measured
+        processor = entry.get("processor", result.processor)
+        there = (case, entry["machine"], processor, entry["instructions"])
+        return there == (result.case, result.machine, result.processor, result.instructions)
+
+    return [entry for entry in history if same(entry)]
+
+
+def change_percent(before: dict[str, Any], result: BenchResult) -> float:
+    """How much faster the same work has become, in per cent; negative: slower."""
+    return 100.0 * (result.instructions_per_s / before["instructions_per_s"] - 1.0)
 
 
 def append_history(path: Path, result: BenchResult) -> None:

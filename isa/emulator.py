@@ -223,9 +223,9 @@ def _loop(
     """Run in batches of about a tenth of a second, so that an interrupt is seen soon."""
     seconds, slices = 0.0, _FIRST_SLICES
     while True:
-        cpu, wall = time.process_time(), time.perf_counter()
+        cpu, wall = time.thread_time(), time.perf_counter()
         status = run_slices(address_of(run), slices)
-        seconds += time.process_time() - cpu
+        seconds += time.thread_time() - cpu
         wall = time.perf_counter() - wall
         if status < 0:
             raise context.fault()

@@ -257,6 +257,8 @@ def crossbar_pop_request(m, now, channel, port):
             if x.request[port, q, P_READY] <= now:
                 x.request[port, q, P_READY] = now + 1  # one packet a cycle leaves the port
             _announce_request(m, now, port)
+        else:
+            x.o_head[port] = 0  # the host's cache holds the front of the ring
     if n == x.request_limit:
         _wake_port(m, now + 1, port)
     return h
@@ -330,35 +332,36 @@ def crossbar_take_response(m, now, port):
             h = x.r_first[channel, port] if x.ideal else x.r_head[channel]
             ready = x.response[channel, h, P_READY]
             if ready > now:
-                _wake_port(m, ready, port)
-            elif taken >= 0:
+                continue  # its announcement wakes the port
+            if taken >= 0:
                 _wake_port(m, now + 1, port)
                 return taken
-            else:
-                taken = x.response[channel, h, P_SOURCE]
-                n = x.r_count[channel]
-                x.r_count[channel] = n - 1
-                x.port_turn[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
-                x.responses += 1
-                if m.timeline.on:
-                    record(m, TAKEN, port | channel << 8, taken, 0)
-                if x.ideal:
-                    q = x.r_next[channel, h]
-                    x.r_first[channel, port] = q
-                    x.r_next[channel, h] = x.r_place[channel]
-                    x.r_place[channel] = h
-                    if q < 0:
-                        x.returning[port] &= ~(1 << channel)
-                    else:
-                        _wake_port(m, max(x.response[channel, q, P_READY], now + 1), port)
-                else:
+            taken = x.response[channel, h, P_SOURCE]
+            n = x.r_count[channel]
+            x.r_count[channel] = n - 1
+            x.port_turn[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
+            x.responses += 1
+            if m.timeline.on:
+                record(m, TAKEN, port | channel << 8, taken, 0)
+            if x.ideal:
+                q = x.r_next[channel, h]
+                x.r_first[channel, port] = q
+                x.r_next[channel, h] = x.r_place[channel]
+                x.r_place[channel] = h
+                if q < 0:
                     x.returning[port] &= ~(1 << channel)
-                    q = (h + 1) & (RESPONSE_DEPTH - 1)
-                    x.r_head[channel] = q
-                    if n > 1:
-                        if x.response[channel, q, P_READY] <= now:
-                            x.response[channel, q, P_READY] = now + 1
-                        _announce_response(m, now, channel)
-                if n == x.response_limit:
-                    wake(m, L2, now, channel)
+                else:
+                    _wake_port(m, max(x.response[channel, q, P_READY], now + 1), port)
+            else:
+                x.returning[port] &= ~(1 << channel)
+                q = (h + 1) & (RESPONSE_DEPTH - 1)
+                x.r_head[channel] = q
+                if n > 1:
+                    if x.response[channel, q, P_READY] <= now:
+                        x.response[channel, q, P_READY] = now + 1
+                    _announce_response(m, now, channel)
+                else:
+                    x.r_head[channel] = 0
+            if n == x.response_limit:
+                wake(m, L2, now, channel)
     return taken

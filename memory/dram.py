@@ -15,6 +15,7 @@ from memory.dram_commands import (
     issue_precharge,
     line_of_row,
     refresh_step,
+    release,
 )
 from memory.dram_spec import LINE_BYTES
 from memory.dram_state import (
@@ -30,9 +31,9 @@ from memory.dram_state import (
     configure_dram,
     dram_totals,
 )
-from memory.ports import ENGINE_FROM_DRAM, deliver, dram_space_freed
+from memory.ports import DRAM_WRITES, ENGINE_FROM_DRAM, deliver, dram_space_freed
 from memory.wheel import DRAM as DRAM_CLASS
-from memory.wheel import wake
+from memory.wheel import SIZE, wake
 
 __all__ = [
     "DRAM",
@@ -71,6 +72,7 @@ def dram_place(m, line):
 def _ready_column(m, channel, kind, banks, clock):
     """Bank of the oldest request in `banks` that can have a burst now, or -1 - the first clock for one."""
     d = m.dram
+    c = d.channel[channel]
     groups = (1 << d.group_bits) - 1
     best = -1
     best_order = NEVER
@@ -78,9 +80,9 @@ def _ready_column(m, channel, kind, banks, clock):
     while banks:
         bank = ctz(banks)
         banks &= banks - 1
-        t = max(d.column_ready[channel, kind, bank], d.column_group[channel, kind, bank & groups])
+        t = max(c.column_ready[kind, bank], c.column_group[kind, bank & groups])
         if t <= clock:
-            order = d.order[channel, d.chosen[channel, kind, bank]]
+            order = c.slot[c.chosen[kind, bank]].order
             if order < best_order:
                 best_order = order
                 best = bank
@@ -93,6 +95,7 @@ def _ready_column(m, channel, kind, banks, clock):
 def _ready_activate(m, channel, kind, banks, clock):
     """Bank of the oldest request in `banks` whose row can be opened now, or -1 - the first clock for one."""
     d = m.dram
+    c = d.channel[channel]
     groups = (1 << d.group_bits) - 1
     best = -1
     best_order = NEVER
@@ -100,9 +103,9 @@ def _ready_activate(m, channel, kind, banks, clock):
     while banks:
         bank = ctz(banks)
         banks &= banks - 1
-        t = max(d.activate_ready[channel, bank], d.activate_group[channel, bank & groups])
+        t = max(c.activate_ready[bank], c.activate_group[bank & groups])
         if t <= clock:
-            order = d.order[channel, d.chosen[channel, kind, bank]]
+            order = c.slot[c.chosen[kind, bank]].order
             if order < best_order:
                 best_order = order
                 best = bank
@@ -114,16 +117,16 @@ def _ready_activate(m, channel, kind, banks, clock):
 @jit
 def _ready_precharge(m, channel, kind, banks, clock):
     """Bank of the oldest request in `banks` whose old row can be closed now, or -1 - the first clock for one."""
-    d = m.dram
+    c = m.dram.channel[channel]
     best = -1
     best_order = NEVER
     soonest = NEVER
     while banks:
         bank = ctz(banks)
         banks &= banks - 1
-        t = d.precharge_ready[channel, bank]
+        t = c.precharge_ready[bank]
         if t <= clock:
-            order = d.order[channel, d.chosen[channel, kind, bank]]
+            order = c.slot[c.chosen[kind, bank]].order
             if order < best_order:
                 best_order = order
                 best = bank
@@ -139,42 +142,43 @@ def _turn(m, channel, clock):
     A turn lasts a batch of requests while the other side presses, so neither starves.
     """
     d = m.dram
-    turn = d.turn[channel]
-    reads = d.listed[channel, READ]
-    writes = d.listed[channel, WRITE]
-    had_batch = d.turn_served[channel] >= d.write_high - d.write_low
+    c = d.channel[channel]
+    turn = c.turn
+    reads = c.listed[READ]
+    writes = c.listed[WRITE]
+    had_batch = c.turn_served >= d.write_high - d.write_low
     if turn == READ:
         if reads:
             change = writes >= d.write_high and had_batch
         else:
-            idle = clock >= d.read_idle_since[channel] + d.write_idle
+            idle = clock >= c.read_idle_since + d.write_idle
             change = writes > d.write_low or (writes > 0 and idle)
     else:
         change = writes == 0 or (reads > 0 and (writes <= d.write_low or had_batch))
     if change:
-        if d.begun[channel, turn]:
+        if c.begun[turn]:
             return turn + ENDING
         turn = READ + WRITE - turn
-        d.turn[channel] = turn
-        d.turn_served[channel] = 0
-        d.column_not_before[channel] = 0
-        d.activate_not_before[channel] = 0
-        d.precharge_not_before[channel] = 0
-        d.turns[channel] += 1
+        c.turn = turn
+        c.turn_served = 0
+        c.column_not_before = 0
+        c.activate_not_before = 0
+        c.precharge_not_before = 0
+        c.turns += 1
     return turn
 
 
 @jit
 def _oldest_bank(m, channel, kind):
     """Bit of the bank that holds the oldest request of a kind, 0 if there is none."""
-    d = m.dram
-    banks = d.hits[channel, kind] | d.misses[channel, kind]
+    c = m.dram.channel[channel]
+    banks = c.hits[kind] | c.misses[kind]
     best_order = NEVER
     best = 0
     while banks:
         bank = ctz(banks)
         banks &= banks - 1
-        order = d.order[channel, d.head[channel, kind, bank]]
+        order = c.slot[c.head[kind, bank]].order
         if order < best_order:
             best_order = order
             best = 1 << bank
@@ -182,121 +186,157 @@ def _oldest_bank(m, channel, kind):
 
 
 @jit
-def _advance(m, now, channel, limit):
-    """Decide all clocks before `limit`, jumping over those in which nothing can be issued."""
+def _advance(m, channel, limit, ahead):
+    """Decide all clocks before `limit`, jumping over those in which nothing can be issued.
+
+    Clocks from `ahead` on lie in later core cycles. They are decided only as long as reads are listed (the kernel
+    does not end before they are answered), and no burst of a write that may still gain bytes.
+    """
     d = m.dram
-    clock = d.clock[channel]
+    c = d.channel[channel]
+    clock = c.clock
     while clock < limit:
-        soonest = d.refresh_at[channel]
+        too_early = clock >= ahead and c.listed[READ] == 0
+        soonest = c.refresh_at
         if clock >= soonest:
+            if too_early:
+                break
             clock = refresh_step(m, channel, clock)
             continue
         kind = _turn(m, channel, clock)
         allowed = ALL_BANKS
         if kind >= ENDING:
             kind -= ENDING
-            allowed = d.begun[channel, kind]
-        if d.listed[channel, kind] == 0:
-            if d.listed[channel, WRITE]:
-                soonest = min(soonest, d.read_idle_since[channel] + d.write_idle)
+            allowed = c.begun[kind]
+        if c.listed[kind] == 0:
+            if c.listed[WRITE]:
+                soonest = min(soonest, c.read_idle_since + d.write_idle)
             clock = soonest
             continue
         if d.fcfs:
             allowed = _oldest_bank(m, channel, kind)
         issued = 0
-        banks = d.hits[channel, kind] & allowed
+        banks = c.hits[kind] & allowed
         if banks:
-            t = max(d.column_any[channel, kind], d.column_not_before[channel])
+            t = max(c.column_any[kind], c.column_not_before)
             if clock >= t:
                 bank = _ready_column(m, channel, kind, banks, clock)
                 if bank >= 0:
-                    issue_column(m, now, channel, kind, bank, clock)
+                    if too_early or (
+                        kind == WRITE and clock >= ahead and c.slot[c.chosen[WRITE, bank]].mask != WHOLE_LINE
+                    ):
+                        break
+                    issue_column(m, channel, kind, bank, clock)
                     issued = 1
                 else:
                     t = -1 - bank
                     if allowed == ALL_BANKS:
-                        d.column_not_before[channel] = t
+                        c.column_not_before = t
             soonest = min(soonest, t)
         row_bus_free = issued == 0 or d.split_bus
-        banks = d.misses[channel, kind] & allowed & ~d.open_banks[channel]
+        banks = c.misses[kind] & allowed & ~c.open_banks
         if banks and row_bus_free:
-            t = max(d.activate_any[channel], d.window[channel, d.window_oldest[channel]] + d.tfaw)
-            t = max(t, d.activate_not_before[channel])
+            t = max(c.activate_any, c.window[c.window_oldest] + d.tfaw)
+            t = max(t, c.activate_not_before)
             if clock >= t:
                 bank = _ready_activate(m, channel, kind, banks, clock)
                 if bank >= 0:
+                    if too_early:
+                        break
                     issue_activate(m, channel, kind, bank, clock)
                     issued = 1
                     row_bus_free = False
                 else:
                     t = -1 - bank
                     if allowed == ALL_BANKS:
-                        d.activate_not_before[channel] = t
+                        c.activate_not_before = t
             soonest = min(soonest, t)
-        banks = d.misses[channel, kind] & allowed & d.open_banks[channel]
+        banks = c.misses[kind] & allowed & c.open_banks
         if banks and row_bus_free:
-            t = max(d.precharge_any[channel], d.precharge_not_before[channel])
+            t = max(c.precharge_any, c.precharge_not_before)
             if clock >= t:
                 bank = _ready_precharge(m, channel, kind, banks, clock)
                 if bank >= 0:
+                    if too_early:
+                        break
                     issue_precharge(m, channel, kind, bank, clock)
                     issued = 1
                 else:
                     t = -1 - bank
                     if allowed == ALL_BANKS:
-                        d.precharge_not_before[channel] = t
+                        c.precharge_not_before = t
             soonest = min(soonest, t)
         clock = clock + 1 if issued else soonest
-    d.clock[channel] = clock
+    c.clock = clock
 
 
 @jit
 def dram_tick(m, now, channel):
     """Run a channel in core cycle `now`: take what has arrived, decide this cycle's command clocks."""
     d = m.dram
+    c = d.channel[channel]
     if d.ideal:
         dram_space_freed(m, now, channel)
         return
-    while d.inbound_count[channel]:
-        s = d.inbound[channel, d.inbound_head[channel]]
-        t = d.visible[channel, s]
-        if t > now:
-            wake(m, DRAM_CLASS, t, channel)
-            break
-        clock = (t * d.clocks + d.cycles - 1) // d.cycles
-        _advance(m, now, channel, clock)
-        enqueue(m, channel, s, clock)
-        d.clock[channel] = clock
-        d.inbound_head[channel] = (d.inbound_head[channel] + 1) & (SLOTS - 1)
-        d.inbound_count[channel] -= 1
-    if d.listed[channel, READ] + d.listed[channel, WRITE]:
-        _advance(m, now, channel, ((now + 1) * d.clocks + d.cycles - 1) // d.cycles)
-        if d.listed[channel, READ] + d.listed[channel, WRITE]:
-            wake(m, DRAM_CLASS, d.clock[channel] * d.cycles // d.clocks, channel)
+    if now >= c.next_look:
+        ahead = ((now + 1) * d.clocks + d.cycles - 1) // d.cycles
+        horizon = now + d.look_ahead
+        look = NEVER
+        undecided = 0
+        while c.inbound_count and not undecided:
+            s = c.inbound[c.inbound_head]
+            t = c.slot[s].visible
+            if t > horizon or (t > now and c.listed[READ] + c.listed[WRITE] == 0):
+                look = t
+                break
+            clock = (t * d.clocks + d.cycles - 1) // d.cycles
+            if c.clock < clock:
+                _advance(m, channel, clock, ahead)
+                undecided = 1 if c.clock < clock else 0
+            if undecided:
+                look = t
+            else:
+                enqueue(m, channel, s, clock)
+                c.clock = clock
+                c.inbound_head = (c.inbound_head + 1) & (SLOTS - 1)
+                c.inbound_count -= 1
+        if c.listed[READ] + c.listed[WRITE]:
+            if not undecided:
+                _advance(m, channel, ((horizon + 1) * d.clocks + d.cycles - 1) // d.cycles, ahead)
+            if c.listed[READ] + c.listed[WRITE]:
+                look = min(look, max(c.clock * d.cycles // d.clocks, now + 1))
+        if look < NEVER:
+            look = min(look, now + SIZE - 1)
+            wake(m, DRAM_CLASS, look, channel)
+        c.next_look = look
+    release(m, channel, now)
+    if c.done_count and (m.ports.dram_waiters[channel] | m.ports.dram_waiters[channel + DRAM_WRITES]):
+        wake(m, DRAM_CLASS, c.done[c.done_head, 0], channel)
 
 
 @jit
 def _ideal(m, now, channel, kind):
     """Ideal model: cycle in which an access is done, 0 if the channel's backlog is as long as its queue."""
     d = m.dram
+    c = d.channel[channel]
     line = d.ideal_line_microcycles
-    start = max(now * MICRO, d.ideal_free[channel])
+    start = max(now * MICRO, c.ideal_free)
     room = now * MICRO + d.depth[kind] * line
     if line and start >= room:
         wake(m, DRAM_CLASS, now + (start - room) // MICRO + 1, channel)
         return 0
-    d.ideal_free[channel] = start + line
-    d.data_bus_busy[channel] += d.bursts * d.burst_clocks
+    c.ideal_free = start + line
+    c.data_bus_busy += d.bursts * d.burst_clocks
     return (start + line + MICRO - 1) // MICRO + d.ideal_latency
 
 
 @jit
 def _held_write(m, channel, local):
     """Slot of the held write of a line, -1 if there is none."""
-    d = m.dram
-    s = d.bucket[channel, local & (BUCKETS - 1)]
-    while s >= 0 and d.local[channel, s] != local:
-        s = d.bucket_next[channel, s]
+    c = m.dram.channel[channel]
+    s = c.bucket[local & (BUCKETS - 1)]
+    while s >= 0 and c.slot[s].local != local:
+        s = c.slot[s].bucket_next
     return s
 
 
@@ -304,22 +344,33 @@ def _held_write(m, channel, local):
 def _accept(m, now, channel, line, kind):
     """Give a request a slot and send it to the scheduler; returns the slot."""
     d = m.dram
-    s = d.free[channel]
-    d.free[channel] = d.next[channel, s]
+    c = d.channel[channel]
+    s = c.free
+    c.free = c.slot[s].next
     place = dram_place(m, line)
-    d.kind[channel, s] = kind
-    d.local[channel, s] = dram_local_line(m, line)
-    d.bank[channel, s] = place & 255
-    d.row[channel, s] = place >> 24
-    d.found[channel, s] = HIT
-    d.accepted[channel, s] = now
+    c.slot[s].kind = kind
+    c.slot[s].local = dram_local_line(m, line)
+    c.slot[s].bank = place & 255
+    c.slot[s].row = place >> 24
+    c.slot[s].found = HIT
+    c.slot[s].begun = NEVER
     t = now + d.request_latency
-    d.visible[channel, s] = t
-    d.held[channel, kind] += 1
-    d.inbound[channel, (d.inbound_head[channel] + d.inbound_count[channel]) & (SLOTS - 1)] = s
-    d.inbound_count[channel] += 1
-    wake(m, DRAM_CLASS, t, channel)
+    c.slot[s].visible = t
+    c.held[kind] += 1
+    c.inbound[(c.inbound_head + c.inbound_count) & (SLOTS - 1)] = s
+    c.inbound_count += 1
+    if not now <= c.next_look <= t:
+        c.next_look = min(t, now + SIZE - 1)
+        wake(m, DRAM_CLASS, c.next_look, channel)
     return s
+
+
+@jit
+def _refuse(m, channel):
+    """A queue is full: the channel runs when its next request is served, to tell who waits."""
+    c = m.dram.channel[channel]
+    if c.done_count:
+        wake(m, DRAM_CLASS, c.done[c.done_head, 0], channel)
 
 
 @jit
@@ -327,34 +378,37 @@ def dram_read(m, now, line, port, tag):
     """Read a line (byte address >> 6); answered through `port` with `tag`. 1: accepted, 0: read queue full."""
     d = m.dram
     channel = dram_channel(m, line)
+    c = d.channel[channel]
     t = 0
     if d.ideal:
         t = _ideal(m, now, channel, READ)
         if t == 0:
-            d.read_full[channel] += 1
+            c.read_full += 1
             return 0
-        d.bytes_read[channel] += LINE_BYTES
+        c.bytes_read += LINE_BYTES
     else:
+        release(m, channel, now - 1)
         # a read of a line that is only partly queued goes to the bank and is completed from the queue on return
         w = _held_write(m, channel, dram_local_line(m, line))
-        if w >= 0 and d.mask[channel, w] == WHOLE_LINE:
+        if w >= 0 and c.slot[w].mask == WHOLE_LINE:
             t = now + d.request_latency + d.response_latency
-            d.read_forwards[channel] += 1
+            c.read_forwards += 1
     if t:
         deliver(m, t, port, tag)
-        d.read_latency[channel] += t - now
-        d.read_latency_max[channel] = max(d.read_latency_max[channel], t - now)
+        c.read_latency += t - now
+        c.read_latency_max = max(c.read_latency_max, t - now)
     else:
-        if d.held[channel, READ] >= d.depth[READ]:
-            d.read_full[channel] += 1
+        if c.held[READ] >= d.depth[READ]:
+            c.read_full += 1
+            _refuse(m, channel)
             return 0
         s = _accept(m, now, channel, line, READ)
-        d.port[channel, s] = port
-        d.tag[channel, s] = tag
-        d.left[channel, s] = (1 << d.bursts) - 1
-    d.reads[channel] += 1
+        c.slot[s].port = port
+        c.slot[s].tag = tag
+        c.slot[s].left = (1 << d.bursts) - 1
+    c.reads += 1
     if port >= ENGINE_FROM_DRAM:
-        d.engine_reads[channel] += 1
+        c.engine_reads += 1
     return 1
 
 
@@ -363,13 +417,15 @@ def dram_write(m, now, line, mask):
     """Write the bytes of a line that `mask` names (bit 0: first byte). 1: accepted, 0: write queue full."""
     d = m.dram
     channel = dram_channel(m, line)
+    c = d.channel[channel]
     if d.ideal:
         if _ideal(m, now, channel, WRITE) == 0:
-            d.write_full[channel] += 1
+            c.write_full += 1
             return 0
-        d.bytes_written[channel] += LINE_BYTES
-        d.writes[channel] += 1
+        c.bytes_written += LINE_BYTES
+        c.writes += 1
         return 1
+    release(m, channel, now - 1)
     left = 0
     burst_bytes = LINE_BYTES // d.bursts
     burst_mask = WHOLE_LINE if d.bursts == 1 else (1 << burst_bytes) - 1
@@ -378,21 +434,24 @@ def dram_write(m, now, line, mask):
             left |= 1 << burst
     local = dram_local_line(m, line)
     s = _held_write(m, channel, local)
-    if s >= 0:
-        d.mask[channel, s] |= mask
-        d.left[channel, s] |= left
-        d.write_merges[channel] += 1
+    begun = s >= 0 and c.slot[s].begun < now
+    if s >= 0 and not (begun and c.slot[s].left == 0):
+        c.slot[s].mask |= mask
+        if begun or c.slot[s].begun == NEVER:  # one decided ahead of time has all its bursts
+            c.slot[s].left |= left
+        c.write_merges += 1
     elif left:
-        if d.held[channel, WRITE] >= d.depth[WRITE]:
-            d.write_full[channel] += 1
+        if c.held[WRITE] >= d.depth[WRITE]:
+            c.write_full += 1
+            _refuse(m, channel)
             return 0
         s = _accept(m, now, channel, line, WRITE)
-        d.mask[channel, s] = mask
-        d.left[channel, s] = left
+        c.slot[s].mask = mask
+        c.slot[s].left = left
         b = local & (BUCKETS - 1)
-        d.bucket_next[channel, s] = d.bucket[channel, b]
-        d.bucket[channel, b] = s
-    d.writes[channel] += 1
+        c.slot[s].bucket_next = c.bucket[b]
+        c.bucket[b] = s
+    c.writes += 1
     return 1
 
 
@@ -401,5 +460,7 @@ def dram_pending(m):
     """Requests that the channels hold and have not yet served."""
     total = 0
     for channel in range(m.map.dram_channels):
-        total += m.dram.held[channel, READ] + m.dram.held[channel, WRITE]
+        release(m, channel, m.wheel.now)
+        held = m.dram.channel[channel].held
+        total += held[READ] + held[WRITE]
     return total

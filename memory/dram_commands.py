@@ -9,15 +9,17 @@ from memory.dram_state import (
     CLOSED,
     CONFLICT,
     HIT,
+    NEVER,
     PRECHARGE,
     PRECHARGE_ALL,
     READ,
     READ_BURST,
     RECORD_WORDS,
     REFRESH,
+    SLOTS,
     WRITE,
 )
-from memory.ports import deliver, dram_space_freed
+from memory.ports import CAUSES, deliver_in_order, dram_space_freed
 
 
 @jit
@@ -48,157 +50,180 @@ def record_command(m, channel, clock, command, bank, row, column):
 def choose(m, channel, kind, bank, clock):
     """Pick what a bank serves next: a line already begun, its oldest request if overdue, else its oldest row hit."""
     d = m.dram
+    c = d.channel[channel]
     bit = 1 << bank
-    d.hits[channel, kind] &= ~bit
-    d.misses[channel, kind] &= ~bit
-    begun = (d.begun[channel, kind] >> bank) & 1
-    s = d.chosen[channel, kind, bank] if begun else d.head[channel, kind, bank]
+    c.hits[kind] &= ~bit
+    c.misses[kind] &= ~bit
+    begun = (c.begun[kind] >> bank) & 1
+    s = c.chosen[kind, bank] if begun else c.head[kind, bank]
     if s >= 0:
-        row = d.open_row[channel, bank]
-        overdue = d.fcfs or begun or clock - d.arrived[channel, s] >= d.age_cap
-        if row >= 0 and d.row[channel, s] != row and not overdue:
-            q = d.next[channel, s]
-            while q >= 0 and d.row[channel, q] != row:
-                q = d.next[channel, q]
+        row = c.open_row[bank]
+        overdue = d.fcfs or begun or clock - c.slot[s].arrived >= d.age_cap
+        if row >= 0 and c.slot[s].row != row and not overdue:
+            q = c.slot[s].next
+            while q >= 0 and c.slot[q].row != row:
+                q = c.slot[q].next
             if q >= 0:
                 s = q
-        if d.row[channel, s] == row:
-            d.hits[channel, kind] |= bit
-            d.column_not_before[channel] = min(d.column_not_before[channel], d.column_ready[channel, kind, bank])
+        if c.slot[s].row == row:
+            c.hits[kind] |= bit
+            c.column_not_before = min(c.column_not_before, c.column_ready[kind, bank])
         else:
-            d.misses[channel, kind] |= bit
+            c.misses[kind] |= bit
             if row < 0:
-                d.activate_not_before[channel] = min(d.activate_not_before[channel], d.activate_ready[channel, bank])
+                c.activate_not_before = min(c.activate_not_before, c.activate_ready[bank])
             else:
-                t = min(d.precharge_not_before[channel], d.precharge_ready[channel, bank])
-                d.precharge_not_before[channel] = t
-    d.chosen[channel, kind, bank] = s
+                t = min(c.precharge_not_before, c.precharge_ready[bank])
+                c.precharge_not_before = t
+    c.chosen[kind, bank] = s
 
 
 @jit
 def choose_both(m, channel, bank, clock):
-    d = m.dram
-    if d.head[channel, READ, bank] >= 0:
+    c = m.dram.channel[channel]
+    if c.head[READ, bank] >= 0:
         choose(m, channel, READ, bank, clock)
-    if d.head[channel, WRITE, bank] >= 0:
+    if c.head[WRITE, bank] >= 0:
         choose(m, channel, WRITE, bank, clock)
 
 
 @jit
 def enqueue(m, channel, s, clock):
     """The scheduler gets a request."""
-    d = m.dram
-    kind = d.kind[channel, s]
-    bank = d.bank[channel, s]
-    d.arrived[channel, s] = clock
-    d.order[channel, s] = d.sequence[channel]
-    d.sequence[channel] += 1
-    d.listed[channel, kind] += 1
-    tail = d.tail[channel, kind, bank]
-    d.next[channel, s] = -1
-    d.previous[channel, s] = tail
-    d.tail[channel, kind, bank] = s
+    c = m.dram.channel[channel]
+    kind = c.slot[s].kind
+    bank = c.slot[s].bank
+    c.slot[s].arrived = clock
+    c.slot[s].order = c.sequence
+    c.sequence += 1
+    c.listed[kind] += 1
+    tail = c.tail[kind, bank]
+    c.slot[s].next = -1
+    c.slot[s].previous = tail
+    c.tail[kind, bank] = s
     if tail >= 0:
-        d.next[channel, tail] = s
+        c.slot[tail].next = s
     else:
-        d.head[channel, kind, bank] = s
+        c.head[kind, bank] = s
     # a choice once made stays, unless the newcomer is the bank's only row hit
-    if tail < 0 or ((d.misses[channel, kind] >> bank) & 1 and d.row[channel, s] == d.open_row[channel, bank]):
+    if tail < 0 or ((c.misses[kind] >> bank) & 1 and c.slot[s].row == c.open_row[bank]):
         choose(m, channel, kind, bank, clock)
 
 
 @jit
-def _finish(m, now, channel, s, clock):
-    """The last burst of a request is on its way: deliver a read, free the slot."""
+def release(m, channel, now):
+    """Free the slots of the requests whose last burst has begun by core cycle `now`."""
     d = m.dram
-    kind = d.kind[channel, s]
-    bank = d.bank[channel, s]
+    c = d.channel[channel]
+    while c.done_count and c.done[c.done_head, 0] <= now:
+        s = c.done[c.done_head, 1]
+        c.done_head = (c.done_head + 1) & (SLOTS - 1)
+        c.done_count -= 1
+        kind = c.slot[s].kind
+        if kind == WRITE:
+            b = c.slot[s].local & (BUCKETS - 1)
+            q = c.bucket[b]
+            if q == s:
+                c.bucket[b] = c.slot[s].bucket_next
+            else:
+                while c.slot[q].bucket_next != s:
+                    q = c.slot[q].bucket_next
+                c.slot[q].bucket_next = c.slot[s].bucket_next
+        c.slot[s].next = c.free
+        c.free = s
+        c.held[kind] -= 1
+        if c.held[kind] == d.depth[kind] - 1:
+            dram_space_freed(m, now, channel)
+
+
+@jit
+def _finish(m, channel, s, clock):
+    """The last burst of a request begins at `clock`: deliver a read; the slot is free when its core cycle has come."""
+    d = m.dram
+    c = d.channel[channel]
+    kind = c.slot[s].kind
+    bank = c.slot[s].bank
+    cycle = clock * d.cycles // d.clocks
     if kind == READ:
         end = clock + d.read_data_end
         t = (end * d.cycles + d.clocks - 1) // d.clocks + d.response_latency
-        deliver(m, t, d.port[channel, s], d.tag[channel, s])
-        latency = t - d.accepted[channel, s]
-        d.read_latency[channel] += latency
-        d.read_latency_max[channel] = max(d.read_latency_max[channel], latency)
-        if d.listed[channel, READ] == 1:
-            d.read_idle_since[channel] = clock
-    else:
-        b = d.local[channel, s] & (BUCKETS - 1)
-        q = d.bucket[channel, b]
-        if q == s:
-            d.bucket[channel, b] = d.bucket_next[channel, s]
-        else:
-            while d.bucket_next[channel, q] != s:
-                q = d.bucket_next[channel, q]
-            d.bucket_next[channel, q] = d.bucket_next[channel, s]
-    found = d.found[channel, s]
+        deliver_in_order(m, t, c.slot[s].port, c.slot[s].tag, cycle * CAUSES + 1 + channel)
+        latency = t - c.slot[s].visible + d.request_latency
+        c.read_latency += latency
+        c.read_latency_max = max(c.read_latency_max, latency)
+        if c.listed[READ] == 1:
+            c.read_idle_since = clock
+    found = c.slot[s].found
     if found == HIT:
-        d.row_hits[channel] += 1
+        c.row_hits += 1
     elif found == CLOSED:
-        d.row_misses[channel] += 1
+        c.row_misses += 1
     else:
-        d.row_conflicts[channel] += 1
-    after = d.next[channel, s]
-    before = d.previous[channel, s]
+        c.row_conflicts += 1
+    after = c.slot[s].next
+    before = c.slot[s].previous
     if before >= 0:
-        d.next[channel, before] = after
+        c.slot[before].next = after
     else:
-        d.head[channel, kind, bank] = after
+        c.head[kind, bank] = after
     if after >= 0:
-        d.previous[channel, after] = before
+        c.slot[after].previous = before
     else:
-        d.tail[channel, kind, bank] = before
-    d.next[channel, s] = d.free[channel]
-    d.free[channel] = s
-    d.listed[channel, kind] -= 1
-    d.held[channel, kind] -= 1
-    d.turn_served[channel] += 1
-    if d.held[channel, kind] == d.depth[kind] - 1:
-        dram_space_freed(m, now, channel)
+        c.tail[kind, bank] = before
+    c.listed[kind] -= 1
+    c.turn_served += 1
+    q = (c.done_head + c.done_count) & (SLOTS - 1)
+    c.done[q, 0] = cycle
+    c.done[q, 1] = s
+    c.done_count += 1
     choose(m, channel, kind, bank, clock)
 
 
 @jit
-def issue_column(m, now, channel, kind, bank, clock):
+def issue_column(m, channel, kind, bank, clock):
     """Send one burst of the bank's chosen request over the data bus."""
     d = m.dram
-    s = d.chosen[channel, kind, bank]
+    c = d.channel[channel]
+    s = c.chosen[kind, bank]
     group = bank & ((1 << d.group_bits) - 1)
-    left = d.left[channel, s]
+    left = c.slot[s].left
     burst = ctz(left)
     left &= left - 1
-    d.left[channel, s] = left
-    d.column_any[channel, kind] = clock + d.tccd_short
-    d.column_group[channel, kind, group] = clock + d.tccd_long
+    c.slot[s].left = left
+    c.column_any[kind] = clock + d.tccd_short
+    c.column_group[kind, group] = clock + d.tccd_long
     if kind == READ:
-        d.column_any[channel, WRITE] = max(d.column_any[channel, WRITE], clock + d.read_to_write)
-        d.bytes_read[channel] += LINE_BYTES // d.bursts
+        c.column_any[WRITE] = max(c.column_any[WRITE], clock + d.read_to_write)
+        c.bytes_read += LINE_BYTES // d.bursts
     else:
-        d.column_any[channel, READ] = max(d.column_any[channel, READ], clock + d.write_to_read_short)
-        d.column_group[channel, READ, group] = max(d.column_group[channel, READ, group], clock + d.write_to_read_long)
-        d.bytes_written[channel] += LINE_BYTES // d.bursts
-    d.precharge_ready[channel, bank] = max(d.precharge_ready[channel, bank], clock + d.to_precharge[kind])
-    d.data_bus_busy[channel] += d.burst_clocks
-    column = line_of_row(m, d.local[channel, s])
-    record_command(m, channel, clock, READ_BURST + kind, bank, d.row[channel, s], column * d.bursts + burst)
+        c.column_any[READ] = max(c.column_any[READ], clock + d.write_to_read_short)
+        c.column_group[READ, group] = max(c.column_group[READ, group], clock + d.write_to_read_long)
+        c.bytes_written += LINE_BYTES // d.bursts
+        if c.slot[s].begun == NEVER:
+            c.slot[s].begun = clock * d.cycles // d.clocks
+    c.precharge_ready[bank] = max(c.precharge_ready[bank], clock + d.to_precharge[kind])
+    c.data_bus_busy += d.burst_clocks
+    column = line_of_row(m, c.slot[s].local)
+    record_command(m, channel, clock, READ_BURST + kind, bank, c.slot[s].row, column * d.bursts + burst)
     if left:
-        d.begun[channel, kind] |= 1 << bank
+        c.begun[kind] |= 1 << bank
     else:
-        d.begun[channel, kind] &= ~(1 << bank)
-        _finish(m, now, channel, s, clock)
+        c.begun[kind] &= ~(1 << bank)
+        _finish(m, channel, s, clock)
 
 
 @jit
 def issue_precharge(m, channel, kind, bank, clock):
     """Close the row that is in the way of the bank's chosen request."""
     d = m.dram
-    record_command(m, channel, clock, PRECHARGE, bank, d.open_row[channel, bank], 0)
-    d.open_row[channel, bank] = -1
-    d.open_banks[channel] &= ~(1 << bank)
-    d.activate_ready[channel, bank] = max(d.activate_ready[channel, bank], clock + d.trp)
-    d.precharge_any[channel] = clock + d.tppd
-    d.precharges[channel] += 1
-    d.found[channel, d.chosen[channel, kind, bank]] = CONFLICT
+    c = d.channel[channel]
+    record_command(m, channel, clock, PRECHARGE, bank, c.open_row[bank], 0)
+    c.open_row[bank] = -1
+    c.open_banks &= ~(1 << bank)
+    c.activate_ready[bank] = max(c.activate_ready[bank], clock + d.trp)
+    c.precharge_any = clock + d.tppd
+    c.precharges += 1
+    c.slot[c.chosen[kind, bank]].found = CONFLICT
     choose_both(m, channel, bank, clock)
 
 
@@ -206,23 +231,24 @@ def issue_precharge(m, channel, kind, bank, clock):
 def issue_activate(m, channel, kind, bank, clock):
     """Open the row of the bank's chosen request."""
     d = m.dram
-    s = d.chosen[channel, kind, bank]
-    row = d.row[channel, s]
+    c = d.channel[channel]
+    s = c.chosen[kind, bank]
+    row = c.slot[s].row
     record_command(m, channel, clock, ACTIVATE, bank, row, 0)
-    d.open_row[channel, bank] = row
-    d.open_banks[channel] |= 1 << bank
-    d.column_ready[channel, READ, bank] = clock + d.trcd[READ]
-    d.column_ready[channel, WRITE, bank] = clock + d.trcd[WRITE]
-    d.precharge_ready[channel, bank] = clock + d.tras
-    d.activate_ready[channel, bank] = clock + d.trc
-    d.activate_any[channel] = clock + d.trrd_short
-    d.activate_group[channel, bank & ((1 << d.group_bits) - 1)] = clock + d.trrd_long
-    oldest = d.window_oldest[channel]
-    d.window[channel, oldest] = clock
-    d.window_oldest[channel] = (oldest + 1) & (ACTIVATES_IN_WINDOW - 1)
-    d.activates[channel] += 1
-    if d.found[channel, s] == HIT:
-        d.found[channel, s] = CLOSED
+    c.open_row[bank] = row
+    c.open_banks |= 1 << bank
+    c.column_ready[READ, bank] = clock + d.trcd[READ]
+    c.column_ready[WRITE, bank] = clock + d.trcd[WRITE]
+    c.precharge_ready[bank] = clock + d.tras
+    c.activate_ready[bank] = clock + d.trc
+    c.activate_any = clock + d.trrd_short
+    c.activate_group[bank & ((1 << d.group_bits) - 1)] = clock + d.trrd_long
+    oldest = c.window_oldest
+    c.window[oldest] = clock
+    c.window_oldest = (oldest + 1) & (ACTIVATES_IN_WINDOW - 1)
+    c.activates += 1
+    if c.slot[s].found == HIT:
+        c.slot[s].found = CLOSED
     choose_both(m, channel, bank, clock)
 
 
@@ -230,32 +256,33 @@ def issue_activate(m, channel, kind, bank, clock):
 def refresh_step(m, channel, clock):
     """Close all banks, then refresh; returns the next clock at which there is something to do."""
     d = m.dram
+    c = d.channel[channel]
     any_open = 0
-    precharge = d.precharge_any[channel]
+    precharge = c.precharge_any
     refresh = 0
     for bank in range(d.banks):
-        refresh = max(refresh, d.activate_ready[channel, bank])
-        if d.open_row[channel, bank] >= 0:
+        refresh = max(refresh, c.activate_ready[bank])
+        if c.open_row[bank] >= 0:
             any_open = 1
-            precharge = max(precharge, d.precharge_ready[channel, bank])
+            precharge = max(precharge, c.precharge_ready[bank])
     if any_open:
         if clock < precharge:
             return precharge
         record_command(m, channel, clock, PRECHARGE_ALL, 0, 0, 0)
-        d.precharges[channel] += 1
-        d.precharge_any[channel] = clock + d.tppd
-        d.open_banks[channel] = 0
+        c.precharges += 1
+        c.precharge_any = clock + d.tppd
+        c.open_banks = 0
         for bank in range(d.banks):
-            if d.open_row[channel, bank] >= 0:
-                d.open_row[channel, bank] = -1
-                d.activate_ready[channel, bank] = max(d.activate_ready[channel, bank], clock + d.trp)
+            if c.open_row[bank] >= 0:
+                c.open_row[bank] = -1
+                c.activate_ready[bank] = max(c.activate_ready[bank], clock + d.trp)
                 choose_both(m, channel, bank, clock)
         return clock + 1
     if clock < refresh:
         return refresh
     record_command(m, channel, clock, REFRESH, 0, 0, 0)
     for bank in range(d.banks):
-        d.activate_ready[channel, bank] = clock + d.trfc
-    d.refresh_at[channel] += d.trefi
-    d.refreshes[channel] += 1
+        c.activate_ready[bank] = clock + d.trfc
+    c.refresh_at += d.trefi
+    c.refreshes += 1
     return clock + 1

@@ -7,6 +7,8 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+import numpy as np
+
 from gpusim.jit import Field, State
 from memory.address_map import MAX_DRAM_CHANNELS as CHANNELS
 from memory.dram_spec import LINE_BYTES, MAX_BANKS, MAX_QUEUE, DramSpec, resolve
@@ -17,9 +19,6 @@ ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, WRITE_BURST, REFRESH = range(6)
 RECORD_WORDS = 6  # channel, clock, command, bank, row, burst column
 
 SLOTS = 2 * MAX_QUEUE
-# strides off the powers of two: fields of one slot or bank must not all fall into one set of the host's cache
-SLOT_STRIDE = SLOTS + 9
-BANK_STRIDE = MAX_BANKS + 1
 BUCKETS = 64
 NEVER = 1 << 60
 MICRO = 1_000_000
@@ -76,6 +75,7 @@ _SETTINGS = {
     "clocks": Field((), "command clocks in `cycles` core cycles"),
     "cycles": Field((), "core cycles of `clocks` command clocks"),
     "request_latency": Field((), "core cycles from acceptance to the scheduler, at least 1"),
+    "look_ahead": Field((), "core cycles that a channel may decide ahead of time; any number gives the same results"),
     "response_latency": Field((), "core cycles from the end of the data to delivery"),
     "depth": Field((2,), "reads, writes that a channel holds"),
     "write_high": Field((), "held writes that start a drain"),
@@ -97,74 +97,81 @@ _SETTINGS = {
 }
 
 _CHANNEL = {
-    "clock": Field((CHANNELS,), "next clock to decide"),
-    "refresh_at": Field((CHANNELS,), "clock from which a refresh is due"),
-    "turn": Field((CHANNELS,), "READ or WRITE: who has the data bus"),
-    "turn_served": Field((CHANNELS,), "requests served in this turn"),
-    "read_idle_since": Field((CHANNELS,), "clock of the last read when none is left"),
-    "held": Field((CHANNELS, 2), "reads, writes accepted and not served"),
-    "listed": Field((CHANNELS, 2), "of them those that have reached the scheduler"),
-    "sequence": Field((CHANNELS,), "requests that have reached the scheduler so far"),
-    "inbound": Field((CHANNELS, SLOTS), "ring of slots on their way to the scheduler"),
-    "inbound_head": Field((CHANNELS,), "position of the oldest"),
-    "inbound_count": Field((CHANNELS,), "slots in the ring"),
-    "free": Field((CHANNELS,), "first free slot, linked through `next`"),
-    "bucket": Field((CHANNELS, BUCKETS), "first held write of a hash bucket, -1: none"),
-    "column_any": Field((CHANNELS, 2), "first clock for a read, a write to any bank"),
-    "column_group": Field((CHANNELS, 2, BANK_STRIDE), "first clock for a read, a write to a bank group"),
-    "activate_any": Field((CHANNELS,), "first clock for an activate of any bank"),
-    "activate_group": Field((CHANNELS, BANK_STRIDE), "first clock for an activate in a bank group"),
-    "window": Field((CHANNELS, ACTIVATES_IN_WINDOW), "clocks of the last four activates"),
-    "window_oldest": Field((CHANNELS,), "position of the oldest of them"),
-    "column_not_before": Field((CHANNELS,), "clock before which looking for a bank to read or write is in vain"),
-    "activate_not_before": Field((CHANNELS,), "clock before which looking for a bank to open is in vain"),
-    "precharge_not_before": Field((CHANNELS,), "clock before which looking for a bank to close is in vain"),
-    "precharge_any": Field((CHANNELS,), "first clock for a precharge of any bank"),
-    "ideal_free": Field((CHANNELS,), "ideal model: when the channel is free, in 1e-6 core cycles"),
+    "clock": Field((), "next clock to decide"),
+    "next_look": Field((), "core cycle in which the channel looks at its requests again, NEVER: when one comes"),
+    "done": Field((SLOTS, 2), "ring of slots whose last burst is decided: core cycle of that burst, slot"),
+    "done_head": Field((), "position of the oldest"),
+    "done_count": Field((), "slots in the ring"),
+    "refresh_at": Field((), "clock from which a refresh is due"),
+    "turn": Field((), "READ or WRITE: who has the data bus"),
+    "turn_served": Field((), "requests served in this turn"),
+    "read_idle_since": Field((), "clock of the last read when none is left"),
+    "held": Field((2,), "reads, writes accepted and not served"),
+    "listed": Field((2,), "of them those that have reached the scheduler"),
+    "sequence": Field((), "requests that have reached the scheduler so far"),
+    "inbound": Field((SLOTS,), "ring of slots on their way to the scheduler"),
+    "inbound_head": Field((), "position of the oldest"),
+    "inbound_count": Field((), "slots in the ring"),
+    "free": Field((), "first free slot, linked through `next`"),
+    "bucket": Field((BUCKETS,), "first held write of a hash bucket, -1: none"),
+    "column_any": Field((2,), "first clock for a read, a write to any bank"),
+    "column_group": Field((2, MAX_BANKS), "first clock for a read, a write to a bank group"),
+    "activate_any": Field((), "first clock for an activate of any bank"),
+    "activate_group": Field((MAX_BANKS,), "first clock for an activate in a bank group"),
+    "window": Field((ACTIVATES_IN_WINDOW,), "clocks of the last four activates"),
+    "window_oldest": Field((), "position of the oldest of them"),
+    "column_not_before": Field((), "clock before which looking for a bank to read or write is in vain"),
+    "activate_not_before": Field((), "clock before which looking for a bank to open is in vain"),
+    "precharge_not_before": Field((), "clock before which looking for a bank to close is in vain"),
+    "precharge_any": Field((), "first clock for a precharge of any bank"),
+    "ideal_free": Field((), "ideal model: when the channel is free, in 1e-6 core cycles"),
 }
 
 _BANK = {
-    "open_row": Field((CHANNELS, BANK_STRIDE), "open row, -1: precharged"),
-    "open_banks": Field((CHANNELS,), "banks with an open row"),
-    "activate_ready": Field((CHANNELS, BANK_STRIDE), "first clock for an activate"),
-    "precharge_ready": Field((CHANNELS, BANK_STRIDE), "first clock for a precharge"),
-    "column_ready": Field((CHANNELS, 2, BANK_STRIDE), "first clock for a read, a write"),
-    "head": Field((CHANNELS, 2, BANK_STRIDE), "oldest read, write of the bank, -1: none"),
-    "tail": Field((CHANNELS, 2, BANK_STRIDE), "youngest read, write of the bank"),
-    "chosen": Field((CHANNELS, 2, BANK_STRIDE), "read, write that the bank serves next"),
-    "hits": Field((CHANNELS, 2), "banks whose chosen request finds its row open"),
-    "misses": Field((CHANNELS, 2), "banks whose chosen request needs a row command"),
-    "begun": Field((CHANNELS, 2), "banks whose chosen request has had some of its bursts"),
+    "open_row": Field((MAX_BANKS,), "open row, -1: precharged"),
+    "open_banks": Field((), "banks with an open row"),
+    "activate_ready": Field((MAX_BANKS,), "first clock for an activate"),
+    "precharge_ready": Field((MAX_BANKS,), "first clock for a precharge"),
+    "column_ready": Field((2, MAX_BANKS), "first clock for a read, a write"),
+    "head": Field((2, MAX_BANKS), "oldest read, write of the bank, -1: none"),
+    "tail": Field((2, MAX_BANKS), "youngest read, write of the bank"),
+    "chosen": Field((2, MAX_BANKS), "read, write that the bank serves next"),
+    "hits": Field((2,), "banks whose chosen request finds its row open"),
+    "misses": Field((2,), "banks whose chosen request needs a row command"),
+    "begun": Field((2,), "banks whose chosen request has had some of its bursts"),
 }
 
-_SLOT = {
-    "kind": Field((CHANNELS, SLOT_STRIDE), "READ or WRITE"),
-    "local": Field((CHANNELS, SLOT_STRIDE), "line number in the channel"),
-    "port": Field((CHANNELS, SLOT_STRIDE), "port that awaits a read"),
-    "tag": Field((CHANNELS, SLOT_STRIDE), "what the read answers"),
-    "mask": Field((CHANNELS, SLOT_STRIDE), "bytes of a write"),
-    "left": Field((CHANNELS, SLOT_STRIDE), "bursts still to do, one bit each"),
-    "bank": Field((CHANNELS, SLOT_STRIDE), "bank of the line"),
-    "row": Field((CHANNELS, SLOT_STRIDE), "row of the line"),
-    "found": Field((CHANNELS, SLOT_STRIDE), "HIT, CLOSED or CONFLICT"),
-    "accepted": Field((CHANNELS, SLOT_STRIDE), "core cycle of acceptance"),
-    "visible": Field((CHANNELS, SLOT_STRIDE), "core cycle in which the scheduler gets it"),
-    "arrived": Field((CHANNELS, SLOT_STRIDE), "clock in which the scheduler got it"),
-    "order": Field((CHANNELS, SLOT_STRIDE), "its place in the order of arrival"),
-    "next": Field((CHANNELS, SLOT_STRIDE), "next younger of the bank, or next free slot"),
-    "previous": Field((CHANNELS, SLOT_STRIDE), "next older of the bank"),
-    "bucket_next": Field((CHANNELS, SLOT_STRIDE), "next write of the hash bucket"),
+# what the scheduler looks at comes first: one line of the host's cache
+_REQUEST = {
+    "order": Field((), "its place in the order of arrival"),
+    "row": Field((), "row of the line"),
+    "next": Field((), "next younger of the bank, or next free slot"),
+    "previous": Field((), "next older of the bank"),
+    "left": Field((), "bursts still to do, one bit each"),
+    "bank": Field((), "bank of the line"),
+    "kind": Field((), "READ or WRITE"),
+    "found": Field((), "HIT, CLOSED or CONFLICT"),
+    "arrived": Field((), "clock in which the scheduler got it"),
+    "visible": Field((), "core cycle in which the scheduler gets it"),
+    "local": Field((), "line number in the channel"),
+    "port": Field((), "port that awaits a read"),
+    "tag": Field((), "what the read answers"),
+    "mask": Field((), "bytes of a write"),
+    "begun": Field((), "core cycle of a write's first burst, NEVER: not decided"),
+    "bucket_next": Field((), "next write of the hash bucket"),
 }
 
-DRAM = State(
-    "dram",
-    _TIMING
-    | _SETTINGS
-    | _CHANNEL
+REQUEST = State("request", _REQUEST)
+CHANNEL = State(
+    "channel",
+    _CHANNEL
+    | {k: Field((), f"{meaning} ({unit})") for k, (unit, meaning) in DRAM_COUNTERS.items()}
     | _BANK
-    | _SLOT
-    | {k: Field((CHANNELS,), f"{meaning} ({unit})") for k, (unit, meaning) in DRAM_COUNTERS.items()},
+    | {"slot": Field((SLOTS,), "requests held", REQUEST.dtype())},
 )
+
+# all that belongs to a channel lies together: a channel is scheduled in bursts of work
+DRAM = State("dram", _TIMING | _SETTINGS | {"channel": Field((CHANNELS,), "the channels", CHANNEL.dtype())})
 
 
 def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
@@ -173,12 +180,14 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
     channels = spec.channels
     if m.map.dram_channels != channels:
         raise ValueError(f"the address map has {m.map.dram_channels} DRAM channels, the specification {channels}")
-    for name in DRAM.fields:
+    for name in (*_TIMING, *_SETTINGS):
         value = getattr(d, name)
         if getattr(value, "shape", ()):
             value[...] = 0
         else:
             setattr(d, name, 0)
+    held = d.channel
+    held[...] = np.zeros((), held.dtype)
     d.trcd[READ], d.trcd[WRITE] = timing.trcd_read, timing.trcd_write
     d.to_precharge[READ] = timing.trtp
     d.to_precharge[WRITE] = timing.tcwl + timing.burst_clocks + timing.twr
@@ -190,11 +199,12 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
     d.read_data_end = timing.tcl + timing.burst_clocks
     d.burst_clocks, d.bursts = timing.burst_clocks, timing.bursts_per_line
     d.trfc, d.trefi = timing.trfc, timing.trefi
-    d.refresh_at[:] = timing.trefi
+    held["refresh_at"] = timing.trefi
 
     ratio = Fraction(timing.clock_hz / core_clock_hz).limit_denominator(MAX_RATIO_TERM)
     d.clocks, d.cycles = ratio.numerator, ratio.denominator
     d.request_latency = max(1, ceil(spec.request_latency_ns * core_clock_hz / 1e9))
+    d.look_ahead = d.request_latency  # what comes later is not seen before that
     d.response_latency = ceil(spec.response_latency_ns * core_clock_hz / 1e9)
     d.ideal = int(spec.model == "ideal")
     d.ideal_latency = max(1, ceil(spec.ideal_latency_ns * core_clock_hz / 1e9))
@@ -211,17 +221,17 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
     d.bank_bits = timing.banks_per_group.bit_length() - 1
     d.column_bits = timing.lines_per_row.bit_length() - 1
 
-    for array in (d.open_row, d.head, d.tail, d.chosen, d.bucket):
-        array[...] = -1
-    d.window[...] = -NEVER
-    d.next[:, : SLOTS - 1] = range(1, SLOTS)
-    d.next[:, SLOTS - 1] = -1
+    for name in ("open_row", "head", "tail", "chosen", "bucket"):
+        held[name] = -1
+    held["window"] = -NEVER
+    held["next_look"] = NEVER
+    held["slot"]["next"] = [*range(1, SLOTS), -1]
 
 
 def dram_totals(m: Any) -> dict[str, int]:
     """The counters over all channels (sums, and the maximum for a maximum), and `bus_busy_cycles` in core cycles."""
     d = m.dram
-    totals = {name: int(getattr(d, name).sum()) for name in DRAM_COUNTERS}
-    totals["read_latency_max"] = int(d.read_latency_max.max())
+    totals = {name: int(d.channel[name].sum()) for name in DRAM_COUNTERS}
+    totals["read_latency_max"] = int(d.channel["read_latency_max"].max())
     totals["bus_busy_cycles"] = totals["data_bus_busy"] * int(d.cycles) // int(d.clocks)
     return totals

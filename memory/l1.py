@@ -408,6 +408,8 @@ def l1_step(m, now, cu):
         l1.ahead_position[cu] = 0
     if l1.q_count[cu]:
         wake(m, CU_MEMORY, l1.look_free[cu], cu)
+    else:
+        l1.q_head[cu] = 0  # the host's cache holds the front of the ring
     return 1
 
 
@@ -473,6 +475,10 @@ def l1_next_load_done(m, now, cu):
     if l1.entry[cu, e, E_DONE] > now:
         wake(m, CU_MEMORY, l1.entry[cu, e, E_DONE], cu)
         return -1
+    if h + 1 == l1.r_tail[cu]:
+        h = -1  # the host's cache holds the front of the ring
+        l1.r_scheduled[cu] = 0
+        l1.r_tail[cu] = 0
     l1.r_head[cu] = h + 1
     return l1.entry[cu, e, E_TOKEN]
 

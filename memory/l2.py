@@ -44,6 +44,15 @@ MAX_TARGETS = 4096
 MAX_INPUT = 64
 ALL_BYTES = -1
 
+# words of a way: what every look-up in its set reads, side by side
+W_TAG = 0  # line held, sparse mark included; -1 none
+W_LRU = 1  # cycle of last use; FILLING added while the way is being filled
+FILLING = 1 << 60
+# words of a way that only its own accesses read
+W_PENDING = 0  # MSHR + 1 that fills it, 0 if none
+W_HELD = 1  # mask of the bytes held, -1 all
+W_DIRTY = 2  # mask of the bytes to write back
+
 # words of an MSHR target, side by side because they are used together
 T_NEXT = 0  # next target, or next free one; -1 none
 T_SOURCE = 1  # source of the waiting request
@@ -97,11 +106,8 @@ L2 = State(
         "mshrs": Field((), "MSHRs a channel"),
         "targets": Field((), "MSHR targets a channel"),
         "input_limit": Field((), "requests waiting at a channel at most"),
-        "tag": Field((MAX_LINES,), "line held by [(channel * sets + set) * ways + way], sparse mark included; -1 none"),
-        "lru": Field((MAX_LINES,), "cycle of last use"),
-        "pending": Field((MAX_LINES,), "MSHR + 1 that fills the way, 0 if none"),
-        "held": Field((MAX_LINES,), "mask of the bytes held, -1 all"),
-        "dirty": Field((MAX_LINES,), "mask of the bytes to write back"),
+        "way": Field((MAX_LINES, 2), "[(channel * sets + set) * ways + way]: W_TAG, W_LRU"),
+        "content": Field((MAX_LINES, 4), "of the same way: W_PENDING, W_HELD, W_DIRTY"),
         "m_free": Field((MAX_L2_CHANNELS, MAX_MSHRS), "stack of free MSHRs"),
         "m_free_count": Field((MAX_L2_CHANNELS,), "free MSHRs"),
         "m_where": Field((MAX_L2_CHANNELS, MAX_MSHRS), "way that the MSHR fills"),
@@ -145,7 +151,7 @@ def configure_l2(m, spec: L2Spec, engine_on: bool) -> None:  # type: ignore[no-u
     l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets
     channels = slice(0, spec.channels)
-    l2.tag[: spec.channels * lines] = -1
+    l2.way[: spec.channels * lines, W_TAG] = -1
     l2.stalled_since[channels] = -1
     l2.m_free_count[channels] = l2.mshrs
     l2.m_free[channels, : l2.mshrs] = range(int(l2.mshrs) - 1, -1, -1)
@@ -170,15 +176,16 @@ def _fill(m, now, channel, mshr):
     """The line of an MSHR is here: serve its targets, oldest first."""
     l2 = m.l2
     at = l2.m_where[channel, mshr]
-    l2.pending[at] = 0
-    l2.held[at] = ALL_BYTES
+    l2.way[at, W_LRU] -= FILLING
+    l2.content[at, W_PENDING] = 0
+    l2.content[at, W_HELD] = ALL_BYTES
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
     l2.m_free_count[channel] += 1
     t = l2.m_first[channel, mshr]
     while t >= 0:
         source = l2.target[channel, t, T_SOURCE]
         if source & KIND_MASK != READ:
-            l2.dirty[at] |= l2.target[channel, t, T_MASK]
+            l2.content[at, W_DIRTY] |= l2.target[channel, t, T_MASK]
         _answer(m, now, now + l2.fill_latency, channel, source, l2.target[channel, t, T_SINCE])
         follow = l2.target[channel, t, T_NEXT]
         l2.target[channel, t, T_NEXT] = l2.t_free[channel]
@@ -206,8 +213,8 @@ def _add_target(m, channel, mshr, source, since, mask):
 def _evict(m, now, channel, at):
     """Write a dirty way back; 0 if that must wait for room in DRAM's queue or for its turn."""
     l2 = m.l2
-    mask = l2.dirty[at]
-    line = l2.tag[at]
+    mask = l2.content[at, W_DIRTY]
+    line = l2.way[at, W_TAG]
     queue = dram_channel(m, line) + DRAM_WRITES
     if not dram_turn(m, now, queue, channel):
         return 0
@@ -215,7 +222,7 @@ def _evict(m, now, channel, at):
         wait_for_dram(m, queue, channel)
         return 0
     dram_space_taken(m, now, queue, channel)
-    l2.dirty[at] = 0
+    l2.content[at, W_DIRTY] = 0
     l2.write_backs += 1
     return 1
 
@@ -246,49 +253,53 @@ def _l2_access(m, now, channel, line, source, mask, since):
     base = (channel * l2.sets + (l2_local_line(m, line) & (l2.sets - 1))) * l2.ways
     found = -1
     victim = -1
+    oldest = FILLING
     for at in range(base, base + l2.ways):
-        if l2.tag[at] == line:
+        if l2.way[at, W_TAG] == line:
             found = at
             break
-        if l2.pending[at] == 0 and (victim < 0 or l2.lru[at] < l2.lru[victim]):
+        used = l2.way[at, W_LRU]
+        if used < oldest:
+            oldest = used
             victim = at
     if found >= 0:
-        mshr = l2.pending[found] - 1
+        mshr = l2.content[found, W_PENDING] - 1
+        used = now if mshr < 0 else now + FILLING
         if kind == WRITE:
-            l2.lru[found] = now
-            l2.held[found] |= mask
-            l2.dirty[found] |= mask
+            l2.way[found, W_LRU] = used
+            l2.content[found, W_HELD] |= mask
+            l2.content[found, W_DIRTY] |= mask
             _answer(m, now, now + l2.latency, channel, source, since)
             return HIT if mshr < 0 else MERGED
         if mshr >= 0:
             if l2.t_free[channel] < 0:
                 return STALLED
-            l2.lru[found] = now
+            l2.way[found, W_LRU] = used
             _add_target(m, channel, mshr, source, since, mask)
             return MERGED
-        if l2.held[found] == ALL_BYTES:
-            l2.lru[found] = now
+        if l2.content[found, W_HELD] == ALL_BYTES:
+            l2.way[found, W_LRU] = now
             if kind != READ:
-                l2.dirty[found] |= mask
+                l2.content[found, W_DIRTY] |= mask
             _answer(m, now, now + l2.latency, channel, source, since)
             return HIT
         victim = found  # partly held: fetch the rest into the same way, keeping its dirty bytes
     if victim < 0:
         return STALLED
     if kind == WRITE:
-        if l2.dirty[victim] and not _evict(m, now, channel, victim):
+        if l2.content[victim, W_DIRTY] and not _evict(m, now, channel, victim):
             return STALLED
-        l2.tag[victim] = line
-        l2.lru[victim] = now
-        l2.held[victim] = mask
-        l2.dirty[victim] = mask
+        l2.way[victim, W_TAG] = line
+        l2.way[victim, W_LRU] = now
+        l2.content[victim, W_HELD] = mask
+        l2.content[victim, W_DIRTY] = mask
         l2.write_allocations += 1
         _answer(m, now, now + l2.latency, channel, source, since)
         return MISSED
     n = l2.m_free_count[channel]
     if n == 0 or l2.t_free[channel] < 0:
         return STALLED
-    if found < 0 and l2.dirty[victim] and not _evict(m, now, channel, victim):
+    if found < 0 and l2.content[victim, W_DIRTY] and not _evict(m, now, channel, victim):
         return STALLED
     mshr = l2.m_free[channel, n - 1]
     if not _fetch(m, now, channel, line, mshr):
@@ -296,11 +307,11 @@ def _l2_access(m, now, channel, line, source, mask, since):
     l2.m_free_count[channel] = n - 1
     l2.m_where[channel, mshr] = victim
     l2.m_first[channel, mshr] = -1
-    l2.tag[victim] = line
-    l2.lru[victim] = now
-    l2.pending[victim] = mshr + 1
+    l2.way[victim, W_TAG] = line
+    l2.way[victim, W_LRU] = now + FILLING
+    l2.content[victim, W_PENDING] = mshr + 1
     if found < 0:
-        l2.held[victim] = 0
+        l2.content[victim, W_HELD] = 0
     _add_target(m, channel, mshr, source, since, mask)
     return MISSED
 
@@ -351,13 +362,14 @@ def l2_tick(m, now, channel):
         if m.ports.count[port] and crossbar_response_room(m, channel):
             if port_ready(m, now, port):
                 _fill(m, now, channel, port_take(m, port))
+                m.ports.l2_refused &= ~(1 << channel)  # another way may be the victim now
                 if port == L2_FROM_DRAM + channel:
                     l2.fills += 1
                 else:
                     l2.sparse_fills += 1
-            if m.ports.count[port]:
+            if m.ports.count[port] and (m.ports.far or port_ready(m, now, port)):
                 wake(m, L2_CLASS, m.ports.ready[port, m.ports.head[port]], channel)
-    if l2.i_count[channel]:
+    if l2.i_count[channel] and not (m.ports.l2_refused >> channel) & 1:
         _serve_oldest(m, now, channel)
     n = l2.i_count[channel]
     if n < l2.input_limit:

@@ -15,7 +15,7 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 
 from gpusim.jit import Field, State, ctz, jit, popcount
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
-from memory.wheel import ENGINE, L2, wake
+from memory.wheel import ENGINE, L2, SIZE, wake
 
 L2_FROM_DRAM = 0
 L2_FROM_ENGINE = MAX_L2_CHANNELS
@@ -24,6 +24,7 @@ N_PORTS = 2 * MAX_L2_CHANNELS + MAX_DRAM_CHANNELS
 PORT_DEPTH = 1024  # a power of two
 SPARSE_DEPTH = 256  # a power of two
 DRAM_WRITES = MAX_DRAM_CHANNELS  # added to a DRAM channel: its write queue
+CAUSES = 64  # units whose answers are told apart within a cycle
 ENGINE_WAITER = 40  # bit of the engine in the masks of who waits for DRAM queue space
 
 PORTS = State(
@@ -31,6 +32,7 @@ PORTS = State(
     {
         "ready": Field((N_PORTS, PORT_DEPTH), "cycle from which an entry may be taken"),
         "tag": Field((N_PORTS, PORT_DEPTH), "what the entry answers"),
+        "cause": Field((N_PORTS, PORT_DEPTH), "orders entries of one cycle: cycle of what caused it * 64 + unit"),
         "head": Field((N_PORTS,), "position of the oldest entry"),
         "count": Field((N_PORTS,), "entries held"),
         "sparse_ready": Field((MAX_L2_CHANNELS, SPARSE_DEPTH), "cycle from which the engine may take a sparse miss"),
@@ -44,14 +46,16 @@ PORTS = State(
         "dram_freed": Field((2 * MAX_DRAM_CHANNELS,), "places they try for"),
         "dram_trying": Field((2 * MAX_DRAM_CHANNELS,), "L2 channels that have not tried yet"),
         "dram_turn": Field((2 * MAX_DRAM_CHANNELS,), "L2 channel that goes first"),
+        "l2_refused": Field((), "L2 channels whose oldest request DRAM refused: it waits for space"),
+        "far": Field((), "1: an entry was ready only beyond the wheel's reach, and its reader woken too early"),
         "overflows": Field((), "entries that found a ring full: a bug, always 0"),
     },
 )
 
 
 @jit
-def deliver(m, t, port, tag):
-    """Put an answer into `port`, to be taken from cycle `t` on, and wake its reader."""
+def deliver_in_order(m, t, port, tag, cause):
+    """As `deliver`, from a unit that decides ahead of time: entries of cycle `t` are ordered by their `cause`."""
     p = m.ports
     n = p.count[port]
     if n >= PORT_DEPTH:
@@ -61,20 +65,30 @@ def deliver(m, t, port, tag):
     # several DRAM channels answer into one port, each in its own order: move past what is ready later
     for _ in range(n):
         before = (q - 1) & (PORT_DEPTH - 1)
-        if p.ready[port, before] <= t:
+        if p.ready[port, before] < t or (p.ready[port, before] == t and p.cause[port, before] <= cause):
             break
         p.ready[port, q] = p.ready[port, before]
         p.tag[port, q] = p.tag[port, before]
+        p.cause[port, q] = p.cause[port, before]
         q = before
     p.ready[port, q] = t
     p.tag[port, q] = tag
+    p.cause[port, q] = cause
     p.count[port] = n + 1
+    if t - m.wheel.now >= SIZE:
+        p.far = 1
     if port >= ENGINE_FROM_DRAM:
         wake(m, ENGINE, t, 0)
     elif port >= L2_FROM_ENGINE:
         wake(m, L2, t, port - L2_FROM_ENGINE)
     else:
         wake(m, L2, t, port)
+
+
+@jit
+def deliver(m, t, port, tag):
+    """Put an answer into `port`, to be taken from cycle `t` on, and wake its reader."""
+    deliver_in_order(m, t, port, tag, m.wheel.now * CAUSES)
 
 
 @jit
@@ -89,8 +103,9 @@ def port_take(m, port):
     """Remove the port's oldest entry and return its tag."""
     p = m.ports
     h = p.head[port]
-    p.head[port] = (h + 1) & (PORT_DEPTH - 1)
-    p.count[port] -= 1
+    n = p.count[port] - 1
+    p.count[port] = n
+    p.head[port] = (h + 1) & (PORT_DEPTH - 1) if n else 0  # the host's cache holds the front of the ring
     return p.tag[port, h]
 
 
@@ -126,6 +141,8 @@ def wait_for_dram(m, queue, waiter):
     queue: the DRAM channel for its reads, DRAM_WRITES more for its writes.
     """
     m.ports.dram_waiters[queue] |= 1 << waiter
+    if waiter < ENGINE_WAITER:
+        m.ports.l2_refused |= 1 << waiter
 
 
 @jit
@@ -171,6 +188,7 @@ def dram_space_freed(m, now, dram_ch):
             p.dram_trying[queue] = 0
         p.dram_freed[queue] += 1
         p.dram_waiters[queue] = 0
+        p.l2_refused &= ~waiters
         p.dram_trying[queue] |= waiters & ((1 << ENGINE_WAITER) - 1)
         if waiters >> ENGINE_WAITER:
             wake(m, ENGINE, now + 1, 0)

@@ -95,10 +95,8 @@ def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array:
     s.q_entry[:arrays] = -1
     s.m_free_count[:arrays] = spec.mshrs
     s.m_free[:arrays, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
-    s.t_next[:arrays, :-1] = range(1, MAX_TARGETS)
-    s.t_next[:arrays, -1] = -1
-    s.e_next[:arrays, :-1] = range(1, MAX_ENTRIES)
-    s.e_next[:arrays, -1] = -1
+    s.t_next[:arrays, :MAX_TARGETS] = [*range(1, MAX_TARGETS), -1]
+    s.e_next[:arrays, :MAX_ENTRIES] = [*range(1, MAX_ENTRIES), -1]
 
 
 @jit

@@ -5,7 +5,7 @@ away than the wheel reaches is clamped, and the unit, finding nothing ready, wak
 a fixed order within a cycle: by class, then by number.
 """
 
-from gpusim.jit import Field, State, jit
+from gpusim.jit import Field, State, jit, u32
 
 SIZE = 1024  # cycles; a power of two
 WORD_BITS = 32
@@ -20,8 +20,9 @@ WHEEL = State(
     {
         "now": Field((), "current cycle"),
         "running": Field((), "class whose units are running now, -1 between cycles"),
-        "mask": Field((SIZE, CLASSES, WORDS), "units to run in a cycle"),
-        "busy": Field((SIZE,), "class-and-word pairs with a bit set in a cycle"),
+        # a cycle's masks fill one line of the host's cache
+        "mask": Field((SIZE, CLASSES, WORDS), "units to run in a cycle", u32),
+        "busy": Field((SIZE,), "class-and-word pairs with a bit set in a cycle", u32),
     },
 )
 

@@ -15,7 +15,8 @@ from workloads.link import link
 
 KERNELS_DIR = Path(__file__).parent / "kernels"
 MICROBENCH_DIR = Path(__file__).parent / "microbench"
-SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR)
+BENCH_KERNELS_DIR = Path(__file__).parent / "bench_kernels"
+SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR, BENCH_KERNELS_DIR)
 TRIPLES = ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-unknown")
 TARGET_FLAGS = ("-target", TRIPLES[0], "-mcpu=gfx803")
 SHIPPED_FLAGS = ("-mcode-object-version=5", "-Wall", "-Werror")
@@ -56,8 +57,8 @@ def code_object_path(name: str, directory: Path = KERNELS_DIR) -> Path:
 def build(source: Path, target: Path) -> None:
     """Compile or assemble, and link one source into `target`; raises KernelBuildError.
 
-    OpenCL C that is not shipped here gets the header with OpenCL's built-in functions, and the compiler's own
-    code-object version.
+    OpenCL C but that of the shipped workloads gets the header with OpenCL's built-in functions; what is not shipped here
+    also the compiler's own code-object version.
     """
     flags = LANGUAGE_FLAGS.get(source.suffix)
     if flags is None:
@@ -68,9 +69,10 @@ def build(source: Path, target: Path) -> None:
         target.write_bytes(_linked(source, _compile_ir(source)))
         return
     compiler, linker = _tool(COMPILERS), _tool(LINKERS)
-    if source.resolve().parent in [directory.resolve() for directory in SHIPPED_DIRS]:
+    folder = source.resolve().parent
+    if folder in (shipped.resolve() for shipped in SHIPPED_DIRS):
         flags = (*flags, *SHIPPED_FLAGS)
-    elif source.suffix == ".cl":
+    if source.suffix == ".cl" and folder not in (KERNELS_DIR.resolve(), MICROBENCH_DIR.resolve()):
         flags = (*flags, "-include", str(OPENCL_LIBRARY))
     with tempfile.TemporaryDirectory() as scratch:
         relocatable = Path(scratch) / "kernel.o"

@@ -2,42 +2,76 @@
 
 from pathlib import Path
 
-from gpusim.bench import BenchResult, append_history, bench, read_history
+from gpusim.bench import (
+    BenchResult,
+    append_history,
+    change_percent,
+    chosen_cases,
+    comparable,
+    load,
+    measure,
+    read_history,
+    warm_up,
+)
+from gpusim.errors import UserError
 from gpusim.jit import cache_dir, is_compiled
 from gpusim.progress import Reporter, scaled
+from workloads.bench_cases import CASES
+
+EXIT_WORSE = 1
 
 
-def bench_command(sets: list[str], history: Path) -> None:
-    """Measure, print, compare with the last measurement of this machine, and add to the history."""
+def list_command() -> None:
+    """Print the cases."""
+    width = max(len(case.name) for case in CASES)
+    for case in CASES:
+        print(f"{case.name.ljust(width)}  {case.bound.ljust(4)}  {case.what}")
+
+
+def bench_command(sets: list[str], only: list[str], history: Path, repeat: int, fail_below: float | None) -> int:
+    """Measure, print, compare with the last measurement on this machine, add to the history; returns the exit code."""
+    if repeat < 1:
+        raise UserError(f"--repeat: {repeat} is not at least 1")
+    if fail_below is not None and not 0.0 <= fail_below < 100.0:
+        raise UserError(f"--fail-below: {fail_below:g} is not a percentage from 0 to below 100")
+    cases = chosen_cases(only)
     earlier = read_history(history)
+    config = load(sets)
     reporter = Reporter()
     if not (is_compiled("isa") and is_compiled("timing")):
         reporter.say(f"compiling the core: once; kept in {cache_dir('timing').parent}")
-    reporter.say("measuring: dense sgemm_4x4, functional plus timing, then functional alone")
-    result = bench(sets)
-    for line in lines(result):
-        print(line)
-    same = [e for e in earlier if (e["machine"], e["kernel"]) == (result.machine, result.kernel)]
-    same = [e for e in same if (e["instructions"], e["cycles"]) == (result.instructions, result.cycles)] or same
-    if same:
-        change = result.instructions_per_s / same[-1]["instructions_per_s"] - 1
-        print(f"against {same[-1]['date']}: {100 * change:+.1f} % instructions/s ({len(same)} earlier measurements)")
-    append_history(history, result)
+    compile_s = warm_up(config)
+    print(f"start: {compile_s:.2f} s compiling or loading the core")
+    problems = []
+    for case in cases:
+        result = measure(case, config, repeat, compile_s=compile_s)
+        before = comparable(earlier, result)
+        print("\n".join(lines(result, before)), flush=True)
+        if result.largest_bound != case.bound and not sets:
+            problems.append(f"{case.name} is a case of the bound '{case.bound}', but bound by {result.largest_bound}")
+        if before and fail_below is not None and change_percent(before[-1], result) < -fail_below:
+            problems.append(f"{case.name} has become slower by more than {fail_below:g} %")
+        append_history(history, result)
     print(f"added to {history}")
+    for problem in problems:
+        reporter.say(f"gpusim: {problem}")
+    return EXIT_WORSE if problems else 0
 
 
-def lines(r: BenchResult) -> list[str]:
-    """The measurement as a person reads it."""
-    timing_s = max(0.0, r.cpu_s - r.functional_cpu_s)
+def lines(r: BenchResult, before: list[dict]) -> list[str]:
+    """The measurement as a person reads it. before: earlier measurements, the last of which it is compared with."""
     share = 100 * r.functional_cpu_s / r.cpu_s
+    bounds = sorted(r.roofline.items(), key=lambda item: -item[1])
     out = [
-        f"{r.kernel}: {r.instructions:,} wavefront instructions, {r.cycles:,} cycles simulated",
-        f"speed:      {scaled(r.instructions_per_s)} wavefront instructions per CPU second, "
+        f"{r.case} ({r.bound}): {r.instructions:,} wavefront instructions, {r.l1_lines:,} L1 line transactions, "
+        f"{r.cycles:,} cycles",
+        f"  speed     {scaled(r.instructions_per_s)} instructions, {scaled(r.l1_lines_per_s)} L1 lines, "
         f"{scaled(r.cycles_per_s)} cycles per CPU second",
-        f"time:       {r.cpu_s:.2f} s CPU ({r.wall_s:.2f} s real): functional execution {r.functional_cpu_s:.2f} s "
-        f"({share:.0f} %), timing model {timing_s:.2f} s ({100 - share:.0f} %)",
-        f"functional: {scaled(r.functional_instructions_per_s)} wavefront instructions per CPU second alone",
-        f"start:      {r.compile_s:.2f} s compiling or loading the core, {r.setup_s:.2f} s data and code object",
-        "roofline:   " + ", ".join(f"{k} {v:,.0f} ({100 * v / r.cycles:.0f} %)" for k, v in r.roofline.items()),
+        f"  time      {r.cpu_s:.2f} s CPU ({r.wall_s:.2f} s real), of which functional execution {share:.0f} % "
+        f"({scaled(r.functional_instructions_per_s)} instructions/s alone); {r.setup_s:.2f} s data and code object",
+        "  roofline  " + ", ".join(f"{name} {100 * cycles / r.cycles:.1f} %" for name, cycles in bounds),
     ]
+    if before:
+        change = change_percent(before[-1], r)
+        out.append(f"  against   {before[-1]['date']}: {change:+.1f} % speed ({len(before)} earlier)")
     return out

@@ -37,7 +37,11 @@ _SPEAKING_ERRORS = (
 )
 
 # Errors of the simulation itself: told in full, but not the user's to mend.
-_FAILURES = (("gpusim.core.simulator", "DeadlockError"), ("gpusim.core.laws", "LawViolation"))
+_FAILURES = (
+    ("gpusim.bench", "BenchError"),
+    ("gpusim.core.simulator", "DeadlockError"),
+    ("gpusim.core.laws", "LawViolation"),
+)
 
 
 class EngineChoice(StrEnum):
@@ -195,17 +199,29 @@ def capture(
 @app.command()
 def bench(
     set_: SetOption = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="NAME", help="Measure only this case; repeatable.")
+    ] = None,
     history: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Measurements are added here. [default: the user's data folder]")
     ] = None,
+    repeat: Annotated[int, typer.Option(metavar="N", help="Run each case N times and report the fastest.")] = 1,
+    fail_below: Annotated[
+        float | None,
+        typer.Option(metavar="PERCENT", help="End with code 1 if a case is slower than last by more than this."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
 ) -> None:
-    """Measure the simulator's speed, beside the roofline, and where its time goes."""
+    """Measure the simulator's speed on kernels that load one part of the machine each, beside the roofline."""
     import platformdirs
 
-    from gpusim.cli.bench import bench_command
+    from gpusim.cli.bench import bench_command, list_command
 
+    if list_:
+        list_command()
+        return
     kept = Path(platformdirs.user_data_dir("gpusim", appauthor=False)) / "bench.jsonl"
-    bench_command(set_ or [], history or kept)
+    raise typer.Exit(bench_command(set_ or [], only or [], history or kept, repeat, fail_below))
 
 
 @app.command()

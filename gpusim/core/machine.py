@@ -106,6 +106,8 @@ def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -
     _configure_cus(m, gpu)
     _configure_run(m, gpu, launch, fit)
     m.run.engine_on = int(engine_on)
+    if engine_on:
+        m.dram.look_ahead = 0  # a kernel may end before a prefetch is answered
     m.wheel.now = 0
     wake(m, DISPATCH, 0, 0)
     return m

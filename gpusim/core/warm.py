@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from memory.l2 import FILLING, W_DIRTY, W_LRU, W_PENDING, W_TAG
+
 
 class WarmCaches:
     """L2 tags, ages and dirty bytes between launches; empty at first."""
@@ -26,11 +28,14 @@ class WarmCaches:
     def keep(self, m: Any) -> None:
         """Remember the L2 of a machine whose launch has ended. Ages count back from the next launch's cycle 0."""
         lines = int(m.l2.channels * m.l2.sets * m.l2.ways)
-        kept = {name: getattr(m.l2, name)[:lines].copy() for name in ("tag", "lru", "held", "dirty")}
-        kept["lru"] -= int(m.wheel.now) + 1
-        filling = m.l2.pending[:lines] != 0  # only after a launch that was stopped
-        kept["tag"][filling] = -1
-        kept["dirty"][filling] = 0
+        kept = {name: getattr(m.l2, name)[:lines].copy() for name in ("way", "content")}
+        way, content = kept["way"], kept["content"]
+        filling = content[:, W_PENDING] != 0  # only after a launch that was stopped
+        way[filling, W_TAG] = -1
+        way[filling, W_LRU] -= FILLING
+        way[:, W_LRU] -= int(m.wheel.now) + 1
+        content[filling, W_PENDING] = 0
+        content[filling, W_DIRTY] = 0
         self._shape, self._held = _shape(m), kept
 
 

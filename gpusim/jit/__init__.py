@@ -32,7 +32,7 @@ from gpusim.jit.raw import (
     st_i64,
     st_u8,
 )
-from gpusim.jit.state import Field, State, i32, i64, new_record, record_dtype
+from gpusim.jit.state import Field, State, new_record, record_dtype, u32
 
 __all__ = [
     "Field",
@@ -45,8 +45,6 @@ __all__ = [
     "compile_functions",
     "compiled_versions",
     "ctz",
-    "i32",
-    "i64",
     "is_compiled",
     "jit",
     "ld_i16",
@@ -66,4 +64,5 @@ __all__ = [
     "st_i32",
     "st_i64",
     "st_u8",
+    "u32",
 ]

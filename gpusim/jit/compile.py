@@ -8,11 +8,13 @@ parameter named `m` is the machine record, every other one an int64 unless annot
 import gc
 import inspect
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
 from numba import types
+from numba.np import arrayobj
 
 from gpusim.jit.cache import cache_dir, domain_of
 
@@ -76,6 +78,21 @@ def split(domain: str, rooms: tuple[str, ...]) -> tuple[list[Any], list[Any]]:
     return inside, apart
 
 
+@contextmanager
+def _indices_as_they_are() -> Iterator[None]:
+    """Compile array accesses without Python's meaning of negative indices, a comparison and a select an access."""
+    fix = arrayobj.fix_integer_index
+
+    def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        return context.cast(builder, index, kind, types.intp)
+
+    arrayobj.fix_integer_index = as_it_is
+    try:
+        yield
+    finally:
+        arrayobj.fix_integer_index = fix
+
+
 def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
     """Compile `dispatchers` with `record` as `m`, or load them from the cache."""
     record_type = numba.typeof(record)
@@ -86,7 +103,8 @@ def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
             signature = signature_of(dispatcher.py_func, record_type)
             if signature not in dispatcher.signatures:
                 dispatcher.disable_compile(False)  # another record type may have come before
-                dispatcher.compile(signature)
+                with _indices_as_they_are():
+                    dispatcher.compile(signature)
             dispatcher.disable_compile()
     finally:
         if collecting:
@@ -130,7 +148,8 @@ def native_callback(function: Any) -> tuple[int, Any]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_dir(domain))
     try:
-        compiled = numba.cfunc(types.int64(*[types.int64] * 4), cache=True, error_model="numpy")(py_func)
+        with _indices_as_they_are():
+            compiled = numba.cfunc(types.int64(*[types.int64] * 4), cache=True, error_model="numpy")(py_func)
     finally:
         numba.config.CACHE_DIR = before
     return compiled.address, compiled

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-i64 = np.int64
-i32 = np.int32
+HOST_LINE_BYTES = 64
+SPREAD_BYTES = 1024
+
+i64, u32 = np.int64, np.uint32
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,45 @@ class State:
 
     def dtype(self) -> np.dtype:
         """Structured dtype of the component."""
-        return np.dtype([(k, f.kind, f.shape) if f.shape else (k, f.kind) for k, f in self.fields.items()], align=True)
+        return _laid_out({name: np.dtype((f.kind, _spread(f))) for name, f in self.fields.items()})
+
+
+def _spread(field: Field) -> tuple[int, ...]:
+    """The field's shape, with rows a little longer where their length is a power of two, or several: the same place
+    in every row would fall into the same few sets of the host's caches."""
+    shape = list(field.shape)
+    row_bytes = np.dtype(field.kind).itemsize
+    for axis in range(len(shape) - 1, 0, -1):
+        element_bytes, row_bytes = row_bytes, row_bytes * shape[axis]
+        if row_bytes % SPREAD_BYTES == 0:
+            extra = -(-HOST_LINE_BYTES // element_bytes)
+            shape[axis] += extra
+            row_bytes += extra * element_bytes
+    return tuple(shape)
+
+
+def _laid_out(fields: dict[str, np.dtype]) -> np.dtype:
+    """Structured dtype in which what fills a line of the host's cache, or more, starts with one."""
+    offsets, end = [], 0
+    for kind in fields.values():
+        alignment = HOST_LINE_BYTES if kind.itemsize >= HOST_LINE_BYTES else kind.base.alignment
+        offsets.append(-(-end // alignment) * alignment)
+        end = offsets[-1] + kind.itemsize
+    alignment = HOST_LINE_BYTES if end >= HOST_LINE_BYTES else max(kind.base.alignment for kind in fields.values())
+    return np.dtype(
+        {
+            "names": list(fields),
+            "formats": list(fields.values()),
+            "offsets": offsets,
+            "itemsize": -(-end // alignment) * alignment,
+        },
+        align=True,
+    )
 
 
 def record_dtype(states: list[State] | tuple[State, ...]) -> np.dtype:
     """Structured dtype of a machine made of `states`."""
-    return np.dtype([(s.name, s.dtype()) for s in states], align=True)
+    return _laid_out({s.name: s.dtype() for s in states})
 
 
 def new_record(dtype: np.dtype) -> Any:
@@ -45,4 +80,6 @@ def new_record(dtype: np.dtype) -> Any:
 
     Untouched pages of large maxima cost no memory.
     """
-    return np.zeros(1, dtype).view(np.recarray)[0]
+    raw = np.zeros(dtype.itemsize + HOST_LINE_BYTES, np.uint8)
+    start = -raw.ctypes.data % HOST_LINE_BYTES
+    return raw[start : start + dtype.itemsize].view(dtype).view(np.recarray)[0]

@@ -56,9 +56,9 @@ def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped
         if poll:
             due = (1 << m.map.dram_channels) - 1
             for channel in range(m.map.dram_channels):
-                m.dram.column_not_before[channel] = 0
-                m.dram.activate_not_before[channel] = 0
-                m.dram.precharge_not_before[channel] = 0
+                m.dram.channel[channel].column_not_before = 0
+                m.dram.channel[channel].activate_not_before = 0
+                m.dram.channel[channel].precharge_not_before = 0
         m.wheel.mask[slot, DRAM_CLASS, 0] = 0
         while due:
             dram_tick(m, t, ctz(due))

@@ -9,7 +9,7 @@ from memory.address_map import l2_channel, l2_local_line
 from memory.dram_spec import DramSpec
 from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
-from memory.l2 import L2Spec
+from memory.l2 import W_LRU, W_TAG, L2Spec
 from tests.support.scripted import Script, ScriptedRun
 
 LINE = 0x4000000
@@ -124,7 +124,7 @@ def test_one_access_after_another_finds_what_a_naive_cache_finds(accesses: list[
     for (channel, index), lines in naive.l2.sets.items():  # type: ignore[misc]
         first = (channel * L2_SETS + index) * L2_WAYS
         ways = range(first, first + L2_WAYS)
-        held = sorted((int(l2.lru[w]), int(l2.tag[w])) for w in ways if l2.tag[w] >= 0)
+        held = sorted((int(l2.way[w, W_LRU]), int(l2.way[w, W_TAG])) for w in ways if l2.way[w, W_TAG] >= 0)
         assert [tag for _, tag in held] == lines
     for index, lines in naive.l1.sets.items():
         ways = range(index * L1_WAYS, (index + 1) * L1_WAYS)  # type: ignore[operator]

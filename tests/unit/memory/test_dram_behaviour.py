@@ -31,9 +31,9 @@ def test_streaming_reaches_the_pin_bandwidth_less_refresh(part, clock_hz, kind):
     spec = DramSpec(part=part, channels=1)
     t = resolve(spec)
     out = run(spec, [(1, kind, i) for i in range(STREAM_LINES)], clock_hz)
-    share = out.m.dram.data_bus_busy[0] / clocks_used(out)
+    share = out.m.dram.channel[0].data_bus_busy / clocks_used(out)
     assert 0.9 * (1 - refresh_share(t)) <= share <= 1
-    assert out.m.dram.row_hits[0] >= 0.9 * STREAM_LINES
+    assert out.m.dram.channel[0].row_hits >= 0.9 * STREAM_LINES
 
 
 @pytest.mark.parametrize("part", ["gddr5", "hbm1"])
@@ -90,7 +90,7 @@ def test_writes_are_drained_between_the_watermarks():
     # two bursts a line: each drain but the rest at the end writes at least the lines between the marks
     assert len(drains) >= 2
     assert all(d >= 2 * (12 - 4) for d in drains[:-1])
-    assert out.m.dram.turns[0] <= 2 * len(drains)
+    assert out.m.dram.channel[0].turns <= 2 * len(drains)
 
 
 def test_many_writes_do_not_wait_for_the_last_read():
@@ -105,7 +105,7 @@ def test_neither_side_starves_the_other():
     out = run(spec, script)
     t = resolve(spec)
     assert check_commands(out.commands, t) == len(out.commands)
-    assert out.m.dram.read_latency_max[0] < 2000
+    assert out.m.dram.channel[0].read_latency_max < 2000
 
 
 def naive_bank(requests, t):

@@ -18,20 +18,20 @@ def test_first_read_opens_the_row():
     out = run(SPEC, [(1, READ, 0)])
     assert out.issued() == [(2, "ACT"), (23, "RD"), (26, "RD")]
     assert out.done == [26 + 21 + 2]
-    assert out.m.dram.row_misses[0] == 1
+    assert out.m.dram.channel[0].row_misses == 1
 
 
 def test_row_hit():
     out = run(SPEC, [(1, READ, 0), (100, READ, line_at(SPEC, column=5))])
     assert out.issued()[3:] == [(101, "RD"), (104, "RD")]
     assert out.done[1] == 104 + 23
-    assert out.m.dram.row_hits[0] == 1
+    assert out.m.dram.channel[0].row_hits == 1
 
 
 def test_row_conflict():
     out = run(SPEC, [(1, READ, 0), (100, READ, line_at(SPEC, row=1))])
     assert out.issued()[3:] == [(101, "PRE"), (122, "ACT"), (143, "RD"), (146, "RD")]
-    assert out.m.dram.row_conflicts[0] == 1
+    assert out.m.dram.channel[0].row_conflicts == 1
 
 
 def test_row_conflict_waits_for_tras_and_trc():
@@ -127,7 +127,7 @@ def test_refresh_closes_open_banks_first():
     refi = resolve(SPEC).trefi
     out = run(SPEC, [(refi - 200, READ, 0), (refi, READ, 0)])
     assert out.issued()[3:6] == [(refi, "PREA"), (refi + 21, "REF"), (refi + 21 + 114, "ACT")]
-    assert out.m.dram.row_conflicts[0] == 0
+    assert out.m.dram.channel[0].row_conflicts == 0
 
 
 def test_refresh_interrupts_a_line_between_its_bursts():
@@ -159,19 +159,19 @@ def test_read_of_a_queued_whole_line_is_forwarded():
     out = run(spec, [(1, WRITE, 0), (20, READ, 0)])
     assert out.done[1] == 20 + 18 + 18  # 10 ns are 17.5 cycles
     assert out.clocks("RD") == []
-    assert out.m.dram.read_forwards[0] == 1
+    assert out.m.dram.channel[0].read_forwards == 1
 
 
 def test_read_of_a_partly_queued_line_goes_to_the_bank():
     out = run(WAITING, [(1, WRITE, 0, 0xFFFF), (1, READ, 0)])
     assert len(out.clocks("RD")) == 2
-    assert out.m.dram.read_forwards[0] == 0
+    assert out.m.dram.channel[0].read_forwards == 0
 
 
 def test_writes_of_one_line_merge():
     out = run(WAITING, [(1, WRITE, 0, 1), (1, WRITE, 0, 1 << 63), (1, READ, line_at(WAITING, row=1))])
     assert len(out.clocks("WR")) == 2
-    assert out.m.dram.write_merges[0] == 1
+    assert out.m.dram.channel[0].write_merges == 1
 
 
 def test_completion_is_rounded_up_to_core_cycles():
@@ -204,4 +204,4 @@ def test_ideal_model_pushes_back():
     spec = plain_spec(model="ideal", ideal_latency_ns=10, ideal_bandwidth_gb_s=32.0, read_queue=4)
     out = run(spec, [(1, READ, i) for i in range(10)], core_clock_hz=1e9)
     assert out.done == [1 + 2 * (i + 1) + 10 for i in range(10)]
-    assert out.m.dram.read_full[0] > 0
+    assert out.m.dram.channel[0].read_full > 0
