@@ -147,7 +147,8 @@ def _finish(m, channel, s, clock):
     if kind == READ:
         end = clock + d.read_data_end
         t = (end * d.cycles + d.clocks - 1) // d.clocks + d.response_latency
-        deliver_in_order(m, t, c.slot[s].port, c.slot[s].tag, cycle * CAUSES + 1 + channel)
+        turn = (channel - cycle) & (m.map.dram_channels - 1)  # the order in which channels run in that cycle
+        deliver_in_order(m, t, c.slot[s].port, c.slot[s].tag, cycle * CAUSES + 1 + turn)
         latency = t - c.slot[s].visible + d.request_latency
         c.read_latency += latency
         c.read_latency_max = max(c.read_latency_max, latency)

@@ -20,7 +20,7 @@ WHEEL = State(
     {
         "now": Field((), "current cycle"),
         "running": Field((), "class whose units are running now, -1 between cycles"),
-        # a cycle's masks fill one line of the host's cache
+        # short words: a cycle's masks lie in one or two lines of the host's cache
         "mask": Field((SIZE, CLASSES, WORDS), "units to run in a cycle", u32),
         "busy": Field((SIZE,), "class-and-word pairs with a bit set in a cycle", u32),
     },

@@ -57,8 +57,8 @@ def code_object_path(name: str, directory: Path = KERNELS_DIR) -> Path:
 def build(source: Path, target: Path) -> None:
     """Compile or assemble, and link one source into `target`; raises KernelBuildError.
 
-    OpenCL C but that of the shipped workloads gets the header with OpenCL's built-in functions; what is not shipped here
-    also the compiler's own code-object version.
+    OpenCL C gets the header with OpenCL's built-in functions, but for the shipped workloads; what is not shipped here
+    also gets the compiler's own code-object version.
     """
     flags = LANGUAGE_FLAGS.get(source.suffix)
     if flags is None:

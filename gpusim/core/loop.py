@@ -84,7 +84,7 @@ def run_cycles(m, limit):
                 elif unit_class == DRAM:
                     first = now & (m.map.dram_channels - 1)
                 for word in range(WORDS):
-                    bits = wheel.mask[slot, unit_class, word]
+                    bits = 0 | wheel.mask[slot, unit_class, word]  # as int64
                     wheel.mask[slot, unit_class, word] = 0
                     while bits:
                         later = bits >> first << first

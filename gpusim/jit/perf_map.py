@@ -28,7 +28,8 @@ def write_perf_map(entry_points: tuple[Any, ...]) -> Path:
                 start = contents.find(b"\x7fELF")
                 if start < 0:
                     continue
-                for symbol in ELFFile(io.BytesIO(contents[start:])).get_section_by_name(".symtab").iter_symbols():
+                symbols: Any = ELFFile(io.BytesIO(contents[start:])).get_section_by_name(".symtab")
+                for symbol in symbols.iter_symbols():
                     if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_size"]:
                         if address := engine.get_function_address(symbol.name):
                             file.write(f"{address:x} {symbol['st_size']:x} {_plain(symbol.name)}\n")
