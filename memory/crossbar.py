@@ -20,6 +20,7 @@ from gpusim.jit import Field, State, ctz, jit
 from gpusim.spec import Spec, param
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
+from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
 from memory.wheel import CU_MEMORY, L2, SCALAR, wake
 
@@ -257,8 +258,8 @@ def crossbar_pop_request(m, now, channel, port):
             if x.request[port, q, P_READY] <= now:
                 x.request[port, q, P_READY] = now + 1  # one packet a cycle leaves the port
             _announce_request(m, now, port)
-        else:
-            x.o_head[port] = 0  # the host's cache holds the front of the ring
+        elif q >= RING_FRONT:
+            x.o_head[port] = 0
     if n == x.request_limit:
         _wake_port(m, now + 1, port)
     return h
@@ -360,7 +361,7 @@ def crossbar_take_response(m, now, port):
                     if x.response[channel, q, P_READY] <= now:
                         x.response[channel, q, P_READY] = now + 1
                     _announce_response(m, now, channel)
-                else:
+                elif q >= RING_FRONT:
                     x.r_head[channel] = 0
             if n == x.response_limit:
                 wake(m, L2, now, channel)

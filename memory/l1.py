@@ -35,6 +35,7 @@ from memory.crossbar import (
     crossbar_take_response,
 )
 from memory.look_ahead import look_ahead
+from memory.rings import RING_FRONT
 from memory.timeline import LOOKED_UP, record
 from memory.translation import page_of, translated
 from memory.wheel import CU_MEMORY, wake
@@ -408,8 +409,8 @@ def l1_step(m, now, cu):
         l1.ahead_position[cu] = 0
     if l1.q_count[cu]:
         wake(m, CU_MEMORY, l1.look_free[cu], cu)
-    else:
-        l1.q_head[cu] = 0  # the host's cache holds the front of the ring
+    elif l1.q_head[cu] >= RING_FRONT:
+        l1.q_head[cu] = 0
     return 1
 
 
@@ -476,7 +477,7 @@ def l1_next_load_done(m, now, cu):
         wake(m, CU_MEMORY, l1.entry[cu, e, E_DONE], cu)
         return -1
     if h + 1 == l1.r_tail[cu]:
-        h = -1  # the host's cache holds the front of the ring
+        h = -1  # nothing is left: start over at the ring's front, as memory.rings says
         l1.r_scheduled[cu] = 0
         l1.r_tail[cu] = 0
     l1.r_head[cu] = h + 1

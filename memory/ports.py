@@ -15,6 +15,7 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 
 from gpusim.jit import Field, State, ctz, jit, popcount
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
+from memory.rings import RING_FRONT
 from memory.wheel import ENGINE, L2, SIZE, wake
 
 L2_FROM_DRAM = 0
@@ -32,7 +33,10 @@ PORTS = State(
     {
         "ready": Field((N_PORTS, PORT_DEPTH), "cycle from which an entry may be taken"),
         "tag": Field((N_PORTS, PORT_DEPTH), "what the entry answers"),
-        "cause": Field((N_PORTS, PORT_DEPTH), "orders entries of one cycle: cycle of what caused it * CAUSES + its turn in that cycle"),
+        "cause": Field(
+            (N_PORTS, PORT_DEPTH),
+            "orders entries of one cycle: cycle of what caused it * CAUSES + its turn in that cycle",
+        ),
         "head": Field((N_PORTS,), "position of the oldest entry"),
         "count": Field((N_PORTS,), "entries held"),
         "sparse_ready": Field((MAX_L2_CHANNELS, SPARSE_DEPTH), "cycle from which the engine may take a sparse miss"),
@@ -105,7 +109,8 @@ def port_take(m, port):
     h = p.head[port]
     n = p.count[port] - 1
     p.count[port] = n
-    p.head[port] = (h + 1) & (PORT_DEPTH - 1) if n else 0  # the host's cache holds the front of the ring
+    q = (h + 1) & (PORT_DEPTH - 1)
+    p.head[port] = 0 if n == 0 and q >= RING_FRONT else q
     return p.tag[port, h]
 
 

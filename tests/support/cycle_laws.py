@@ -24,6 +24,7 @@ from memory.crossbar import FIRST_SCALAR_PORT, P_SOURCE, REQUEST_DEPTH, RESPONSE
 from memory.l1 import MAX_QUEUE
 from memory.l2 import MAX_INPUT
 from memory.ports import PORT_DEPTH
+from memory.rings import RING_FRONT
 from memory.wheel import SIZE
 
 _KINDS = {VALU: "vector", SALU: "scalar", SMEM: "scalar", VMEM: "vector memory", LDS: "LDS", BRANCH: "branch"}
@@ -69,8 +70,8 @@ class CycleLaws:
             state[name] = x[name][0, self.port_numbers].copy()
         for name in ("i_head", "i_count"):
             state[name] = l2[name][0, :k].copy()
-        state["fill_head"] = self.ports["head"][0].copy()
-        state["x_head"] = x["r_head"][0, :k].copy()
+        state["fill_head"], state["fill_count"] = self.ports["head"][0].copy(), self.ports["count"][0].copy()
+        state["x_head"], state["x_count"] = x["r_head"][0, :k].copy(), x["r_count"][0, :k].copy()
         state["counts"] = np.array(
             [int(l1[name][0]) for name in ("busy", "hits", "merges", "misses")]
             + [int(x["requests"][0]), int(x["responses"][0]), int(self.run["instructions"][0])]
@@ -119,9 +120,10 @@ class CycleLaws:
     def _check_l1(self, after: dict[str, np.ndarray]) -> None:
         before, l1 = self._before, self.l1
         look_ups = lines = 0
+        queues = _moved(before["q_head"], after["q_head"], before["q_count"], MAX_QUEUE)
         for cu in range(self.cus):
             old, position = int(before["q_head"][cu]), int(before["q_position"][cu])
-            done = (int(after["q_head"][cu]) - old) % MAX_QUEUE
+            done = int(queues[cu])
             moved = int(after["q_position"][cu]) - position
             if not done and not moved:
                 continue
@@ -141,7 +143,7 @@ class CycleLaws:
 
     def _check_crossbar_and_l2(self, after: dict[str, np.ndarray]) -> None:
         before = self._before
-        left = (after["o_head"] - before["o_head"]) % REQUEST_DEPTH
+        left = _moved(before["o_head"], after["o_head"], before["o_count"], REQUEST_DEPTH)
         self._must((left <= 1).all(), "a request port moves two packets")
         entered = left + after["o_count"] - before["o_count"]
         self._must((entered[: self.cus] <= 1).all(), "an L1 sends two packets")
@@ -151,9 +153,9 @@ class CycleLaws:
         self._must((served <= 1).all() and served.sum() == counts[7], "an L2 channel serves two requests")
         taken = served + after["i_count"] - before["i_count"]
         self._must((taken <= 1).all() and taken.sum() == left.sum(), "an L2 channel takes two packets")
-        fills = (after["fill_head"] - before["fill_head"]) % PORT_DEPTH
+        fills = _moved(before["fill_head"], after["fill_head"], before["fill_count"], PORT_DEPTH)
         self._must((fills <= 1).all(), "an L2 channel takes two fills from a port")
-        answered = (after["x_head"] - before["x_head"]) % RESPONSE_DEPTH
+        answered = _moved(before["x_head"], after["x_head"], before["x_count"], RESPONSE_DEPTH)
         self._must((answered <= 1).all(), "a response port moves two packets")
         receivers = []
         for channel in np.flatnonzero(answered).tolist():
@@ -181,6 +183,12 @@ class CycleLaws:
             self._must((free >= 0).all() and (free <= caches["mshrs"][0]).all(), "MSHRs leave their number")
         self._must((x["o_count"][0, self.port_numbers] <= x["request_limit"][0]).all(), "a request queue overflows")
         self._must((l2["i_count"][0, :k] <= l2["input_limit"][0]).all(), "an L2 channel's queue overflows")
+
+
+def _moved(head: np.ndarray, new_head: np.ndarray, held: np.ndarray, depth: int) -> np.ndarray:
+    """Entries taken off rings that start over when they are empty: then all that were held have gone."""
+    started_over = (new_head == 0) & (head >= RING_FRONT - 1) & (head < depth - 1)
+    return np.where(started_over, held, (new_head - head) % depth)
 
 
 def step(m: Any, visit: Callable[[], None], limit: int = 1 << 60) -> int:
