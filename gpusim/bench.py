@@ -10,8 +10,10 @@ from typing import Any
 
 from gpusim import __version__
 from gpusim.config.model import RunConfig, load_run
+from gpusim.core.loop import run_cycles
 from gpusim.core.simulator import simulate
 from gpusim.errors import UserError, unknown_name
+from gpusim.jit import JIT_DISABLED
 from isa.emulator import run_functional
 from workloads.bench_cases import CASES, GEMM_SETTINGS, BenchCase
 
@@ -77,6 +79,15 @@ def warm_up(config: RunConfig) -> float:
     facts = simulate(case.build(config, case.small).launch, config.gpu)
     functional = run_functional(case.build(config, case.small).launch)
     return facts.compile_s + functional.compile_s
+
+
+def write_core_map() -> Path:
+    """Name the compiled core's functions for `perf`; after `warm_up`. Raises UserError where nothing is compiled."""
+    if JIT_DISABLED:
+        raise UserError("--perf-map: with the JIT disabled nothing is compiled")
+    from gpusim.jit.perf_map import write_perf_map
+
+    return write_perf_map((run_cycles,))
 
 
 def measure(

@@ -33,10 +33,7 @@ PORTS = State(
     {
         "ready": Field((N_PORTS, PORT_DEPTH), "cycle from which an entry may be taken"),
         "tag": Field((N_PORTS, PORT_DEPTH), "what the entry answers"),
-        "cause": Field(
-            (N_PORTS, PORT_DEPTH),
-            "orders entries of one cycle: cycle of what caused it * CAUSES + its turn in that cycle",
-        ),
+        "cause": Field((N_PORTS, PORT_DEPTH), "orders entries of a cycle: cycle of their cause * CAUSES + turn in it"),
         "head": Field((N_PORTS,), "position of the oldest entry"),
         "count": Field((N_PORTS,), "entries held"),
         "sparse_ready": Field((MAX_L2_CHANNELS, SPARSE_DEPTH), "cycle from which the engine may take a sparse miss"),

@@ -12,6 +12,7 @@ from gpusim.bench import (
     measure,
     read_history,
     warm_up,
+    write_core_map,
 )
 from gpusim.errors import UserError
 from gpusim.jit import cache_dir, is_compiled
@@ -28,7 +29,9 @@ def list_command() -> None:
         print(f"{case.name.ljust(width)}  {case.bound.ljust(4)}  {case.what}")
 
 
-def bench_command(sets: list[str], only: list[str], history: Path, repeat: int, fail_below: float | None) -> int:
+def bench_command(
+    sets: list[str], only: list[str], history: Path, repeat: int, fail_below: float | None, perf_map: bool = False
+) -> int:
     """Measure, print, compare with the last measurement on this machine, add to the history; returns the exit code."""
     if repeat < 1:
         raise UserError(f"--repeat: {repeat} is not at least 1")
@@ -42,6 +45,8 @@ def bench_command(sets: list[str], only: list[str], history: Path, repeat: int, 
         reporter.say(f"compiling the core: once; kept in {cache_dir('timing').parent}")
     compile_s = warm_up(config)
     print(f"start: {compile_s:.2f} s compiling or loading the core")
+    if perf_map:
+        print(f"functions of the core: {write_core_map()}")
     problems = []
     for case in cases:
         result = measure(case, config, repeat, compile_s=compile_s)

@@ -211,6 +211,9 @@ def bench(
         typer.Option(metavar="PERCENT", help="End with code 1 if a case is slower than last by more than this."),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
+    perf_map: Annotated[
+        bool, typer.Option("--perf-map", help="Name the core's functions for Linux's perf (see docs/performance.md).")
+    ] = False,
 ) -> None:
     """Measure the simulator's speed on kernels that load one part of the machine each, beside the roofline."""
     import platformdirs
@@ -221,7 +224,7 @@ def bench(
         list_command()
         return
     kept = Path(platformdirs.user_data_dir("gpusim", appauthor=False)) / "bench.jsonl"
-    raise typer.Exit(bench_command(set_ or [], only or [], history or kept, repeat, fail_below))
+    raise typer.Exit(bench_command(set_ or [], only or [], history or kept, repeat, fail_below, perf_map))
 
 
 @app.command()

@@ -132,3 +132,11 @@ def test_measurements_of_before_there_were_cases_still_compare(config) -> None: 
 def test_list(capfd) -> None:  # type: ignore[no-untyped-def]
     assert invoke(["bench", "--list"]) == 0
     assert [line.split()[0] for line in capfd.readouterr().out.splitlines()] == NAMES
+
+
+def test_perf_map_names_the_cores_functions(monkeypatch, capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    _small_cases(monkeypatch, "relu")
+    assert invoke(["bench", "--history", str(tmp_path / "h.jsonl"), "--perf-map"]) == 0
+    line = next(line for line in capfd.readouterr().out.splitlines() if line.startswith("functions of the core: "))
+    names = {entry.split()[2] for entry in Path(line.partition(": ")[2]).read_text().splitlines()}
+    assert {"gpusim.core.loop.run_cycles", "memory.dram.dram_tick"} <= names
