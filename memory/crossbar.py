@@ -333,6 +333,8 @@ def crossbar_take_response(m, now, port):
             h = x.r_first[channel, port] if x.ideal else x.r_head[channel]
             ready = x.response[channel, h, P_READY]
             if ready > now:
+                if x.ideal:
+                    _wake_port(m, ready, port)  # a given bandwidth may put it out of the wheel's reach
                 continue  # its announcement wakes the port
             if taken >= 0:
                 _wake_port(m, now + 1, port)

@@ -187,6 +187,16 @@ def test_a_load_through_the_ideal_crossbar() -> None:
     assert run.cycles == -(-data // 4) * 4 + 4 + 1
 
 
+def test_answers_further_away_than_the_wake_up_wheel_reaches() -> None:
+    # each packet takes a channel 512 cycles; eight CUs wait for one line of a slow DRAM, so their answers queue up
+    spec = gpu(model="ideal", ideal_bytes_per_cycle=0.5).model_copy(
+        update={"dram": DramSpec(model="ideal", ideal_latency_ns=10_000.0)}
+    )
+    run = ScriptedRun(spec, [[Script().load([LINE]).wait(vm=0).end()] for _ in range(8)])
+    assert run.go() == FINISHED
+    assert run.cycles > 10_000 * 1.237 + 7 * 512
+
+
 def test_a_bandwidth_next_to_nothing_is_refused() -> None:
     with pytest.raises(ValidationError, match="allowed are 0"):
         CrossbarSpec(ideal_bytes_per_cycle=0.01)
