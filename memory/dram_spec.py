@@ -181,9 +181,7 @@ class DramSpec(Spec):
     age_cap_clocks: int = param(
         2000, "age in command clocks from which a bank's oldest request goes before row hits", "assumed", ge=1, le=10**9
     )
-    read_queue: int = param(
-        64, "reads a channel holds", "GPGPU-Sim: FR-FCFS queue of its GDDR5 and HBM GPUs", ge=1, le=MAX_QUEUE
-    )
+    read_queue: int = param(32, "reads a channel holds", "gem5 DRAMInterface: read buffer", ge=1, le=MAX_QUEUE)
     write_queue: int = param(64, "writes a channel holds", "gem5 DRAMInterface: write buffer", ge=1, le=MAX_QUEUE)
     write_high: int = param(54, "held writes from which writes are drained", "gem5 MemCtrl: 85 %", ge=1, le=MAX_QUEUE)
     write_low: int = param(
@@ -205,13 +203,11 @@ class DramSpec(Spec):
         "assumed: what an L2 channel interleaves (256 bytes) opens one row, and the next 256 bytes another group's",
     )
     request_latency_ns: float = param(
-        35.0,
-        "controller front end",
-        "half of what brings a load from DRAM to AMD's about 270 ns (OpenCL optimisation guide, table 1.1: HD 7770)",
-        ge=0,
-        le=1e5,
+        10.0, "controller front end", "gem5 MemCtrl: static frontend latency", ge=0, le=1e5
     )
-    response_latency_ns: float = param(35.0, "controller back end and PHY", "the other half", ge=0, le=1e5)
+    response_latency_ns: float = param(
+        10.0, "controller back end and PHY", "gem5 MemCtrl: static backend", ge=0, le=1e5
+    )
     ideal_latency_ns: float = param(100.0, "ideal model: latency of every access", "assumed", ge=0, le=1e5)
     ideal_bandwidth_gb_s: float = param(
         0.0, "ideal model: bandwidth of all channels in GB/s; 0: unlimited", "assumed", ge=0, le=1e6

@@ -74,14 +74,14 @@ class L1Spec(Spec):
     hit_latency_cycles: int = param(
         100,
         "cycles from tag look-up to the first data beat of a hit",
-        "assumed so that a dependent load that hits takes about 120 cycles, as GCN microbenchmarks report",
+        "assumed: a dependent load that hits takes 108 cycles; no figure for GCN was found",
         ge=1,
         le=900,
     )
     fill_latency_cycles: int = param(
         40,
         "cycles from a response's arrival to its data being ready to return",
-        "assumed: its share of the about 190 cycles that a load hitting L2 takes on GCN",
+        "assumed: its share of the 188 cycles of a load that hits L2",
         ge=1,
         le=500,
     )

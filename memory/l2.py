@@ -77,7 +77,7 @@ class L2Spec(Spec):
     latency_cycles: int = param(
         70,
         "cycles from look-up to a hit's answer leaving the channel",
-        "assumed so that a load that misses L1 and hits L2 takes about 190 cycles, as GCN microbenchmarks report",
+        "assumed: a load that misses L1 and hits L2 takes 188 cycles; no figure for GCN was found",
         ge=1,
         le=300,
     )

@@ -44,7 +44,7 @@ class ScalarCacheSpec(Spec):
     hit_latency_cycles: int = param(
         50,
         "cycles from look-up, or from a fill, to the data in scalar registers",
-        "assumed from GCN microbenchmarks of scalar loads",
+        "assumed: no figure for GCN was found",
         ge=1,
         le=500,
     )

@@ -68,7 +68,7 @@ class ComputeUnitSpec(Spec):
     lds_latency_cycles: int = param(
         56,
         "cycles from the last bank access to the data in registers",
-        "assumed so that a dependent ds_read_b32 takes about 64 cycles, as GCN microbenchmarks report",
+        "assumed: a dependent ds_read_b32 takes 64 cycles; no figure for GCN was found",
         ge=1,
         le=500,
     )

@@ -26,7 +26,7 @@ class Counters:
             ("workgroups finished", "workgroups", lambda m: m.run.done),
             ("L1 lines missing", "lines", lambda m: m.l1.mshrs * gpu.cus - m.l1.m_free_count[: gpu.cus].sum()),
             ("L2 lines missing", "lines", lambda m: m.l2.mshrs * gpu.l2.channels - m.l2.m_free_count.sum()),
-            ("DRAM requests held", "lines", lambda m: m.dram.held.sum()),
+            ("DRAM requests held", "lines", lambda m: m.dram.channel["held"].sum()),
         ]
         if engine_on:
             levels.append(("engine requests held", "requests", lambda m: m.engine.requests_held))
@@ -80,7 +80,7 @@ class Counters:
 
     @staticmethod
     def _totals(m: Any) -> dict[str, int]:
-        l1, l2, dram = m.l1, m.l2, m.dram
+        l1, l2, dram = m.l1, m.l2, m.dram.channel
         totals = {
             "instructions": m.run.instructions,
             "l1_hits": l1.hits,
@@ -88,7 +88,7 @@ class Counters:
             "l2_hits": l2.hits,
             "l2_misses": l2.misses,
             "l2_merges": l2.merges,
-            "bus_clocks": dram.data_bus_busy.sum(),
-            "dram_bytes": dram.bytes_read.sum() + dram.bytes_written.sum(),
+            "bus_clocks": dram["data_bus_busy"].sum(),
+            "dram_bytes": dram["bytes_read"].sum() + dram["bytes_written"].sum(),
         }
         return {name: int(value) for name, value in totals.items()}

@@ -23,15 +23,16 @@ class DramBanks:
     def open(self, m: Any, cycle: int) -> None:
         """From `cycle` on commands are drawn, first of all the rows that are open then.
 
-        A channel without requests makes up for its refreshes later; the first of them closes its rows.
+        A channel with nothing to do makes up for its refreshes later; the first of them closes its rows.
         """
         self._begin = cycle
         for channel in range(int(m.map.dram_channels)):
-            if self._stands_still(m, channel) and self._refresh(m, channel) <= cycle:
+            if self._refresh(m, channel) <= cycle:
                 continue
             for bank in range(self._timing.banks):
-                if m.dram.open_row[channel, bank] >= 0:
-                    self._open(channel, bank, cycle, int(m.dram.open_row[channel, bank]))
+                row = int(m.dram.channel["open_row"][channel, bank])
+                if row >= 0:
+                    self._open(channel, bank, cycle, row)
 
     def issued(self, commands: Iterable[list[int]]) -> None:
         """Commands in order of issue: channel, clock, command, bank, row, column."""
@@ -59,15 +60,11 @@ class DramBanks:
     def close(self, m: Any, cycle: int) -> None:
         """Nothing is drawn from `cycle` on: open rows are cut off."""
         for channel, bank in list(self._open_rows):
-            still = self._stands_still(m, channel)
-            self._close(channel, bank, min(Fraction(cycle), self._refresh(m, channel)) if still else cycle)
+            self._close(channel, bank, min(Fraction(cycle), self._refresh(m, channel)))
 
     def _refresh(self, m: Any, channel: int) -> Fraction:
-        return int(m.dram.refresh_at[channel]) * self._ratio
-
-    @staticmethod
-    def _stands_still(m: Any, channel: int) -> bool:
-        return not m.dram.held[channel].any()
+        """Cycle in which the channel's next refresh closes its rows."""
+        return int(m.dram.channel["refresh_at"][channel]) * self._ratio
 
     def _track(self, channel: int, name: str, rank: int) -> int:
         if (channel, "") not in self._tracks:
