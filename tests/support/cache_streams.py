@@ -7,7 +7,7 @@ from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
 from memory.crossbar import KIND_MASK, P_LINE, P_MASK, P_SOURCE, REQUEST_DEPTH
 from memory.l1 import FLAG_BYPASS, FLAG_INVALIDATE, MAX_QUEUE
 from memory.l2 import MAX_INPUT
-from tests.support.cycle_laws import live
+from tests.support.cycle_laws import entries_gone, live
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Streams:
         return (
             l1["q_head"][0, :cus].tolist(),
             l1["q_position"][0, :cus].tolist(),
-            ((x["o_head"][0, :cus] + x["o_count"][0, :cus]) % REQUEST_DEPTH).tolist(),
+            (x["o_head"][0, :cus].copy(), x["o_count"][0, :cus].copy()),
             self._l2["i_head"][0, :channels].tolist(),
             int(self._l2["misses"][0]),
         )
@@ -64,6 +64,8 @@ class Streams:
     def visit(self) -> None:
         """Take down what the last cycle did."""
         before, after = self._before, self._state()
+        (head_before, held), (head_after, held_after) = before[2], after[2]
+        sent = held_after - held + entries_gone(head_before, head_after, held, REQUEST_DEPTH)
         for cu in range(self._cus):
             head, position = before[0][cu], before[1][cu]
             if after[0][cu] == head and after[1][cu] == position:
@@ -72,7 +74,7 @@ class Streams:
             assert not header & (FLAG_BYPASS | FLAG_INVALIDATE), "the twin knows plain loads, stores and atomics"
             if header & LINES_MASK and not header & (RECORD_STORE | RECORD_ATOMIC):
                 line = int(self._l1["q_words"][0, cu, head, position])
-                self.l1.append(LookUp(cu, line, after[2][cu] != before[2][cu]))
+                self.l1.append(LookUp(cu, line, bool(sent[cu])))
         accesses = []
         for channel in range(self._channels):
             head = before[3][channel]

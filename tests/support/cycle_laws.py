@@ -120,7 +120,7 @@ class CycleLaws:
     def _check_l1(self, after: dict[str, np.ndarray]) -> None:
         before, l1 = self._before, self.l1
         look_ups = lines = 0
-        queues = _moved(before["q_head"], after["q_head"], before["q_count"], MAX_QUEUE)
+        queues = entries_gone(before["q_head"], after["q_head"], before["q_count"], MAX_QUEUE)
         for cu in range(self.cus):
             old, position = int(before["q_head"][cu]), int(before["q_position"][cu])
             done = int(queues[cu])
@@ -143,7 +143,7 @@ class CycleLaws:
 
     def _check_crossbar_and_l2(self, after: dict[str, np.ndarray]) -> None:
         before = self._before
-        left = _moved(before["o_head"], after["o_head"], before["o_count"], REQUEST_DEPTH)
+        left = entries_gone(before["o_head"], after["o_head"], before["o_count"], REQUEST_DEPTH)
         self._must((left <= 1).all(), "a request port moves two packets")
         entered = left + after["o_count"] - before["o_count"]
         self._must((entered[: self.cus] <= 1).all(), "an L1 sends two packets")
@@ -153,9 +153,9 @@ class CycleLaws:
         self._must((served <= 1).all() and served.sum() == counts[7], "an L2 channel serves two requests")
         taken = served + after["i_count"] - before["i_count"]
         self._must((taken <= 1).all() and taken.sum() == left.sum(), "an L2 channel takes two packets")
-        fills = _moved(before["fill_head"], after["fill_head"], before["fill_count"], PORT_DEPTH)
+        fills = entries_gone(before["fill_head"], after["fill_head"], before["fill_count"], PORT_DEPTH)
         self._must((fills <= 1).all(), "an L2 channel takes two fills from a port")
-        answered = _moved(before["x_head"], after["x_head"], before["x_count"], RESPONSE_DEPTH)
+        answered = entries_gone(before["x_head"], after["x_head"], before["x_count"], RESPONSE_DEPTH)
         self._must((answered <= 1).all(), "a response port moves two packets")
         receivers = []
         for channel in np.flatnonzero(answered).tolist():
@@ -185,7 +185,7 @@ class CycleLaws:
         self._must((l2["i_count"][0, :k] <= l2["input_limit"][0]).all(), "an L2 channel's queue overflows")
 
 
-def _moved(head: np.ndarray, new_head: np.ndarray, held: np.ndarray, depth: int) -> np.ndarray:
+def entries_gone(head: np.ndarray, new_head: np.ndarray, held: np.ndarray, depth: int) -> np.ndarray:
     """Entries taken off rings that start over when they are empty: then all that were held have gone."""
     started_over = (new_head == 0) & (head >= RING_FRONT - 1) & (head < depth - 1)
     return np.where(started_over, held, (new_head - head) % depth)
