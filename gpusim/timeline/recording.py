@@ -59,6 +59,7 @@ class Recording:
         t = m.timeline
         t.address, t.capacity, t.pause = address_of(self._events), EVENTS, PAUSE_EVENTS
         t.placements = 1
+        m.dram.look_ahead = 0  # a command is drawn in the window of its own cycle; results stay the same
         self._next_sample = 0
         self._is_open = False
         self._begun = 0
