@@ -127,9 +127,12 @@ def run(
     script: Sequence[tuple[int, int, int] | tuple[int, int, int, int]],
     core_clock_hz: float = GDDR5_CLOCK_HZ,
     poll: bool = False,
+    look_ahead: int | None = None,
 ) -> Outcome:
     """Run (cycle, READ or WRITE, line[, mask]) requests until all are served."""
     m = machine(spec, core_clock_hz)
+    if look_ahead is not None:
+        m.dram.look_ahead = look_ahead
     n = len(script)
     requests = np.array([(*r, WHOLE)[:4] for r in script], object).astype(np.uint64, casting="unsafe").view(np.int64)
     done, answers = np.zeros(n, np.int64), np.zeros(n, np.int64)

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -195,6 +196,28 @@ def test_dense_traffic_equals_a_run_that_looks_at_everything_in_every_cycle(part
     spec = plain_spec(part=part)
     script = [(1 + 6 * i, WRITE if i % 7 == 0 else READ, i * 7919 % 769 * (1 + i % 3)) for i in range(250)]
     assert run(spec, script, 1.237e9).commands == run(spec, script, 1.237e9, poll=True).commands
+
+
+@pytest.mark.parametrize(("part", "clock_hz"), [("gddr5", 1.237e9), ("hbm1", 1e9)])
+def test_however_far_channels_decide_ahead_the_commands_are_the_same(part, clock_hz):
+    spec = plain_spec(
+        part=part, channels=2, request_latency_ns=10, read_queue=5, write_queue=8, write_high=6, write_low=2
+    )
+    random = np.random.default_rng(5)
+    at, script = 1, []
+    for i in range(400):  # bursts of traffic, and pauses in which refreshes fall due
+        at += int(random.integers(0, 4)) if i % 40 else 3000
+        kind = WRITE if random.random() < 0.3 else READ
+        script.append((at, kind, int(random.integers(0, 64)) * 97, WHOLE if random.random() < 0.7 else 0xFF))
+
+    def by_channel(look_ahead):
+        out = run(spec, script, clock_hz, look_ahead=look_ahead)
+        return [[c for c in out.commands if c.channel == channel] for channel in range(2)], out.done
+
+    told = by_channel(0)
+    assert all(len(commands) > 100 for commands in told[0])
+    for look_ahead in (1, 2, 5, None):
+        assert by_channel(look_ahead) == told
 
 
 def test_totals_name_every_counter():
