@@ -60,12 +60,13 @@ class BenchResult:
 
 
 def chosen_cases(names: Sequence[str]) -> list[BenchCase]:
-    """The cases of these names, or all; raises UserError for a name that is none."""
+    """The cases of these names, which commas may join, or all; raises UserError for a name that is none."""
     known = {case.name: case for case in CASES}
-    for name in names:
+    asked = [part for name in names for part in name.split(",") if part]
+    for name in asked:
         if name not in known:
             raise UserError(unknown_name("benchmark", name, known))
-    return [case for case in CASES if not names or case.name in names]
+    return [case for case in CASES if not asked or case.name in asked]
 
 
 def load(extra: Sequence[str]) -> RunConfig:
