@@ -326,7 +326,6 @@ def _ideal(m, now, channel, kind):
         wake(m, DRAM_CLASS, now + (start - room) // MICRO + 1, channel)
         return 0
     c.ideal_free = start + line
-    c.data_bus_busy += d.bursts * d.burst_clocks
     return (start + line + MICRO - 1) // MICRO + d.ideal_latency
 
 

@@ -233,5 +233,9 @@ def dram_totals(m: Any) -> dict[str, int]:
     d = m.dram
     totals = {name: int(d.channel[name].sum()) for name in DRAM_COUNTERS}
     totals["read_latency_max"] = int(d.channel["read_latency_max"].max())
-    totals["bus_busy_cycles"] = totals["data_bus_busy"] * int(d.cycles) // int(d.clocks)
+    if d.ideal:  # what the given bandwidth takes: nothing if it is unlimited
+        lines = totals["reads"] + totals["writes"]
+        totals["bus_busy_cycles"] = lines * int(d.ideal_line_microcycles) // MICRO
+    else:
+        totals["bus_busy_cycles"] = totals["data_bus_busy"] * int(d.cycles) // int(d.clocks)
     return totals

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from gpusim.core import simulator
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.machine import new_machine
 from gpusim.core.simulator import simulate
 from gpusim.jit import compiled_versions
 from memory.device_memory import DeviceMemory
@@ -74,3 +76,34 @@ def test_another_configuration_does_not_recompile() -> None:
     run("sgemm_dib_tiled", (64, 64, 128), 0.7, EngineSpec(sib_kib=64, prefetch_buffer_kib=32), other)
     run("sgemm_4x4", (32, 32, 64), 0.0, None, other)
     assert (compiled_versions("timing"), compiled_versions("isa")) == before
+
+
+IDEAL = {
+    "instruction_cache": {"model": "ideal"},
+    "translation": {"model": "ideal"},
+    "crossbar": {"model": "ideal"},
+    "dram": {"model": "ideal"},
+}
+
+
+@pytest.mark.parametrize("parts", [IDEAL, {"dram": {"model": "ideal", "ideal_bandwidth_gb_s": 20}}])
+def test_ideal_parts_keep_laws_and_rooflines(parts: dict[str, Any]) -> None:
+    gpu = GpuSpec.model_validate(parts)
+    (facts,) = run("sgemm_4x4", (64, 64, 100), 0.6, None, gpu)
+    limited = "ideal_bandwidth_gb_s" in parts["dram"]
+    assert (facts["roofline"]["dram"] > 0) == limited
+    assert facts["cycles"] != run("sgemm_4x4", (64, 64, 100), 0.6, None)[0]["cycles"]
+
+
+@pytest.mark.parametrize("part", ["gddr5", "hbm1"])
+def test_dram_channels_that_decide_no_clock_ahead_change_nothing(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = GpuSpec(dram=DramSpec(part=part), l2=L2Spec(size_kib=64))
+    expected = run("software", (64, 128, 256), 0.6, None, gpu)
+
+    def looking_at_each(*arguments: Any) -> Any:
+        m = new_machine(*arguments)
+        m.dram.look_ahead = 0
+        return m
+
+    monkeypatch.setattr(simulator, "new_machine", looking_at_each)
+    assert run("software", (64, 128, 256), 0.6, None, gpu) == expected
