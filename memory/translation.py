@@ -46,9 +46,9 @@ class TranslationSpec(Spec):
         "cycle-level by default",
     )
     page_kib: Literal[4, 64, 2048] = param(
-        64,
+        2048,
         "page size in KiB",
-        "Linux kernel, drm/radeon, large PTE support: GCN's TLBs hold 64 KiB fragments, of which device memory is made",
+        "Linux kernel, amdgpu: fragments of 2 MiB on GFX8 (64 KiB in drm/radeon), as large as the TLBs take",
     )
     l1_entries: int = param(
         64, "pages an L1 TLB holds, fully associative", "MGPUSim R9 Nano; gem5 GPUTLBOptions: 32", ge=1, le=256

@@ -31,7 +31,7 @@ TO_L2_TLB = 1  # cycles from a miss in an L1 TLB to the look-up in the L2 TLB
 
 def translating(gpu: GpuSpec, **values: Any) -> GpuSpec:
     """The machine with address translation."""
-    return altered(gpu, translation={"model": "cycle", **values})
+    return altered(gpu, translation={"model": "cycle", "page_kib": 64, **values})
 
 
 @pytest.fixture(params=MACHINES)

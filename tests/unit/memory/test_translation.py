@@ -28,7 +28,7 @@ def machine(groups: list[list[Script]], l1: L1Spec | None = None, **translation:
         dram=DramSpec(model="ideal"),
         instruction_cache=InstructionCacheSpec(model="ideal"),
         l1=l1 or L1Spec(),
-        translation=TranslationSpec(**translation),  # type: ignore[arg-type]
+        translation=TranslationSpec(**{"page_kib": 64, **translation}),  # type: ignore[arg-type]
     )
     return ScriptedRun(gpu, groups)
 
