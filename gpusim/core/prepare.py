@@ -15,8 +15,8 @@ from gpusim.jit.cache import DOMAINS
 from isa.executor import compile_interpreter
 from spartan.engine import engine_finish
 
-# what the second process compiles of the timing core before it turns to the interpreter: about half
-_SECOND_ROOMS = ("spartan.", "memory.dram")
+# what the second process compiles of the timing core before it turns to the interpreter, so that both end together
+_SECOND_ROOMS = ("memory.dram", "spartan.compaction", "spartan.prefetch_buffer", "spartan.search", "spartan.sib")
 _SECOND_PROCESS = "from gpusim.core.prepare import compile_in_second_process; compile_in_second_process()"
 
 
