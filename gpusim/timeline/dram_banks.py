@@ -1,6 +1,7 @@
 """DRAM on the timeline: each bank's rows and commands, each channel's data bus and refreshes."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -11,13 +12,20 @@ from memory.dram_state import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, RE
 BUS_RANK, ALL_BANKS_RANK = -2, -1
 
 
+@dataclass(slots=True)
+class _Row:
+    number: int
+    begin: Cycle
+    drawn: bool = False
+
+
 class DramBanks:
     """Tracks below `parent`, a group for each channel. Commands come in clocks and are drawn in core cycles."""
 
     def __init__(self, out: TraceFile, parent: int, timing: Timing, cycles_per_clock: Fraction, limit: int) -> None:
         self._out, self._parent, self._timing, self._ratio = out, parent, timing, cycles_per_clock
         self._tracks: dict[tuple[int, str], int] = {}
-        self._open_rows: dict[tuple[int, int], int] = {}  # channel, bank: track with an open slice
+        self._open_rows: dict[tuple[int, int], _Row] = {}  # by channel and bank
         self._begin, self._limit = 0, limit
 
     def open(self, m: Any, cycle: int) -> None:
@@ -74,13 +82,22 @@ class DramBanks:
         return self._tracks[channel, name]
 
     def _open(self, channel: int, bank: int, cycle: Cycle, row: int) -> None:
-        track = self._track(channel, f"bank {bank}", bank)
-        self._open_rows[channel, bank] = track
-        self._out.begin(track, max(cycle, self._begin), f"row {row}", "open row", {"row": row})
+        self._open_rows[channel, bank] = _Row(row, max(cycle, self._begin))
 
     def _close(self, channel: int, bank: int, cycle: Cycle) -> None:
-        track = self._open_rows.pop((channel, bank))
-        self._out.end(track, min(max(cycle, self._begin), self._limit))
+        end = min(cycle, self._limit)
+        if end > self._open_rows[channel, bank].begin:
+            self._out.end(self._bank(channel, bank), end)
+        del self._open_rows[channel, bank]
+
+    def _bank(self, channel: int, bank: int) -> int:
+        """The bank's track, on which its open row has begun."""
+        track = self._track(channel, f"bank {bank}", bank)
+        row = self._open_rows.get((channel, bank))
+        if row is not None and not row.drawn:
+            row.drawn = True
+            self._out.begin(track, row.begin, f"row {row.number}", "open row", {"row": row.number})
+        return track
 
     def _draw(
         self, channel: int, bank: int | None, clock: int, clocks: int, name: str, row: int = -1, column: int = -1
@@ -88,7 +105,7 @@ class DramBanks:
         if bank is None:
             track = self._track(channel, "all banks", ALL_BANKS_RANK)
         else:
-            track = self._track(channel, f"bank {bank}", bank)
+            track = self._bank(channel, bank)
         notes = {key: value for key, value in (("row", row), ("burst of the row", column)) if value >= 0}
         self._slice(track, clock, clocks, name, notes)
 

@@ -49,7 +49,6 @@ class Recording:
         gpu: GpuSpec,
         instructions: Sequence[Instruction],
         window: Window,
-        rank: int,
         may_go_on: Callable[[], bool],
     ) -> None:
         self._m, self._out, self._kernel = m, out, kernel
@@ -66,7 +65,9 @@ class Recording:
         self.cycles = 0  # of the launch, once it is finished
         self.ended: int | None = None  # cycle in which the window ended
 
-        root = out.track(title, 0, rank, f"{gpu.name} at {gpu.clock_ghz:g} GHz; one cycle is drawn as one microsecond")
+        root = out.track(
+            title, description=f"{gpu.name} at {gpu.clock_ghz:g} GHz; one cycle is drawn as one microsecond"
+        )
         self._root = root
         engine_on = bool(m.run.engine_on)
         self._counters = Counters(out, root, gpu, engine_on)
@@ -148,6 +149,8 @@ class Recording:
         m = self._m
         self._is_open = True
         self._begun = now
+        if now:  # so that the viewer's time axis begins with cycle 0
+            self._out.slice(self._root, 0, now, "before the window", "outside the window")
         m.timeline.on = 1
         m.dram.record_address, m.dram.record_capacity = address_of(self._commands), DRAM_COMMANDS
         self._next_sample = now + SAMPLE_CYCLES

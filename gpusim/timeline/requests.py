@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD
+from gpusim.core.cu_state import SLOTS
 from gpusim.timeline.lanes import Lanes
-from gpusim.timeline.trace_file import TraceFile
+from gpusim.timeline.trace_file import CUT_OFF, TraceFile
 from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
 from memory.crossbar import (
     ATOMIC,
@@ -37,6 +38,7 @@ KINDS = {
 }
 RETURNING = (READ, ATOMIC_RETURN)
 RESULTS = {HIT: "hit", MERGE: "merge", MISS: "miss"}
+RANK = SLOTS  # behind the wavefronts' slots
 UNKNOWN = -1
 LINE_SHIFT = 6
 
@@ -165,6 +167,8 @@ class Requests:
 
     def _draw(self, request: Request, end: int, cut: bool = False) -> None:
         begin, end = request.begin, min(end, self._limit)
+        if end <= begin:  # over when the window begins, or begun where it ends
+            return
         notes: dict[str, int | str] = {}
         if request.line != UNKNOWN:
             notes["address"] = hex((request.line & LINE_ADDRESS_MASK) << LINE_SHIFT)
@@ -173,10 +177,10 @@ class Requests:
         if request.channel != UNKNOWN:
             notes["L2 channel"], notes["L2"] = request.channel, request.l2
         if cut:
-            notes["cut off"] = "it was under way when the recording ended"
+            notes.update(CUT_OFF)
         lanes = self._lanes.get(request.port)
         if lanes is None:
-            lanes = self._lanes[request.port] = Lanes(self._out, "memory requests", self._parent(request.port))
+            lanes = self._lanes[request.port] = Lanes(self._out, "memory requests", self._parent(request.port), RANK)
         track = lanes.take(begin, end)
         name = KINDS[request.kind]
         if request.kind == READ:

@@ -35,14 +35,17 @@ class Timeline:
         if path.suffix == ".gz":
             self._sink = cast(IO[bytes], gzip.GzipFile("", "wb", COMPRESSION_LEVEL, self._file.stream, mtime=0))
         self._out = TraceFile()
+        if self._window.begin:
+            self._out.view_from(self._window.begin)
         self._launches: list[tuple[str, Recording]] = []
         self._bytes: int | None = None
 
     def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> Recording:
         """Begin with the next launch, on the machine `m` that is ready to run it."""
         number = len(self._launches) + 1
-        title = f"launch {number}: {kernel}" + (", engine on" if m.run.engine_on else "")
-        recording = Recording(self._out, m, title, kernel, gpu, instructions, self._window, number, self._keep_up)
+        # the viewer orders the tracks at the root by name, whatever their rank
+        title = f"launch {number:02}: {kernel}" + (", engine on" if m.run.engine_on else "")
+        recording = Recording(self._out, m, title, kernel, gpu, instructions, self._window, self._keep_up)
         self._launches.append((title, recording))
         return recording
 

@@ -15,6 +15,7 @@ NS_PER_CYCLE = 1000
 SEQUENCE = 1
 PACKETS = 10_000  # made before they become bytes
 Cycle = int | Fraction
+CUT_OFF = {"cut off": "it was under way when the recording ended"}  # a slice's note
 
 _BEGIN, _END, _COUNTER = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END, TrackEvent.TYPE_COUNTER
 
@@ -57,6 +58,12 @@ class TraceFile:
         if unit is not None:
             track.counter.unit_name = unit
         return self._tracks
+
+    def view_from(self, cycle: int) -> None:
+        """When the trace is opened, what was before `cycle` lies to the left of the picture."""
+        packet = self._new_packet()
+        packet.timestamp = cycle * NS_PER_CYCLE
+        packet.service_event.tracing_started = True
 
     def begin(
         self, track: int, cycle: Cycle, name: str, category: str, notes: Mapping[str, int | str] | None = None

@@ -50,6 +50,7 @@ class Wavefronts:
         self._wavefronts: dict[int, tuple[int, int, int]] = {}  # slot: workgroup, wavefront, cycle of dispatch
         self._accounted: dict[int, int] = {}  # slot: cycle up to which its time is accounted for
         self._drawn: dict[int, int] = {}  # slot: cycle up to which its track is taken
+        self._shown: set[int] = set()  # slots with an open slice
         self._open = False
         self._limit = limit
 
@@ -58,7 +59,7 @@ class Wavefronts:
         self._wavefronts[w] = (workgroup, number, cycle)
         self._accounted[w] = cycle
         if self._open:
-            self._begin(w, max(cycle, self._drawn.get(w, 0)))
+            self._drawn[w] = max(cycle, self._drawn.get(w, 0))
 
     def charged(self, w: int, reason: int, pc: int, cycles: int) -> None:
         """The next `cycles` of the wavefront went to `reason`, in front of or on static instruction `pc`."""
@@ -72,15 +73,14 @@ class Wavefronts:
     def ended(self, w: int, cycle: int) -> None:
         """The wavefront has ended; its time is accounted for up to `cycle`."""
         del self._wavefronts[w], self._accounted[w]
-        if self._open:
-            self._out.end(self._tracks[w], min(cycle, self._limit))
+        self._end(w, min(cycle, self._limit))
 
     def open(self, m: Any, cycle: int) -> None:
         """From `cycle` on everything is drawn, first of all who is resident."""
         self._open = True
         for w in self._wavefronts:
             self._accounted[w] = int(m.cu.mark[w])
-            self._begin(w, max(cycle, self._drawn.get(w, 0)))
+            self._drawn[w] = max(cycle, self._drawn.get(w, 0))
             # an instruction is charged its whole turn when it issues; which one it was is not known any more
             self._draw(w, cycle, self._accounted[w], STALL_REASONS[ISSUED], STALL_REASONS[ISSUED], {})
 
@@ -93,12 +93,14 @@ class Wavefronts:
                 reason = int(m.cu.pause_reason[w]) if state == PAUSED else _REASON_OF_STATE.get(state)
                 name = READY if reason is None else STALL_REASONS[reason]
                 self._draw(w, begin, cycle, name, name, self._at[int(m.cu.way[w, PC])])
-            self._out.end(self._tracks[w], max(cycle, self._drawn[w]))
+            self._end(w, max(cycle, self._drawn[w]))
         self._open = False
 
     def _draw(self, w: int, begin: int, end: int, name: str, category: str, notes: dict[str, str]) -> None:
         begin, end = max(begin, self._drawn[w]), min(end, self._limit)
         if end > begin:
+            if w not in self._shown:
+                self._begin(w, begin)
             self._out.slice(self._tracks[w], begin, end, name, category, notes)
             self._drawn[w] = end
 
@@ -111,4 +113,9 @@ class Wavefronts:
             self._tracks[w] = self._out.track(f"SIMD {simd} slot {slot}", self._cus[w // SLOTS], rank)
         notes = {"workgroup": workgroup, "wavefront": number, "dispatched in cycle": dispatched}
         self._out.begin(self._tracks[w], cycle, f"workgroup {workgroup} wavefront {number}", "wavefront", notes)
-        self._drawn[w] = cycle
+        self._shown.add(w)
+
+    def _end(self, w: int, cycle: int) -> None:
+        if w in self._shown:
+            self._shown.remove(w)
+            self._out.end(self._tracks[w], cycle)

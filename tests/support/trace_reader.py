@@ -5,7 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackDescriptor, TrackEvent
 
 NS_PER_CYCLE = 1000
 
@@ -31,15 +31,30 @@ class Slice:
 
 @dataclass(repr=False)
 class ReadTrace:
-    """Everything in a trace. counters: path of a counter's track → (cycle, value) in order."""
+    """Everything in a trace. ranks: of the tracks on a path among their siblings; counters: path of a counter's
+    track → (cycle, value) in order; viewed_from: cycle with which the viewer's picture begins when it is opened.
+    """
 
     tracks: dict[int, tuple[str, ...]]
+    ranks: dict[tuple[str, ...], set[int]]
     slices: list[Slice]
     counters: dict[tuple[str, ...], list[tuple[float, float]]]
+    viewed_from: float = 0.0
 
     def of(self, category: str, under: str = "") -> list[Slice]:
         """Slices of a category, below a track of the name `under`."""
         return [s for s in self.slices if s.category == category and (not under or under in s.track)]
+
+    def below(self, *path: str) -> list[str]:
+        """Names below a track as the viewer orders them: by rank, at the root by name. What is empty is not shown."""
+        used = {s.track for s in self.slices} | set(self.counters)
+        at = len(path)
+        names = {track[at] for track in used if len(track) > at and track[:at] == path}
+        if not path:
+            return sorted(names)
+        by_rank = {rank: name for name in names for rank in self.ranks[(*path, name)]}
+        assert len(by_rank) == len(names), f"equal ranks below {path}: the viewer's order is chance"
+        return [by_rank[rank] for rank in sorted(by_rank)]
 
 
 def read_trace(path: Path) -> ReadTrace:
@@ -51,6 +66,8 @@ def read_trace(path: Path) -> ReadTrace:
     keys: dict[int, str] = {}
     texts: dict[int, str] = {}
     tracks: dict[int, tuple[str, ...]] = {}
+    ranks: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    viewed_from = 0.0
     counters: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
     counting: set[int] = set()
     events: list[tuple[int, TrackEvent, str, str, dict]] = []
@@ -68,8 +85,12 @@ def read_trace(path: Path) -> ReadTrace:
             d = packet.track_descriptor
             assert d.uuid and d.uuid not in tracks
             tracks[d.uuid] = (*(tracks[d.parent_uuid] if d.parent_uuid else ()), d.name)
+            ranks[tracks[d.uuid]].add(d.sibling_order_rank)
+            assert d.child_ordering == TrackDescriptor.EXPLICIT
             if d.HasField("counter"):
                 counting.add(d.uuid)
+        if packet.service_event.tracing_started:
+            viewed_from = packet.timestamp / NS_PER_CYCLE
         if packet.HasField("track_event"):
             e = packet.track_event
             assert (e.type == TrackEvent.TYPE_COUNTER) == (e.track_uuid in counting)
@@ -96,8 +117,9 @@ def read_trace(path: Path) -> ReadTrace:
         else:
             one = stack.pop()
             one.end = cycle
+            assert one.end > one.begin, f"{one.name}: no length, the viewer draws it as an instant"
             slices.append(one)
             if one.parent is not None:
                 one.parent.inside.append(one)
     assert not any(stacks.values()), "slices that never end"
-    return ReadTrace(tracks, slices, dict(counters))
+    return ReadTrace(tracks, dict(ranks), slices, dict(counters), viewed_from)

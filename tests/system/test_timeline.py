@@ -12,6 +12,7 @@ from gpusim.cli.main import invoke
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.results import STALL_REASONS
+from gpusim.timeline.recording import GROUPS
 from gpusim.timeline.timeline import Timeline
 from gpusim.timeline.window import Window
 from isa.faults import ExecutionFault
@@ -63,7 +64,7 @@ def test_the_timeline_agrees_with_the_counts(kernel: str, tmp_path: Path) -> Non
     assert summary[0].startswith(f"{tmp_path}/t.pftrace: timeline of {len(trace.slices):,} slices, ")
     assert len(summary) == 1
     for number, facts in enumerate(every, 1):
-        root = next(path[0] for path in trace.tracks.values() if path[0].startswith(f"launch {number}: "))
+        root = next(path[0] for path in trace.tracks.values() if path[0].startswith(f"launch {number:02}: "))
         assert facts.kernel in root
         (launch,) = trace.of("launch", root)
         assert (launch.begin, launch.end, launch.name) == (0, facts.cycles, facts.kernel)
@@ -73,6 +74,7 @@ def test_the_timeline_agrees_with_the_counts(kernel: str, tmp_path: Path) -> Non
         if facts.engine is not None:
             check_engine(trace, root, facts)
         check_counters(trace, root, facts)
+        check_order(trace, root)
 
 
 def check_wavefronts(trace: ReadTrace, root: str, facts: Any) -> None:
@@ -117,8 +119,9 @@ def check_requests(trace: ReadTrace, root: str, facts: Any) -> None:
         {k: n for k, n in (("hit", facts.l2.hits), ("miss", facts.l2.misses), ("merge", facts.l2.mshr_merges)) if n}
     )
     assert not any("cut off" in r.notes for r in requests)
-    latency = 0
+    latency = l1_latency = 0
     for r in requests:
+        inside = {s.name: s for s in r.inside}
         if r.name != "load hit":
             at = r.begin
             for step in sorted(r.inside, key=lambda s: s.begin):
@@ -128,11 +131,15 @@ def check_requests(trace: ReadTrace, root: str, facts: Any) -> None:
             assert r.inside[0].name == ("waiting for the line" if r.name == "load merge" else "request network")
         else:
             assert not r.inside and r.cycles >= GPU.l1.hit_latency_cycles
-        inside = {s.name: s for s in r.inside}
+            l1_latency += GPU.l1.hit_latency_cycles
         if (r.name.startswith("load") or r.name == "instruction fetch") and "L2 channel" in r.notes:
             latency += int(inside["L2"].end - inside["request network"].end)
             assert ("DRAM" in inside or "compaction engine" in inside) == (r.notes["L2"] != "hit")
+        if r.name.startswith("load") and r.inside and "compute units" in r.track:
+            arrived = inside["waiting for the line" if r.name == "load merge" else "response network"].end
+            l1_latency += int(arrived - r.begin) + GPU.l1.fill_latency_cycles
     assert latency == facts.l2.read_latency_total_cycles
+    assert l1_latency == facts.l1.read_latency_total_cycles
 
 
 def check_dram(trace: ReadTrace, root: str, facts: Any) -> None:
@@ -182,11 +189,42 @@ def check_counters(trace: ReadTrace, root: str, facts: Any) -> None:
     assert counters["workgroups finished"][-1][1] == facts.workgroups
 
 
+def check_order(trace: ReadTrace, root: str) -> None:
+    """Tracks lie as the documentation lists them."""
+    groups = [name for name in trace.below(root) if (root, name) not in trace.counters]
+    assert groups == [name for name in GROUPS if name in groups]
+    assert len(groups) >= 3 and trace.below(root)[-len(groups) :] == groups
+    *slots, last = trace.below(root, GROUPS[0], "CU 0")
+    assert last == "memory requests"
+    assert slots == sorted(slots) and all(name.startswith("SIMD ") for name in slots)
+    assert trace.below(root, "DRAM") == [f"channel {n}" for n in range(GPU.dram.channels)]
+    data_bus, *others = trace.below(root, "DRAM", "channel 0")
+    banks = [name for name in others if name != "all banks"]
+    assert data_bus == "data bus" and others[-len(banks) :] == sorted(
+        banks, key=lambda name: int(name.removeprefix("bank "))
+    )
+
+
+def test_launches_are_ordered_as_they_ran(tmp_path: Path) -> None:
+    gemm = GemmShape(*SMALL_SHAPE)
+    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
+    (launch,) = gemm_run("sgemm_wide", buffers, GPU.cus).launches
+    with Timeline(tmp_path / "t.pftrace", Window(end=10)) as timeline:
+        for _ in range(11):
+            simulate(launch, GPU, timeline=timeline)
+    shown = read_trace(tmp_path / "t.pftrace").below()
+    assert [int(name.split(":")[0].removeprefix("launch ")) for name in shown] == list(range(1, 12))
+
+
 def test_a_window_clips_what_it_shows(tmp_path: Path) -> None:
     (facts,), whole, _ = draw(tmp_path / "whole.pftrace")
     begin, end = facts.cycles // 3, facts.cycles // 2
     _, part, _ = draw(tmp_path / "part.pftrace", window=Window(begin, end))
-    assert part.slices and min(s.begin for s in part.slices) == begin and max(s.end for s in part.slices) == end
+    (before,) = part.of("outside the window")
+    assert (before.begin, before.end) == (0, begin), "without it the viewer's axis would begin with the window"
+    assert part.viewed_from == begin
+    shown = [s for s in part.slices if s is not before]
+    assert shown and min(s.begin for s in shown) == begin and max(s.end for s in shown) == end
     for category in ("wavefront", "issued", "memory_dependency", "DRAM", "open row"):
         expected: Counter[tuple] = Counter()
         for s in whole.of(category):
@@ -220,11 +258,31 @@ def test_windows_next_to_one_another_show_everything_once(tmp_path: Path) -> Non
         assert abs(total - sum(round(s.cycles * 1000) for s in whole.of(category))) <= 2 * len(whole.of(category))
 
 
+def test_what_ends_as_the_window_begins_is_not_shown(tmp_path: Path) -> None:
+    """Else it is a slice of no length, which `read_trace` refuses."""
+    hbm = GPU.model_copy(update={"clock_ghz": 1.0, "dram": DramSpec(part="hbm1", channels=4)})
+    _, whole, _ = draw(tmp_path / "whole.pftrace", gpu=hbm)
+    stored = max(s.end for s in whole.of("request") if s.name == "store")
+    closed = next(s.begin for s in whole.of("DRAM") if s.name == "precharge")
+    for at in (int(stored), int(closed)):
+        draw(tmp_path / "part.pftrace", gpu=hbm, window=Window(at, at + 50))
+
+
+def test_a_wavefront_hidden_up_to_the_windows_end_is_not_shown(tmp_path: Path) -> None:
+    """It takes its slot while the one before is in the turn of its s_endpgm."""
+    cu = GPU.cu.model_copy(update={"waves_per_simd": 4})
+    small = GPU.model_copy(update={"shader_arrays": 1, "cus_per_array": 1, "cu": cu})
+    _, whole, _ = draw(tmp_path / "whole.pftrace", "software", gpu=small)
+    late = next(w for w in whole.of("wavefront") if w.begin > w.notes["dispatched in cycle"])
+    _, part, _ = draw(tmp_path / "part.pftrace", "software", gpu=small, window=Window(0, int(late.begin)))
+    assert late.notes not in [w.notes for w in part.of("wavefront")]
+
+
 def test_a_full_timeline_says_where_it_ends(tmp_path: Path) -> None:
     _, trace, summary = draw(tmp_path / "t.pftrace", max_slices=2000)
     (launch,) = trace.of("launch")
     assert 2000 <= len(trace.slices) < 20_000
-    assert summary[1].startswith(f"launch 1: sgemm_wide is shown up to cycle {int(launch.end):,} of ")
+    assert summary[1].startswith(f"launch 01: sgemm_wide is shown up to cycle {int(launch.end):,} of ")
     assert "--window" in summary[1]
     ahead = 90  # cycles by which an instruction's turn, data on a bus or the end of a refresh may be known ahead
     assert 0 <= max(s.end for s in trace.slices) - launch.end < ahead
@@ -233,7 +291,7 @@ def test_a_full_timeline_says_where_it_ends(tmp_path: Path) -> None:
 def test_a_launch_before_the_window_is_told_of(tmp_path: Path) -> None:
     (facts,), trace, summary = draw(tmp_path / "t.pftrace.gz", window=Window(begin=10**9))
     assert not trace.slices
-    assert summary[1] == f"launch 1: sgemm_wide ended in cycle {facts.cycles:,}, before the timeline's window began"
+    assert summary[1] == f"launch 01: sgemm_wide ended in cycle {facts.cycles:,}, before the timeline's window began"
 
 
 def test_small_caches_and_full_queues(tmp_path: Path) -> None:
@@ -258,7 +316,7 @@ def test_the_command_draws_both_runs(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert invoke(["run", "layerB.yaml", "--engine", "both", *arguments]) == 0
     trace = read_trace(path)
     roots = {names[0] for names in trace.tracks.values()}
-    assert {name.split(":")[0] for name in roots} >= {"launch 1", "launch 2"}
+    assert {name.split(":")[0] for name in roots} >= {"launch 01", "launch 02"}
     assert [name for name in roots if name.endswith(", engine on")]
     assert all((s.begin, s.end) == (100, 900) for s in trace.of("launch"))
     assert f"{path}: timeline of {len(trace.slices):,} slices, " in capsys.readouterr().err
