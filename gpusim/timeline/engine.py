@@ -1,12 +1,25 @@
 """The compaction engine on the timeline: L2's requests to it, and its reads of sparse lines."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gpusim.timeline.lanes import Lanes
-from gpusim.timeline.trace_file import TraceFile
+from gpusim.timeline.trace_file import CUT_OFF, TraceFile
+from memory.ports import SPARSE_DEPTH
+from spartan.state import IN_FLIGHT, NONE
 
 LINE_SHIFT = 6
-PENDING = -1
+PENDING = UNKNOWN = -1
+
+
+def _held(links: Sequence[int], free: int, count: int) -> list[int]:
+    """The `count` elements of a pool that are not in its free list, which begins with `free`."""
+    unused = set()
+    while free != NONE:
+        unused.add(free)
+        free = int(links[free])
+    return [element for element in range(len(unused) + count) if element not in unused]
 
 
 @dataclass(slots=True)
@@ -28,16 +41,18 @@ class Engine:
         self._reads: dict[int, _Read] = {}
         self._begin = 0
 
-    def open(self, cycle: int) -> None:
-        """From `cycle` on everything is drawn; requests that came before, from there on."""
+    def open(self, m: Any, cycle: int) -> None:
+        """From `cycle` on everything is drawn; requests and reads that came before, from there on."""
         self._begin = cycle
+        g = m.engine
+        for number in _held(g.read_next, int(g.read_free), int(g.reads_held)):
+            data = PENDING if g.read_state[number] == IN_FLIGHT else cycle
+            self._reads[number] = _Read(cycle, UNKNOWN, int(g.read_lane[number]), int(g.read_line[number]), data)
 
     def answered(self, channel: int, line: int, column: int, arrival: int, leaves: int) -> None:
         """A compacted line goes to L2: the request came in cycle `arrival`, its answer leaves in cycle `leaves`."""
-        begin, end = max(arrival, self._begin), min(leaves, self._limit)
-        track = self._requests.take(begin, end)
-        notes = {"column": column, "compacted line": line, "L2 channel": channel}
-        self._out.slice(track, begin, end, "compacted line", "engine request", notes)
+        notes = {"L2 channel": channel, "column": column, "compacted line": line}
+        self._request(arrival, min(leaves, self._limit), notes)
 
     def read(self, cycle: int, number: int, line: int, lane: int, location: int) -> None:
         """The engine asks DRAM for a sparse line."""
@@ -55,22 +70,47 @@ class Engine:
         if number in self._reads:
             self._draw(number, cycle, compacted=True)
 
-    def close(self, cycle: int) -> None:
-        """Nothing is drawn from `cycle` on: reads under way are cut off."""
+    def close(self, m: Any, cycle: int) -> None:
+        """Nothing is drawn from `cycle` on: what is under way is cut off."""
+        g = m.engine
+        held = set(_held(g.read_next, int(g.read_free), int(g.reads_held)))
         for number in list(self._reads):
-            self._draw(number, cycle)
+            self._draw(number, cycle, cut=number in held)
+        for arrival, notes in sorted(self._under_way(m, cycle), key=lambda request: request[0]):
+            self._request(arrival, cycle, {**notes, **CUT_OFF})
 
-    def _draw(self, number: int, end: int, compacted: bool = False) -> None:
+    @staticmethod
+    def _under_way(m: Any, cycle: int) -> Iterator[tuple[int, Mapping[str, int]]]:
+        """Requests without an answer, taken by the engine or before it: cycle of arrival, notes."""
+        g, p = m.engine, m.ports
+        for r in _held(g.request_next, int(g.request_free), int(g.requests_held)):
+            notes = {"L2 channel": int(g.request_channel[r]), "column": int(g.request_column[r])}
+            yield int(g.request_arrival[r]), {**notes, "compacted line": int(g.request_line[r])}
+        for channel in range(int(m.map.l2_channels)):
+            for n in range(int(p.sparse_count[channel])):
+                arrival = int(p.sparse_ready[channel, (int(p.sparse_head[channel]) + n) % SPARSE_DEPTH])
+                if arrival < cycle:
+                    yield arrival, {"L2 channel": channel}
+
+    def _request(self, begin: int, end: int, notes: Mapping[str, int | str]) -> None:
+        begin = max(begin, self._begin)
+        self._out.slice(self._requests.take(begin, end), begin, end, "compacted line", "engine request", notes)
+
+    def _draw(self, number: int, end: int, compacted: bool = False, cut: bool = False) -> None:
         read = self._reads.pop(number)
         arrived = read.data if read.data != PENDING else end
-        last = end if compacted else arrived
+        last = end if compacted or cut else arrived
+        if last <= read.begin:  # nobody needed it any more when the window began
+            return
         track = self._lanes.take(read.begin, last)
-        notes: dict[str, int | str] = {
-            "address": hex(read.line << LINE_SHIFT),
-            "sparse line": read.location,
-            "lane": read.lane,
-        }
-        name = "sparse line" if compacted else "sparse line not compacted"
+        notes: dict[str, int | str] = {"sparse line": read.location}
+        if read.line != UNKNOWN:
+            notes["address"] = hex(read.line << LINE_SHIFT)
+        if read.lane != NONE:
+            notes["lane"] = read.lane
+        if cut:
+            notes.update(CUT_OFF)
+        name = "sparse line" if compacted or cut else "sparse line not compacted"
         self._out.begin(track, read.begin, name, "engine read", notes)
         if arrived > read.begin:
             self._out.slice(track, read.begin, arrived, "DRAM", "engine read step")

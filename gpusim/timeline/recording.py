@@ -132,7 +132,7 @@ class Recording:
         self._wavefronts.close(m, now)
         self._requests.close(now)
         if self._engine is not None:
-            self._engine.close(now)
+            self._engine.close(m, now)
         self._banks.close(m, now)
         if now > self._begun:
             self._out.slice(self._root, self._begun, now, self._kernel, "launch")
@@ -158,7 +158,7 @@ class Recording:
         self._wavefronts.open(m, now)
         self._requests.open(now)
         if self._engine is not None:
-            self._engine.open(now)
+            self._engine.open(m, now)
         self._banks.open(m, now)
 
     def _drain(self) -> None:

@@ -245,6 +245,20 @@ def test_a_window_clips_what_it_shows(tmp_path: Path) -> None:
     assert all(begin <= at <= end for points in part.counters.values() for at, _ in points)
 
 
+def test_a_window_clips_what_the_engine_does(tmp_path: Path) -> None:
+    """Requests and reads that began before it or are under way at its end are shown too."""
+    (facts,), whole, _ = draw(tmp_path / "whole.pftrace", "sgemm_dib_tiled")
+    spans = {category: [(s.begin, s.end) for s in whole.of(category)] for category in ("engine request", "engine read")}
+    waits = min(begin for begin, _ in spans["engine request"]) + 20  # some are taken by then, some wait to be
+    for begin, end in ((0, waits), (waits, facts.cycles // 4), (facts.cycles // 4, facts.cycles)):
+        _, part, _ = draw(tmp_path / "part.pftrace", "sgemm_dib_tiled", window=Window(int(begin), int(end)))
+        for category, known in spans.items():
+            expected = Counter((max(a, begin), min(b, end)) for a, b in known if a < end and b > begin)
+            assert Counter((s.begin, s.end) for s in part.of(category)) == expected
+            cut = [s for s in part.of(category) if "cut off" in s.notes]
+            assert len(cut) == sum(a < end < b for a, b in known)
+
+
 def test_windows_next_to_one_another_show_everything_once(tmp_path: Path) -> None:
     (facts,), whole, _ = draw(tmp_path / "whole.pftrace", "sgemm_4x4")
     cuts = [0, 777, 778, facts.cycles // 2, facts.cycles]
