@@ -26,9 +26,15 @@ from memory.timeline import EVENT_WORDS, KIND_BITS
 from memory.wheel import SIZE
 
 SAMPLE_CYCLES = 200
+LEAD_IN_CYCLES = 8192  # before a window; 99 % of layerB's requests to the engine take less
 PAUSE_EVENTS = 1 << 17
 EVENTS = PAUSE_EVENTS + (1 << 16)  # and what a cycle may bring
 DRAM_COMMANDS = EVENTS + (1 << 17)  # and refreshes that idle channels make up for
+
+# what the machine's state tells when the window begins
+READ_FROM_STATE = frozenset(
+    {kinds.CHARGED, kinds.ENGINE_ANSWERED, kinds.ENGINE_READ, kinds.ENGINE_DATA, kinds.ENGINE_COMPACTED}
+)
 
 GROUPS = ("compute units", "scalar and instruction caches", "compaction engine", "DRAM")
 
@@ -62,6 +68,7 @@ class Recording:
         self._next_sample = 0
         self._is_open = False
         self._begun = 0
+        self._lead_in = max(0, window.begin - LEAD_IN_CYCLES)  # what is sent from here on is known in the window
         self.cycles = 0  # of the launch, once it is finished
         self.ended: int | None = None  # cycle in which the window ended
 
@@ -84,7 +91,7 @@ class Recording:
             return out.track(f"shader array {array}", shared, array)
 
         latencies = gpu.scalar_cache.hit_latency_cycles, gpu.instruction_cache.hit_latency_cycles
-        self._requests = Requests(out, parent, *latencies, window.end)
+        self._requests = Requests(out, parent, *latencies, window)
         self._engine = Engine(out, self._groups["compaction engine"], window.end) if engine_on else None
         ratio = Fraction(int(m.dram.cycles), int(m.dram.clocks))
         self._banks = DramBanks(out, self._groups["DRAM"], resolve(gpu.dram), ratio, window.end)
@@ -97,8 +104,10 @@ class Recording:
             status = RUNNING
             if now >= limit:
                 return status
-            if not self._is_open and self._window.begin <= now < self._window.end and self.ended is None:
-                self._open(now)
+            if not self._is_open and self.ended is None and self._lead_in <= now < self._window.end:
+                m.timeline.on = 1
+                if now >= self._window.begin:
+                    self._open(now)
             status = int(run_cycles(m, min(limit, self._stop(now))))
             self._drain()
             now = int(m.wheel.now)
@@ -140,7 +149,8 @@ class Recording:
     def _stop(self, now: int) -> int:
         """The cycle in which the machine must stop for the recording."""
         if not self._is_open:
-            return self._window.begin if now < self._window.begin and self.ended is None else now + (1 << 40)
+            begins = self._lead_in if now < self._lead_in else self._window.begin
+            return begins if now < begins and self.ended is None else now + (1 << 40)
         if not self._m.wheel.busy.any():
             return now + 2 * SIZE  # nothing will happen any more: run_cycles says so after a turn of the wheel
         return min(self._next_sample, self._window.end)
@@ -151,12 +161,10 @@ class Recording:
         self._begun = now
         if now:  # so that the viewer's time axis begins with cycle 0
             self._out.slice(self._root, 0, now, "before the window", "outside the window")
-        m.timeline.on = 1
         m.dram.record_address, m.dram.record_capacity = address_of(self._commands), DRAM_COMMANDS
         self._next_sample = now + SAMPLE_CYCLES
         self._counters.open(m, now)
         self._wavefronts.open(m, now)
-        self._requests.open(now)
         if self._engine is not None:
             self._engine.open(m, now)
         self._banks.open(m, now)
@@ -175,8 +183,11 @@ class Recording:
 
     def _decode(self, events: list[list[int]]) -> None:
         wavefronts, requests, engine = self._wavefronts, self._requests, self._engine
+        skipped = frozenset[int]() if self._is_open else READ_FROM_STATE
         for word, a, b, c in events:
             kind, now = word & ((1 << KIND_BITS) - 1), word >> KIND_BITS
+            if kind in skipped:
+                continue
             if kind == kinds.CHARGED:
                 wavefronts.charged(a & 0xFFFF, a >> 16, b, c)
             elif kind == kinds.LOOKED_UP:

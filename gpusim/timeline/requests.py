@@ -7,11 +7,13 @@ cycle, and its answers keep their order.
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD
 from gpusim.core.cu_state import SLOTS
 from gpusim.timeline.lanes import Lanes
 from gpusim.timeline.trace_file import CUT_OFF, TraceFile
+from gpusim.timeline.window import Window
 from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
 from memory.crossbar import (
     ATOMIC,
@@ -67,13 +69,12 @@ class Requests:
     """The requests of every cache, in tracks below `parent(port)`."""
 
     def __init__(
-        self, out: TraceFile, parent: Callable[[int], int], scalar_latency: int, fetch_latency: int, limit: int
+        self, out: TraceFile, parent: Callable[[int], int], scalar_latency: int, fetch_latency: int, window: Window
     ) -> None:
-        """Latencies: cycles from an answer to scalar registers, to instruction buffers; limit: last cycle drawn."""
+        """Latencies: cycles from an answer to scalar registers, to instruction buffers."""
         self._out, self._parent = out, parent
         self._latency = {READ: scalar_latency, FETCH: fetch_latency}
-        self._limit = limit
-        self._opened = 0
+        self._window = window
         self._lanes: dict[int, Lanes] = {}
         self._last: dict[int, Request] = {}  # by port: the last sent
         self._sent: dict[tuple[int, int], deque[Request]] = {}  # by source and line
@@ -82,10 +83,6 @@ class Requests:
         self._returning: dict[tuple[int, int], deque[Request]] = {}  # by channel and source
         self._loads: dict[tuple[int, int], list[Request]] = {}  # by CU and token
         self._merged: dict[tuple[int, int], list[Request]] = {}  # by CU and line that they wait for
-
-    def open(self, cycle: int) -> None:
-        """From `cycle` on requests are drawn; those under way then, from there on."""
-        self._opened = cycle
 
     def looked_up(self, cycle: int, cu: int, result: int, token: int, line: int) -> None:
         """A CU's L1 has looked a line up, or sent it on without."""
@@ -145,16 +142,23 @@ class Requests:
 
     def close(self, cycle: int) -> None:
         """Nothing is drawn from `cycle` on: requests under way are cut off."""
-        queues = [*self._sent.values(), *self._returning.values(), *self._loads.values()]
-        left = [request for queue in queues for request in queue] + list(self._at_l2.values())
-        for request in sorted({id(r): r for r in left}.values(), key=lambda r: r.begin):
-            self._draw(request, cycle, cut=True)
+        left: dict[int, tuple[Request, str]] = {}
+        for queue in self._loads.values():
+            left |= {id(r): (r, "return" if r.steps else "waiting for the line") for r in queue}
+        for step, requests in (
+            ("request network", chain.from_iterable(self._sent.values())),
+            ("L2", self._at_l2.values()),
+            ("response network", chain.from_iterable(self._returning.values())),
+        ):
+            left |= {id(r): (r, step) for r in requests}
+        for request, step in sorted(left.values(), key=lambda one: one[0].begin):
+            self._draw(request, cycle, step, cut=True)
         for table in (self._last, self._sent, self._at_l2, self._early, self._returning, self._loads, self._merged):
             table.clear()  # type: ignore[attr-defined]
 
     def _unknown(self, source: int) -> Request:
-        """A request sent before the window."""
-        return Request(source >> SOURCE_CU_SHIFT & 255, _kind(source), UNKNOWN, self._opened)
+        """A request sent before the first that was recorded; drawn if L2's look-up tells its line."""
+        return Request(source >> SOURCE_CU_SHIFT & 255, _kind(source), UNKNOWN, self._window.begin)
 
     def _pop(self, table: dict[tuple[int, int], deque[Request]], a: int, b: int, source: int) -> Request:
         queue = table.get((a, b))
@@ -165,13 +169,11 @@ class Requests:
             del table[a, b]
         return request
 
-    def _draw(self, request: Request, end: int, cut: bool = False) -> None:
-        begin, end = request.begin, min(end, self._limit)
-        if end <= begin:  # over when the window begins, or begun where it ends
+    def _draw(self, request: Request, end: int, last_step: str = "return", cut: bool = False) -> None:
+        begin, end = max(request.begin, self._window.begin), min(end, self._window.end)
+        if end <= begin or request.line == UNKNOWN:
             return
-        notes: dict[str, int | str] = {}
-        if request.line != UNKNOWN:
-            notes["address"] = hex((request.line & LINE_ADDRESS_MASK) << LINE_SHIFT)
+        notes: dict[str, int | str] = {"address": hex((request.line & LINE_ADDRESS_MASK) << LINE_SHIFT)}
         if request.slot != UNKNOWN:
             notes["SIMD"], notes["slot"] = divmod(request.slot, MAX_WAVES_PER_SIMD)
         if request.channel != UNKNOWN:
@@ -186,9 +188,9 @@ class Requests:
         if request.kind == READ:
             name = f"{name} {RESULTS[request.result]}"
         self._out.begin(track, begin, name, "request", notes)
-        for step, t in [*request.steps, ("return", end)]:
+        for step, t in [*request.steps, (last_step, end)]:
             t = end if t == UNKNOWN else min(t, end)
-            if t > begin and request.steps:
+            if t > begin and request.result != HIT:
                 self._out.slice(track, begin, t, step, "request step")
                 begin = t
         self._out.end(track, end)

@@ -235,14 +235,27 @@ def test_a_window_clips_what_it_shows(tmp_path: Path) -> None:
             for key in [key for key in drawn if key[0][-1] == "all banks"]:
                 del drawn[key]
         assert found == expected, category
-    # a request sent before the window is shown from its beginning on, whatever is known of it
-    sent = [r for r in whole.of("request") if begin <= r.begin < end]
-    known = Counter((r.name, r.begin, min(r.end, end), r.notes.get("address")) for r in sent)
-    shown = Counter((r.name, r.begin, r.end, r.notes.get("address")) for r in part.of("request"))
-    assert known - shown == Counter()
-    before = [r for r in whole.of("request") if r.begin < begin < r.end]
-    assert all(begin <= key[1] for key in shown - known) and sum((shown - known).values()) <= len(before)
+    check_clipped_requests(whole, part, begin, end)
     assert all(begin <= at <= end for points in part.counters.values() for at, _ in points)
+
+
+def check_clipped_requests(whole: ReadTrace, part: ReadTrace, begin: float, end: float) -> None:
+    """What was sent before the window is known in it, and where every request was."""
+    requests: list[Counter[tuple]] = []
+    steps: list[Counter[str]] = []
+    for trace in (whole, part):
+        requests.append(Counter())
+        steps.append(Counter())
+        for r in trace.of("request"):
+            if r.begin < end and r.end > begin:
+                notes = {key: value for key, value in r.notes.items() if key in ("address", "SIMD", "slot")}
+                requests[-1][r.track, r.name, max(r.begin, begin), min(r.end, end), *notes.values()] += 1
+        for s in trace.of("request step"):
+            cycles = min(s.end, end) - max(s.begin, begin)
+            if cycles > 0:  # at the window's end it is not known which requests have come to L2
+                steps[-1]["request network" if s.name == "L2 queue" else s.name] += int(cycles)
+    assert requests[0] == requests[1]
+    assert steps[0] == steps[1]
 
 
 def test_a_window_clips_what_the_engine_does(tmp_path: Path) -> None:
@@ -252,6 +265,7 @@ def test_a_window_clips_what_the_engine_does(tmp_path: Path) -> None:
     waits = min(begin for begin, _ in spans["engine request"]) + 20  # some are taken by then, some wait to be
     for begin, end in ((0, waits), (waits, facts.cycles // 4), (facts.cycles // 4, facts.cycles)):
         _, part, _ = draw(tmp_path / "part.pftrace", "sgemm_dib_tiled", window=Window(int(begin), int(end)))
+        check_clipped_requests(whole, part, begin, end)
         for category, known in spans.items():
             expected = Counter((max(a, begin), min(b, end)) for a, b in known if a < end and b > begin)
             assert Counter((s.begin, s.end) for s in part.of(category)) == expected
