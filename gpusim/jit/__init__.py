@@ -19,6 +19,7 @@ from gpusim.jit.raw import (
     address_of,
     call_i64_4,
     ctz,
+    inlined,
     ld_i16,
     ld_i32,
     ld_i64,
@@ -27,17 +28,21 @@ from gpusim.jit.raw import (
     ld_u32,
     outlined,
     popcount,
+    prefetch,
     st_i16,
     st_i32,
     st_i64,
     st_u8,
 )
-from gpusim.jit.state import Field, State, new_record, record_dtype, u32
+from gpusim.jit.state import Field, State, i32, new_record, record_dtype, u16, u32
+from gpusim.jit.vector import LANES, address_in, equal_4, least_4
 
 __all__ = [
     "Field",
     "JIT_DISABLED",
+    "LANES",
     "State",
+    "address_in",
     "address_of",
     "cache_dir",
     "call_i64_4",
@@ -45,6 +50,9 @@ __all__ = [
     "compile_functions",
     "compiled_versions",
     "ctz",
+    "equal_4",
+    "i32",
+    "inlined",
     "is_compiled",
     "jit",
     "ld_i16",
@@ -53,10 +61,12 @@ __all__ = [
     "ld_u16",
     "ld_u32",
     "ld_u8",
+    "least_4",
     "native_callback",
     "new_record",
     "outlined",
     "popcount",
+    "prefetch",
     "record_dtype",
     "registered",
     "split",
@@ -64,5 +74,6 @@ __all__ = [
     "st_i32",
     "st_i64",
     "st_u8",
+    "u16",
     "u32",
 ]

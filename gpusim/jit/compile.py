@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numba
-from numba import types
+from numba import _dynfunc, types
+from numba.core import codegen
+from numba.core.caching import NullCache
+from numba.core.cpu import CPUContext
 from numba.np import arrayobj
 
 from gpusim.jit.cache import cache_dir, domain_of
@@ -34,6 +37,7 @@ def jit(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     finally:
         numba.config.CACHE_DIR = before
+    dispatcher.compile = _in_its_form(dispatcher, _is_part_of_its_callers(function))
     _registered[domain].append(dispatcher)
     return dispatcher
 
@@ -93,6 +97,71 @@ def _indices_as_they_are() -> Iterator[None]:
         arrayobj.fix_integer_index = fix
 
 
+def _is_part_of_its_callers(function: Callable[..., Any]) -> bool:
+    """Whether the function says `inlined()`."""
+    return "inlined" in function.__code__.co_names
+
+
+_compiling: list[bool] = []  # innermost last: whether what is being compiled is a part of its callers
+_parts_wanted = False
+
+
+def _in_its_form(dispatcher: Any, is_part: bool) -> Callable[[Any], Any]:
+    """The dispatcher's `compile`, which says what it compiles and keeps a part out of the cache."""
+    compile_it = dispatcher.compile
+
+    def compile_in_its_form(signature: Any) -> Any:
+        part = is_part and _parts_wanted
+        cache = dispatcher._cache
+        if part:
+            dispatcher._cache = NullCache()
+        _compiling.append(part)
+        try:
+            return compile_it(signature)
+        finally:
+            _compiling.pop()
+            dispatcher._cache = cache
+
+    return compile_in_its_form
+
+
+@contextmanager
+def _parts_unfinished() -> Iterator[None]:
+    """Compile functions that say `inlined()` only to what their callers take in: not optimised, no machine code."""
+    global _parts_wanted
+
+    def executable(context: Any, library: Any, description: Any, environment: Any) -> Any:
+        name = description.qualname.split(".")[-1]
+        return _dynfunc.make_function(description.lookup_module(), name, "not callable", 0, environment, (library,))
+
+    def unless_part(finish: Any, otherwise: Any) -> Any:
+        return lambda *arguments: (otherwise if _compiling and _compiling[-1] else finish)(*arguments)
+
+    steps: list[tuple[Any, str, Any]] = [
+        (CPUContext, "get_executable", executable),
+        (codegen.CPUCodeLibrary, "_optimize_final_module", lambda library: None),
+        (codegen.JITCPUCodegen, "_add_module", lambda generator, module: None),
+        (codegen.JITCodeLibrary, "_finalize_specific", lambda library: None),
+    ]
+    before = [getattr(place, name) for place, name, _ in steps]
+    for (place, name, otherwise), finish in zip(steps, before, strict=True):
+        setattr(place, name, unless_part(finish, otherwise))
+    _parts_wanted = True
+    try:
+        yield
+    finally:
+        _parts_wanted = False
+        for (place, name, _), finish in zip(steps, before, strict=True):
+            setattr(place, name, finish)
+
+
+def _forget(dispatcher: Any) -> None:
+    """Drop what was compiled as a part, so that a call from Python compiles anew."""
+    dispatcher.disable_compile(False)
+    dispatcher._reset_overloads()
+    dispatcher.overloads.clear()
+
+
 def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
     """Compile `dispatchers` with `record` as `m`, or load them from the cache."""
     record_type = numba.typeof(record)
@@ -103,7 +172,7 @@ def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
             signature = signature_of(dispatcher.py_func, record_type)
             if signature not in dispatcher.signatures:
                 dispatcher.disable_compile(False)  # another record type may have come before
-                with _indices_as_they_are():
+                with _indices_as_they_are(), _parts_unfinished():
                     dispatcher.compile(signature)
             dispatcher.disable_compile()
     finally:
@@ -120,6 +189,9 @@ def compile_all(domain: str, record: Any, entry_points: tuple[Any, ...]) -> floa
         return 0.0
     start = time.perf_counter()
     compile_functions(entry_points if is_compiled(domain) else _registered[domain], record)
+    for dispatcher in _registered[domain]:
+        if _is_part_of_its_callers(dispatcher.py_func):
+            _forget(dispatcher)
     marker = cache_dir(domain) / "complete"
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import intrinsic
 
@@ -86,6 +87,12 @@ if JIT_DISABLED:
     def outlined() -> None:
         """In a function that is seldom called: keeps its code out of its callers', which then stay small."""
 
+    def inlined() -> None:
+        """In a function with one caller on a busy path: makes it part of that."""
+
+    def prefetch(address: int) -> None:
+        """Have the host bring the line at `address` into its cache: it will be needed soon."""
+
     def popcount(x: int) -> int:
         """Number of set bits of a 64-bit word."""
         return (int(x) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
@@ -105,6 +112,30 @@ else:
             return context.get_dummy_value()
 
         return types.void(), generate
+
+    @intrinsic
+    def inlined(typing_context):  # type: ignore[no-untyped-def]
+        """In a function with one caller on a busy path: makes it part of that."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            builder.function.attributes.add("alwaysinline")
+            return context.get_dummy_value()
+
+        return types.void(), generate
+
+    @intrinsic
+    def prefetch(typing_context, address):  # type: ignore[no-untyped-def]
+        """Have the host bring the line at `address` into its cache: it will be needed soon."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            pointer = ir.PointerType(ir.IntType(8))
+            kind = ir.FunctionType(ir.VoidType(), [pointer, *[ir.IntType(32)] * 3])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            write, locality, data = (ir.Constant(ir.IntType(32), n) for n in (1, 3, 1))
+            builder.call(function, [builder.inttoptr(arguments[0], pointer), write, locality, data])
+            return context.get_dummy_value()
+
+        return types.void(types.int64), generate
 
     @intrinsic
     def popcount(typing_context, x):  # type: ignore[no-untyped-def]

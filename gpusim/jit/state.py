@@ -13,7 +13,7 @@ import numpy as np
 HOST_LINE_BYTES = 64
 SPREAD_BYTES = 1024
 
-i64, u32 = np.int64, np.uint32
+i64, i32, u16, u32 = np.int64, np.int32, np.uint16, np.uint32
 
 
 @dataclass(frozen=True)
