@@ -50,7 +50,7 @@ RECORD_RETURN = 1 << 26  # atomic that returns the old value
 RECORD_LDS = 1 << 27  # DS instruction, or a FLAT access in the LDS aperture
 RECORD_SCALAR = 1 << 28
 
-LINE_BITS = 40
+LINE_BITS = 31  # 128 GiB; with the mark a line number is a 32-bit word, and so are the tags of caches
 LINE_SPARSE = 1 << LINE_BITS  # part of the line's identity from the coalescer to the compaction engine
 LINE_ADDRESS_MASK = LINE_SPARSE - 1
 LINE_BYTES = 64

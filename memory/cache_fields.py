@@ -1,4 +1,4 @@
-"""The fields that the L1 caches share: tags and MSHRs of several caches in one record."""
+"""The fields that the scalar and the instruction cache share: tags and MSHRs of several caches in one record."""
 
 from gpusim.jit import Field
 
@@ -17,17 +17,4 @@ def tag_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
         "m_free": Field((caches, mshrs), "stack of free MSHRs"),
         "m_free_count": Field((caches,), "free MSHRs"),
         "m_where": Field((caches, mshrs), "way that the MSHR fills"),
-    }
-
-
-def tag_and_mshr_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
-    """The same for data caches, whose MSHRs have targets, with their counters."""
-    return tag_fields(caches, lines, mshrs) | {
-        "m_first": Field((caches, mshrs), "first target of the MSHR"),
-        "t_free": Field((caches,), "first free MSHR target, -1 none"),
-        "reads": Field((), "lines looked up by loads"),
-        "writes": Field((), "lines written or updated atomically"),
-        "hits": Field((), "loads' lines found"),
-        "misses": Field((), "lines sent to L2: loads' misses, stores, atomics"),
-        "merges": Field((), "loads' lines that joined a missing line"),
     }

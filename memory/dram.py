@@ -6,7 +6,7 @@ function of state and clock alone, so running a channel more often changes nothi
 request stands still and makes up for the missed refreshes when the next request comes.
 """
 
-from gpusim.jit import ctz, jit
+from gpusim.jit import ctz, inlined, jit
 from memory.address_map import dram_channel, dram_local_line
 from memory.dram_commands import (
     enqueue,
@@ -17,7 +17,7 @@ from memory.dram_commands import (
     refresh_step,
     release,
 )
-from memory.dram_spec import LINE_BYTES
+from memory.dram_spec import LINE_BYTES, MAX_BANKS
 from memory.dram_state import (
     BUCKETS,
     DRAM,
@@ -39,6 +39,7 @@ __all__ = [
     "DRAM",
     "DRAM_COUNTERS",
     "configure_dram",
+    "dram_has_room",
     "dram_pending",
     "dram_place",
     "dram_read",
@@ -71,68 +72,56 @@ def dram_place(m, line):
 @jit
 def _ready_column(m, channel, kind, banks, clock):
     """Bank of the oldest request in `banks` that can have a burst now, or -1 - the first clock for one."""
+    inlined()
     d = m.dram
     c = d.channel[channel]
     groups = (1 << d.group_bits) - 1
-    best = -1
-    best_order = NEVER
+    best = NEVER
     soonest = NEVER
     while banks:
         bank = ctz(banks)
         banks &= banks - 1
         t = max(c.column_ready[kind, bank], c.column_group[kind, bank & groups])
-        if t <= clock:
-            order = c.slot[c.chosen[kind, bank]].order
-            if order < best_order:
-                best_order = order
-                best = bank
-        elif t < soonest:
-            soonest = t
-    return best if best >= 0 else -1 - soonest
+        # NEVER is a bit that only negative numbers have set: no branch, as which bank comes late has no pattern
+        best = min(best, c.claim[kind, bank] | ((clock - t) & NEVER))
+        soonest = min(soonest, t)
+    return best & (MAX_BANKS - 1) if best < NEVER else -1 - soonest
 
 
 @jit
 def _ready_activate(m, channel, kind, banks, clock):
     """Bank of the oldest request in `banks` whose row can be opened now, or -1 - the first clock for one."""
+    inlined()
     d = m.dram
     c = d.channel[channel]
     groups = (1 << d.group_bits) - 1
-    best = -1
-    best_order = NEVER
+    best = NEVER
     soonest = NEVER
     while banks:
         bank = ctz(banks)
         banks &= banks - 1
         t = max(c.activate_ready[bank], c.activate_group[bank & groups])
-        if t <= clock:
-            order = c.slot[c.chosen[kind, bank]].order
-            if order < best_order:
-                best_order = order
-                best = bank
-        elif t < soonest:
-            soonest = t
-    return best if best >= 0 else -1 - soonest
+        # NEVER is a bit that only negative numbers have set: no branch, as which bank comes late has no pattern
+        best = min(best, c.claim[kind, bank] | ((clock - t) & NEVER))
+        soonest = min(soonest, t)
+    return best & (MAX_BANKS - 1) if best < NEVER else -1 - soonest
 
 
 @jit
 def _ready_precharge(m, channel, kind, banks, clock):
     """Bank of the oldest request in `banks` whose old row can be closed now, or -1 - the first clock for one."""
+    inlined()
     c = m.dram.channel[channel]
-    best = -1
-    best_order = NEVER
+    best = NEVER
     soonest = NEVER
     while banks:
         bank = ctz(banks)
         banks &= banks - 1
         t = c.precharge_ready[bank]
-        if t <= clock:
-            order = c.slot[c.chosen[kind, bank]].order
-            if order < best_order:
-                best_order = order
-                best = bank
-        elif t < soonest:
-            soonest = t
-    return best if best >= 0 else -1 - soonest
+        # NEVER is a bit that only negative numbers have set: no branch, as which bank comes late has no pattern
+        best = min(best, c.claim[kind, bank] | ((clock - t) & NEVER))
+        soonest = min(soonest, t)
+    return best & (MAX_BANKS - 1) if best < NEVER else -1 - soonest
 
 
 @jit
@@ -141,6 +130,7 @@ def _turn(m, channel, clock):
 
     A turn lasts a batch of requests while the other side presses, so neither starves.
     """
+    inlined()
     d = m.dram
     c = d.channel[channel]
     turn = c.turn
@@ -273,6 +263,7 @@ def _advance(m, channel, limit, ahead):
 @jit
 def dram_tick(m, now, channel):
     """Run a channel in core cycle `now`: take what has arrived, decide this cycle's command clocks."""
+    inlined()
     d = m.dram
     c = d.channel[channel]
     if d.ideal:
@@ -342,6 +333,7 @@ def _held_write(m, channel, local):
 @jit
 def _accept(m, now, channel, line, kind):
     """Give a request a slot and send it to the scheduler; returns the slot."""
+    inlined()
     d = m.dram
     c = d.channel[channel]
     s = c.free
@@ -365,16 +357,37 @@ def _accept(m, now, channel, line, kind):
 
 
 @jit
-def _refuse(m, channel):
+def _refuse(m, channel, kind):
     """A queue is full: the channel runs when its next request is served, to tell who waits."""
     c = m.dram.channel[channel]
+    if kind == READ:
+        c.read_full += 1
+    else:
+        c.write_full += 1
     if c.done_count:
         wake(m, DRAM_CLASS, c.done[c.done_head, 0], channel)
 
 
 @jit
+def dram_has_room(m, now, queue):
+    """1 if a request that a queue (as `memory.ports` numbers them) has refused may now find a place in it."""
+    inlined()
+    d = m.dram
+    if d.ideal:
+        return 1
+    channel = queue & (DRAM_WRITES - 1)
+    kind = WRITE if queue >= DRAM_WRITES else READ
+    release(m, channel, now - 1)
+    if d.channel[channel].held[kind] < d.depth[kind]:
+        return 1
+    _refuse(m, channel, kind)
+    return 0
+
+
+@jit
 def dram_read(m, now, line, port, tag):
     """Read a line (byte address >> 6); answered through `port` with `tag`. 1: accepted, 0: read queue full."""
+    inlined()
     d = m.dram
     channel = dram_channel(m, line)
     c = d.channel[channel]
@@ -398,8 +411,7 @@ def dram_read(m, now, line, port, tag):
         c.read_latency_max = max(c.read_latency_max, t - now)
     else:
         if c.held[READ] >= d.depth[READ]:
-            c.read_full += 1
-            _refuse(m, channel)
+            _refuse(m, channel, READ)
             return 0
         s = _accept(m, now, channel, line, READ)
         c.slot[s].port = port
@@ -414,6 +426,7 @@ def dram_read(m, now, line, port, tag):
 @jit
 def dram_write(m, now, line, mask):
     """Write the bytes of a line that `mask` names (bit 0: first byte). 1: accepted, 0: write queue full."""
+    inlined()
     d = m.dram
     channel = dram_channel(m, line)
     c = d.channel[channel]
@@ -441,8 +454,7 @@ def dram_write(m, now, line, mask):
         c.write_merges += 1
     elif left:
         if c.held[WRITE] >= d.depth[WRITE]:
-            c.write_full += 1
-            _refuse(m, channel)
+            _refuse(m, channel, WRITE)
             return 0
         s = _accept(m, now, channel, line, WRITE)
         c.slot[s].mask = mask

@@ -1,7 +1,7 @@
 """DRAM commands and requests: what a request's way through its bank and each issued command do to the state."""
 
-from gpusim.jit import ctz, jit, st_i64
-from memory.dram_spec import LINE_BYTES
+from gpusim.jit import ctz, inlined, jit, st_i64
+from memory.dram_spec import LINE_BYTES, MAX_BANKS
 from memory.dram_state import (
     ACTIVATE,
     ACTIVATES_IN_WINDOW,
@@ -49,6 +49,7 @@ def record_command(m, channel, clock, command, bank, row, column):
 @jit
 def choose(m, channel, kind, bank, clock):
     """Pick what a bank serves next: a line already begun, its oldest request if overdue, else its oldest row hit."""
+    inlined()
     d = m.dram
     c = d.channel[channel]
     bit = 1 << bank
@@ -65,6 +66,7 @@ def choose(m, channel, kind, bank, clock):
                 q = c.slot[q].next
             if q >= 0:
                 s = q
+        c.claim[kind, bank] = c.slot[s].order * MAX_BANKS + bank
         if c.slot[s].row == row:
             c.hits[kind] |= bit
             c.column_not_before = min(c.column_not_before, c.column_ready[kind, bank])
@@ -90,6 +92,7 @@ def choose_both(m, channel, bank, clock):
 @jit
 def enqueue(m, channel, s, clock):
     """The scheduler gets a request."""
+    inlined()
     c = m.dram.channel[channel]
     kind = c.slot[s].kind
     bank = c.slot[s].bank
@@ -113,6 +116,7 @@ def enqueue(m, channel, s, clock):
 @jit
 def release(m, channel, now):
     """Free the slots of the requests whose last burst has begun by core cycle `now`."""
+    inlined()
     d = m.dram
     c = d.channel[channel]
     while c.done_count and c.done[c.done_head, 0] <= now:
@@ -139,6 +143,7 @@ def release(m, channel, now):
 @jit
 def _finish(m, channel, s, clock):
     """The last burst of a request begins at `clock`: deliver a read; the slot is free when its core cycle has come."""
+    inlined()
     d = m.dram
     c = d.channel[channel]
     kind = c.slot[s].kind
@@ -183,6 +188,7 @@ def _finish(m, channel, s, clock):
 @jit
 def issue_column(m, channel, kind, bank, clock):
     """Send one burst of the bank's chosen request over the data bus."""
+    inlined()
     d = m.dram
     c = d.channel[channel]
     s = c.chosen[kind, bank]
@@ -216,6 +222,7 @@ def issue_column(m, channel, kind, bank, clock):
 @jit
 def issue_precharge(m, channel, kind, bank, clock):
     """Close the row that is in the way of the bank's chosen request."""
+    inlined()
     d = m.dram
     c = d.channel[channel]
     record_command(m, channel, clock, PRECHARGE, bank, c.open_row[bank], 0)
@@ -231,6 +238,7 @@ def issue_precharge(m, channel, kind, bank, clock):
 @jit
 def issue_activate(m, channel, kind, bank, clock):
     """Open the row of the bank's chosen request."""
+    inlined()
     d = m.dram
     c = d.channel[channel]
     s = c.chosen[kind, bank]

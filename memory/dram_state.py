@@ -136,6 +136,7 @@ _BANK = {
     "head": Field((2, MAX_BANKS), "oldest read, write of the bank, -1: none"),
     "tail": Field((2, MAX_BANKS), "youngest read, write of the bank"),
     "chosen": Field((2, MAX_BANKS), "read, write that the bank serves next"),
+    "claim": Field((2, MAX_BANKS), "of that: order of arrival * MAX_BANKS + bank; the least goes first"),
     "hits": Field((2,), "banks whose chosen request finds its row open"),
     "misses": Field((2,), "banks whose chosen request needs a row command"),
     "begun": Field((2,), "banks whose chosen request has had some of its bursts"),

@@ -8,18 +8,11 @@ that missed it goes on.
 
 from typing import Literal
 
-from gpusim.jit import Field, State, jit
+from gpusim.jit import Field, State, inlined, jit
 from gpusim.spec import Spec, param
 from memory.cache_fields import tag_fields
-from memory.crossbar import (
-    FIRST_SCALAR_PORT,
-    MAX_ARRAYS,
-    READ,
-    SOURCE_CU_SHIFT,
-    SOURCE_ID_SHIFT,
-    crossbar_has_room,
-    crossbar_send,
-)
+from memory.crossbar import crossbar_has_room, crossbar_send
+from memory.crossbar_state import FIRST_SCALAR_PORT, MAX_ARRAYS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
 from memory.translation import FIRST_INSTRUCTION_USER, translated
 
 MAX_INSTRUCTION_LINES = 1024  # an array: 64 KiB
@@ -133,6 +126,7 @@ def _may_ask(m, array, at):
 @jit
 def instruction_look_up(m, now, array, line):
     """Look a fetch's line up: FETCH_HIT, FETCH_MERGED, FETCH_MISSED, or FETCH_STALLED with nothing changed."""
+    inlined()
     i = m.icache
     if not translated(m, now, FIRST_INSTRUCTION_USER + array, line):
         return FETCH_STALLED

@@ -9,7 +9,7 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 `l1_next_load_done` and `l1_next_ack`. A *token* is the core's own name of an instruction in flight.
 """
 
-from gpusim.jit import Field, State, jit, ld_i64
+from gpusim.jit import Field, State, address_in, inlined, jit, ld_i64, st_i32, u32
 from gpusim.spec import Spec, param
 from isa.trace import (
     BUSY_MASK,
@@ -21,19 +21,21 @@ from isa.trace import (
     RECORD_RETURN,
     RECORD_STORE,
 )
-from memory.cache_fields import VECTOR_QUEUE, tag_and_mshr_fields
-from memory.crossbar import (
-    ATOMIC,
-    ATOMIC_RETURN,
-    MAX_CUS,
-    READ,
-    SOURCE_CU_SHIFT,
-    SOURCE_ID_SHIFT,
-    WRITE,
-    crossbar_has_room,
-    crossbar_send,
-    crossbar_take_response,
+from memory.cache_fields import VECTOR_QUEUE
+from memory.cache_sets import (
+    FILLING,
+    LANES,
+    NO_TAG,
+    age_of,
+    ages_forgotten,
+    clear_rows,
+    oldest_way,
+    set_age,
+    stride_of,
+    way_of,
 )
+from memory.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
+from memory.crossbar_state import ATOMIC, ATOMIC_RETURN, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.look_ahead import look_ahead
 from memory.rings import RING_FRONT
 from memory.timeline import LOOKED_UP, record
@@ -41,20 +43,24 @@ from memory.translation import page_of, translated
 from memory.wheel import CU_MEMORY, wake
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
+MAX_PLACES = LANES * MAX_L1_LINES
 MAX_QUEUE = VECTOR_QUEUE
 MAX_RETURN = 256
 MAX_MSHRS = 256
 MAX_TARGETS = 1024
 MAX_ACKS = 128
 # words of a return entry, side by side because they are used together
-E_PENDING = 0  # lines still missing
-E_ARRIVAL = 1  # cycle in which the last line is there
-E_COMPLETE = 2  # 1: all its lines were looked up
-E_BEATS = 3  # cycles on the return path
-E_TOKEN = 4  # the core's name of the instruction
-E_DONE = 5  # cycle in which the registers hold the data
-# words of an MSHR target
-T_NEXT = 0  # next target, or next free one; -1 none
+E_OPEN = 0  # lines still missing; one more until all were looked up
+E_AT = 1  # cycle in which the last line is there; once that is known, in which the registers hold the data
+E_BEATS = 2  # cycles on the return path
+E_TOKEN = 3  # the core's name of the instruction
+# words of an MSHR: its line's way, and the load that missed it
+M_PLACE = 0  # place of the way that it fills
+M_ENTRY = 1  # return entry that waits
+M_SINCE = 2  # cycle of its look-up
+M_MERGED = 3  # the first of the loads that joined it, -1 none
+# words of a load that joined one
+T_NEXT = 0  # the next one, or the next free one; -1 none
 T_ENTRY = 1  # return entry that waits
 T_SINCE = 2  # cycle of its look-up
 DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
@@ -110,17 +116,29 @@ class L1Spec(Spec):
 
 L1 = State(
     "l1",
-    tag_and_mshr_fields(MAX_CUS, MAX_L1_LINES, MAX_MSHRS)
-    | {
+    {
+        "sets": Field((), "sets, a power of two"),
+        "ways": Field((), "ways"),
+        "stride": Field((), "places of a set: the ways, rounded up"),
+        "mshrs": Field((), "MSHRs in use at most"),
+        "targets": Field((), "loads' lines that may wait for missing ones"),
         "hit_latency": Field((), "cycles from look-up to data of a hit"),
         "fill_latency": Field((), "cycles from response to data"),
-        "targets": Field((), "MSHR targets in use at most"),
         "queue_limit": Field((), "queued instructions at most"),
         "return_limit": Field((), "loads between look-up and return at most"),
+        "return_ring": Field((), "entries of the ring that holds them, a power of two"),
         "address_cycles": Field((), "least look-up cycles an instruction"),
         "store_limit": Field((), "unacknowledged store packets at most"),
         "bypass": Field((), "1: all loads go past the cache"),
-        "target": Field((MAX_CUS, MAX_TARGETS, 4), "line requests waiting for a line, by T_NEXT ... T_SINCE"),
+        "rows": Field((2 * MAX_CUS * MAX_PLACES,), "tags and ages of the sets, by CU (memory/cache_sets.py)", u32),
+        "age": Field((MAX_CUS,), "age of the CU's youngest line"),
+        "filled_by": Field((MAX_CUS * MAX_PLACES,), "MSHR that fills the way at a place, while it does", u32),
+        "mshr": Field((MAX_CUS, MAX_MSHRS, 4), "missing lines, by M_PLACE ... M_MERGED"),
+        "m_free": Field((MAX_CUS, MAX_MSHRS), "stack of free MSHRs"),
+        "m_free_count": Field((MAX_CUS,), "free MSHRs"),
+        "target": Field((MAX_CUS, MAX_TARGETS, 4), "loads that joined a missing line, by T_NEXT ... T_SINCE"),
+        "t_free": Field((MAX_CUS,), "first free one"),
+        "t_free_count": Field((MAX_CUS,), "loads' lines that may yet wait for missing ones"),
         "q_header": Field((MAX_CUS, MAX_QUEUE), "memory record header of a queued instruction"),
         "q_token": Field((MAX_CUS, MAX_QUEUE), "the core's name of it"),
         "q_words": Field((MAX_CUS, MAX_QUEUE, 2 * MAX_LINES), "its lines, with byte masks for stores and atomics"),
@@ -134,7 +152,7 @@ L1 = State(
         "ahead_position": Field((MAX_CUS,), "line of that instruction it looks at next"),
         "ahead_page": Field((MAX_CUS,), "page it has looked at last"),
         "look_free": Field((MAX_CUS,), "cycle in which look-up may take the next instruction"),
-        "entry": Field((MAX_CUS, MAX_RETURN, 8), "loads between look-up and return, by E_PENDING ... E_DONE"),
+        "entry": Field((MAX_CUS, MAX_RETURN, 4), "loads between look-up and return, by E_OPEN ... E_TOKEN"),
         "r_head": Field((MAX_CUS,), "oldest load not yet returned (a running number)"),
         "r_scheduled": Field((MAX_CUS,), "first load whose return is not scheduled (a running number)"),
         "r_tail": Field((MAX_CUS,), "one past the youngest load (a running number)"),
@@ -143,6 +161,11 @@ L1 = State(
         "ack_head": Field((MAX_CUS,), "oldest acknowledgement"),
         "ack_count": Field((MAX_CUS,), "acknowledgements held"),
         "stores_out": Field((MAX_CUS,), "store packets not yet acknowledged"),
+        "reads": Field((), "lines looked up by loads"),
+        "writes": Field((), "lines written or updated atomically"),
+        "hits": Field((), "loads' lines found"),
+        "misses": Field((), "lines sent to L2: loads' misses, stores, atomics"),
+        "merges": Field((), "loads' lines that joined a missing line"),
         "latency": Field((), "sum over loads' lines of cycles from look-up to data"),
         "busy": Field((), "cycles in which a line was looked up"),
         "return_busy": Field((), "cycles in which the return path moved data"),
@@ -161,14 +184,15 @@ def configure_l1(m, spec: L1Spec, cus: int) -> None:  # type: ignore[no-untyped-
     l1.queue_limit, l1.return_limit = spec.queue_instructions, spec.return_entries
     l1.address_cycles, l1.store_limit = spec.address_cycles, spec.stores_in_flight
     l1.bypass = int(spec.bypass)
-    l1.tag[: cus * spec.size_kib * 16] = -1
+    l1.stride, l1.return_ring = stride_of(spec.ways), 1 << (spec.return_entries - 1).bit_length()
+    clear_rows(l1.rows, cus * int(l1.sets), spec.ways)
     l1.stalled_since[:cus] = -1
     l1.q_started[:cus] = -1
     l1.m_free_count[:cus] = spec.mshrs
+    l1.t_free_count[:cus] = spec.mshr_targets
     for cu in range(cus):
         l1.m_free[cu, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
         l1.target[cu, : spec.mshr_targets, T_NEXT] = range(1, spec.mshr_targets + 1)
-        l1.target[cu, spec.mshr_targets - 1, T_NEXT] = -1
 
 
 @jit
@@ -197,13 +221,14 @@ def _schedule_returns(m, now, cu):
     s = l1.r_scheduled[cu]
     tail = l1.r_tail[cu]
     while s < tail:
-        e = s & (MAX_RETURN - 1)
-        if l1.entry[cu, e, E_PENDING] or not l1.entry[cu, e, E_COMPLETE]:
+        e = s & (l1.return_ring - 1)
+        if l1.entry[cu, e, E_OPEN]:
             break
-        done = max(l1.entry[cu, e, E_ARRIVAL], l1.bus_free[cu]) + l1.entry[cu, e, E_BEATS]
+        beats = l1.entry[cu, e, E_BEATS]
+        done = max(l1.entry[cu, e, E_AT], l1.bus_free[cu]) + beats
         l1.bus_free[cu] = done
-        l1.return_busy += l1.entry[cu, e, E_BEATS]
-        l1.entry[cu, e, E_DONE] = done
+        l1.return_busy += beats
+        l1.entry[cu, e, E_AT] = done
         if s == l1.r_head[cu]:
             wake(m, CU_MEMORY, done, cu)
         s += 1
@@ -211,55 +236,55 @@ def _schedule_returns(m, now, cu):
 
 
 @jit
-def _victim(m, base):
-    """Least recently used way that is not being filled, or -1."""
+def _next_age(m, cu):
     l1 = m.l1
-    best = -1
-    for way in range(l1.ways):
-        if l1.pending[base + way] == 0 and (best < 0 or l1.lru[base + way] < l1.lru[best]):
-            best = base + way
-    return best
+    age = l1.age[cu] + 1
+    if age >= FILLING:
+        age = ages_forgotten(address_in(l1.rows, cu * l1.sets * 2 * l1.stride), l1.sets, l1.stride)
+    l1.age[cu] = age
+    return age
 
 
 @jit
 def _look_up(m, now, cu, line, entry):
     """Look a load's line up: HIT, MERGE, MISS, or STALL with nothing changed."""
+    inlined()
     l1 = m.l1
-    base = (cu * l1.sets + (line & (l1.sets - 1))) * l1.ways
-    for at in range(base, base + l1.ways):
-        if l1.tag[at] == line:
-            mshr = l1.pending[at] - 1
-            if mshr < 0:
-                l1.lru[at] = now
-                return HIT
-            t = l1.t_free[cu]
-            if t < 0:
+    stride = l1.stride
+    base = (cu * l1.sets + (line & (l1.sets - 1))) * stride
+    row = address_in(l1.rows, 2 * base)
+    way = way_of(row, stride, line)
+    if way >= 0:
+        filling = age_of(row, stride, way) & FILLING
+        if filling:
+            if l1.t_free_count[cu] == 0:
                 return STALL
-            l1.lru[at] = now
+            l1.t_free_count[cu] -= 1
+            mshr = l1.filled_by[base + way]
+            t = l1.t_free[cu]
             l1.t_free[cu] = l1.target[cu, t, T_NEXT]
             l1.target[cu, t, T_ENTRY] = entry
             l1.target[cu, t, T_SINCE] = now
-            l1.target[cu, t, T_NEXT] = l1.m_first[cu, mshr]
-            l1.m_first[cu, mshr] = t
-            return MERGE
-    t = l1.t_free[cu]
+            l1.target[cu, t, T_NEXT] = l1.mshr[cu, mshr, M_MERGED]
+            l1.mshr[cu, mshr, M_MERGED] = t
+        set_age(row, stride, way, _next_age(m, cu) | filling)
+        return MERGE if filling else HIT
     n = l1.m_free_count[cu]
-    if n == 0 or t < 0 or not crossbar_has_room(m, cu):
+    if n == 0 or l1.t_free_count[cu] == 0 or not crossbar_has_room(m, cu):
         return STALL
-    at = _victim(m, base)
-    if at < 0:
+    way = oldest_way(row, stride)
+    if way < 0:
         return STALL
     mshr = l1.m_free[cu, n - 1]
     l1.m_free_count[cu] = n - 1
-    l1.tag[at] = line
-    l1.lru[at] = now
-    l1.pending[at] = mshr + 1
-    l1.m_where[cu, mshr] = at
-    l1.t_free[cu] = l1.target[cu, t, T_NEXT]
-    l1.target[cu, t, T_ENTRY] = entry
-    l1.target[cu, t, T_SINCE] = now
-    l1.target[cu, t, T_NEXT] = -1
-    l1.m_first[cu, mshr] = t
+    l1.t_free_count[cu] -= 1
+    st_i32(row, way, line)
+    set_age(row, stride, way, _next_age(m, cu) | FILLING)
+    l1.filled_by[base + way] = mshr
+    l1.mshr[cu, mshr, M_PLACE] = base + way
+    l1.mshr[cu, mshr, M_ENTRY] = entry
+    l1.mshr[cu, mshr, M_SINCE] = now
+    l1.mshr[cu, mshr, M_MERGED] = -1
     crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
     return MISS
 
@@ -272,10 +297,9 @@ def _start(m, now, cu, header, token):
         tail = l1.r_tail[cu]
         if tail - l1.r_head[cu] >= l1.return_limit:
             return 0
-        e = tail & (MAX_RETURN - 1)
-        l1.entry[cu, e, E_PENDING] = 0
-        l1.entry[cu, e, E_ARRIVAL] = now
-        l1.entry[cu, e, E_COMPLETE] = 0
+        e = tail & (l1.return_ring - 1)
+        l1.entry[cu, e, E_OPEN] = 1
+        l1.entry[cu, e, E_AT] = now
         l1.entry[cu, e, E_BEATS] = max((header >> BUSY_SHIFT) & BUSY_MASK, 1)
         l1.entry[cu, e, E_TOKEN] = token
         l1.r_tail[cu] = tail + 1
@@ -287,6 +311,7 @@ def _start(m, now, cu, header, token):
 @jit
 def _access(m, now, cu, q, header, position):
     """Send one line of the instruction on its way; 0 if it must wait."""
+    inlined()
     l1 = m.l1
     e = l1.q_entry[cu]
     if header & (RECORD_STORE | RECORD_ATOMIC):
@@ -295,7 +320,7 @@ def _access(m, now, cu, q, header, position):
         line = l1.q_words[cu, q, 2 * position]
         mask = l1.q_words[cu, q, 2 * position + 1]
         if header & RECORD_RETURN:
-            l1.entry[cu, e, E_PENDING] += 1
+            l1.entry[cu, e, E_OPEN] += 1
             source = ATOMIC_RETURN | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT
         else:
             if l1.stores_out[cu] >= l1.store_limit:
@@ -313,7 +338,7 @@ def _access(m, now, cu, q, header, position):
     if l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE):
         if not crossbar_has_room(m, cu):
             return 0
-        l1.entry[cu, e, E_PENDING] += 1
+        l1.entry[cu, e, E_OPEN] += 1
         crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT, 0)
         result = MISS
         l1.latency -= now  # and its arrival adds the cycle in which it is there
@@ -323,11 +348,11 @@ def _access(m, now, cu, q, header, position):
         if result == STALL:
             return 0
         if result == HIT:
-            l1.entry[cu, e, E_ARRIVAL] = max(l1.entry[cu, e, E_ARRIVAL], now + l1.hit_latency)
+            l1.entry[cu, e, E_AT] = max(l1.entry[cu, e, E_AT], now + l1.hit_latency)
             l1.latency += l1.hit_latency
             l1.hits += 1
         else:
-            l1.entry[cu, e, E_PENDING] += 1
+            l1.entry[cu, e, E_OPEN] += 1
             if result == MERGE:
                 l1.merges += 1
             else:
@@ -342,18 +367,21 @@ def _access(m, now, cu, q, header, position):
 def _invalidate(m, cu):
     """Forget all lines but those on their way."""
     l1 = m.l1
-    lines = l1.sets * l1.ways
-    for at in range(cu * lines, (cu + 1) * lines):
-        if l1.pending[at] == 0:
-            l1.tag[at] = -1
+    for index in range(cu * l1.sets, (cu + 1) * l1.sets):
+        row = address_in(l1.rows, 2 * index * l1.stride)
+        for way in range(l1.ways):
+            if not age_of(row, l1.stride, way) & FILLING:
+                st_i32(row, way, NO_TAG)
 
 
 @jit
 def l1_step(m, now, cu):
-    """One cycle of look-up: one line of the oldest queued instruction. Returns 1 if a queue slot came free."""
+    """One cycle of look-up: one line of the oldest queued instruction, of which there must be one.
+
+    Returns 1 if a queue slot came free.
+    """
+    inlined()
     l1 = m.l1
-    if l1.q_count[cu] == 0:
-        return 0
     if l1.look_free[cu] > now:
         wake(m, CU_MEMORY, l1.look_free[cu], cu)
         return 0
@@ -392,7 +420,7 @@ def l1_step(m, now, cu):
         _invalidate(m, cu)
     least = max(l1.address_cycles, (header >> BUSY_SHIFT) & BUSY_MASK)
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
-        l1.entry[cu, l1.q_entry[cu], E_COMPLETE] = 1
+        l1.entry[cu, l1.q_entry[cu], E_OPEN] -= 1
         _schedule_returns(m, now, cu)
     elif lines == 0:
         _acknowledge(m, cu, l1.q_token[cu, q])
@@ -426,14 +454,15 @@ def _acknowledge(m, cu, token):
 def _arrived(m, now, cu, entry, since):
     l1 = m.l1
     t = now + l1.fill_latency
-    l1.entry[cu, entry, E_PENDING] -= 1
-    l1.entry[cu, entry, E_ARRIVAL] = max(l1.entry[cu, entry, E_ARRIVAL], t)
+    l1.entry[cu, entry, E_OPEN] -= 1
+    l1.entry[cu, entry, E_AT] = max(l1.entry[cu, entry, E_AT], t)
     l1.latency += t - since
 
 
 @jit
 def l1_receive(m, now, cu):
     """Take at most one response from the crossbar: fill a line, or acknowledge a store."""
+    inlined()
     l1 = m.l1
     source = crossbar_take_response(m, now, cu)
     if source < 0:
@@ -449,18 +478,24 @@ def l1_receive(m, now, cu):
         if kind == READ:
             _arrived(m, now, cu, e, 0)
         else:
-            l1.entry[cu, e, E_PENDING] -= 1
-            l1.entry[cu, e, E_ARRIVAL] = max(l1.entry[cu, e, E_ARRIVAL], now + l1.fill_latency)
+            l1.entry[cu, e, E_OPEN] -= 1
+            l1.entry[cu, e, E_AT] = max(l1.entry[cu, e, E_AT], now + l1.fill_latency)
     else:
-        l1.pending[l1.m_where[cu, tag]] = 0
+        place = l1.mshr[cu, tag, M_PLACE]
+        way = place & (l1.stride - 1)
+        row = address_in(l1.rows, 2 * (place - way))
+        set_age(row, l1.stride, way, age_of(row, l1.stride, way) - FILLING)
         l1.m_free[cu, l1.m_free_count[cu]] = tag
         l1.m_free_count[cu] += 1
-        t = l1.m_first[cu, tag]
+        l1.t_free_count[cu] += 1
+        _arrived(m, now, cu, l1.mshr[cu, tag, M_ENTRY], l1.mshr[cu, tag, M_SINCE])
+        t = l1.mshr[cu, tag, M_MERGED]
         while t >= 0:
             follow = l1.target[cu, t, T_NEXT]
             _arrived(m, now, cu, l1.target[cu, t, T_ENTRY], l1.target[cu, t, T_SINCE])
             l1.target[cu, t, T_NEXT] = l1.t_free[cu]
             l1.t_free[cu] = t
+            l1.t_free_count[cu] += 1
             t = follow
     _schedule_returns(m, now, cu)
 
@@ -472,9 +507,9 @@ def l1_next_load_done(m, now, cu):
     h = l1.r_head[cu]
     if h == l1.r_scheduled[cu]:
         return -1
-    e = h & (MAX_RETURN - 1)
-    if l1.entry[cu, e, E_DONE] > now:
-        wake(m, CU_MEMORY, l1.entry[cu, e, E_DONE], cu)
+    e = h & (l1.return_ring - 1)
+    if l1.entry[cu, e, E_AT] > now:
+        wake(m, CU_MEMORY, l1.entry[cu, e, E_AT], cu)
         return -1
     if h + 1 == l1.r_tail[cu]:
         h = -1  # nothing is left: start over at the ring's front, as memory.rings says
@@ -486,12 +521,10 @@ def l1_next_load_done(m, now, cu):
 
 @jit
 def l1_next_ack(m, cu):
-    """Token of a finished store packet, or -1."""
+    """Token of a finished store packet; there must be one."""
     l1 = m.l1
     n = l1.ack_count[cu]
-    if n == 0:
-        return -1
     h = l1.ack_head[cu]
-    l1.ack_head[cu] = (h + 1) & (MAX_ACKS - 1)
+    l1.ack_head[cu] = 0 if n == 1 else (h + 1) & (MAX_ACKS - 1)
     l1.ack_count[cu] = n - 1
     return l1.ack_token[cu, h]

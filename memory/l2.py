@@ -5,24 +5,24 @@ compaction engine; both answer through the ports. A write miss needs no fill: th
 it holds, and a read of a partly held line fetches the rest.
 """
 
-from gpusim.jit import Field, State, jit
+from gpusim.jit import Field, State, address_in, inlined, jit, ld_u32, outlined, prefetch, st_i32, u16, u32
 from gpusim.spec import Spec, param
 from isa.trace import LINE_SPARSE
 from memory.address_map import MAX_L2_CHANNELS, dram_channel, l2_local_line
-from memory.crossbar import (
-    KIND_MASK,
-    P_LINE,
-    P_MASK,
-    P_READY,
-    P_SOURCE,
-    READ,
-    WRITE,
-    crossbar_pick_request,
-    crossbar_pop_request,
-    crossbar_respond,
-    crossbar_response_room,
+from memory.cache_sets import (
+    FILLING,
+    LANES,
+    age_of,
+    ages_forgotten,
+    clear_rows,
+    oldest_way,
+    set_age,
+    stride_of,
+    way_of,
 )
-from memory.dram import dram_read, dram_write
+from memory.crossbar import crossbar_pick_request, crossbar_pop_request, crossbar_respond, crossbar_response_room
+from memory.crossbar_state import KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, READ, WRITE
+from memory.dram import dram_has_room, dram_read, dram_write
 from memory.ports import (
     DRAM_WRITES,
     L2_FROM_DRAM,
@@ -39,19 +39,19 @@ from memory.wheel import L2 as L2_CLASS
 from memory.wheel import wake
 
 MAX_LINES = 262144  # 16 MiB in all
+MAX_PLACES = LANES * MAX_LINES
 MAX_MSHRS = 256
 MAX_TARGETS = 4096
 MAX_INPUT = 64
 ALL_BYTES = -1
 
-# words of a way: what every look-up in its set reads, side by side
-W_TAG = 0  # line held, sparse mark included; -1 none
-W_LRU = 1  # cycle of last use; FILLING added while the way is being filled
-FILLING = 1 << 60
-# words of a way that only its own accesses read
-W_PENDING = 0  # MSHR + 1 that fills it, 0 if none
-W_HELD = 1  # mask of the bytes held, -1 all
-W_DIRTY = 2  # mask of the bytes to write back
+# byte masks of a way; no byte and all of them, the usual ones, are codes in the way's note, which costs less to reach
+HELD = 0  # bytes held
+DIRTY = 1  # bytes to write back
+NO_BYTE, EVERY_BYTE, SOME_BYTES = range(3)
+CODE_BITS = 2
+ALL_NOTE = (1 << 16) - 1
+MSHR_SHIFT = 2 * CODE_BITS  # in a note: the MSHR that fills the way, while it does
 
 # words of an MSHR target, side by side because they are used together
 T_NEXT = 0  # next target, or next free one; -1 none
@@ -101,16 +101,19 @@ L2 = State(
         "channels": Field((), "channels in use"),
         "sets": Field((), "sets a channel, a power of two"),
         "ways": Field((), "ways"),
+        "stride": Field((), "places of a set: the ways, rounded up"),
         "latency": Field((), "cycles from look-up to answer"),
         "fill_latency": Field((), "cycles from fill to answer"),
         "mshrs": Field((), "MSHRs a channel"),
         "targets": Field((), "MSHR targets a channel"),
         "input_limit": Field((), "requests waiting at a channel at most"),
-        "way": Field((MAX_LINES, 2), "[(channel * sets + set) * ways + way]: W_TAG, W_LRU"),
-        "content": Field((MAX_LINES, 4), "of the same way: W_PENDING, W_HELD, W_DIRTY"),
+        "rows": Field((2 * MAX_PLACES,), "tags and ages of the sets, by channel (memory/cache_sets.py)", u32),
+        "age": Field((MAX_L2_CHANNELS,), "age of the channel's youngest line"),
+        "note": Field((MAX_PLACES,), "of the way at a place: codes of its masks HELD and DIRTY, and its MSHR", u16),
+        "mask": Field((MAX_PLACES, 2), "its masks HELD and DIRTY where they are SOME_BYTES"),
         "m_free": Field((MAX_L2_CHANNELS, MAX_MSHRS), "stack of free MSHRs"),
         "m_free_count": Field((MAX_L2_CHANNELS,), "free MSHRs"),
-        "m_where": Field((MAX_L2_CHANNELS, MAX_MSHRS), "way that the MSHR fills"),
+        "m_where": Field((MAX_L2_CHANNELS, MAX_MSHRS), "place of the way that the MSHR fills"),
         "m_first": Field((MAX_L2_CHANNELS, MAX_MSHRS), "first target: the oldest"),
         "m_last": Field((MAX_L2_CHANNELS, MAX_MSHRS), "last target"),
         "target": Field((MAX_L2_CHANNELS, MAX_TARGETS, 4), "requests waiting for a line, by T_NEXT ... T_MASK"),
@@ -120,6 +123,7 @@ L2 = State(
         ),
         "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
+        "refused_by": Field((MAX_L2_CHANNELS,), "DRAM queue + 1 that refused the oldest request, 0: look it up"),
         "reads": Field((), "read requests"),
         "writes": Field((), "write requests"),
         "atomics": Field((), "atomic requests"),
@@ -151,12 +155,35 @@ def configure_l2(m, spec: L2Spec, engine_on: bool) -> None:  # type: ignore[no-u
     l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets
     channels = slice(0, spec.channels)
-    l2.way[: spec.channels * lines, W_TAG] = -1
+    l2.stride = stride_of(spec.ways)
+    clear_rows(l2.rows, spec.channels * int(l2.sets), spec.ways)
     l2.stalled_since[channels] = -1
     l2.m_free_count[channels] = l2.mshrs
     l2.m_free[channels, : l2.mshrs] = range(int(l2.mshrs) - 1, -1, -1)
     l2.target[channels, : l2.targets, T_NEXT] = range(1, int(l2.targets) + 1)
     l2.target[channels, l2.targets - 1, T_NEXT] = -1
+
+
+@jit
+def _bytes(m, at, which):
+    """A mask of the way at a place: HELD or DIRTY."""
+    code = (m.l2.note[at] >> (CODE_BITS * which)) & ((1 << CODE_BITS) - 1)
+    if code == SOME_BYTES:
+        return m.l2.mask[at, which]
+    return ALL_BYTES if code == EVERY_BYTE else 0
+
+
+@jit
+def _set_bytes(m, at, which, mask):
+    code = SOME_BYTES
+    if mask == 0:
+        code = NO_BYTE
+    elif mask == ALL_BYTES:
+        code = EVERY_BYTE
+    else:
+        m.l2.mask[at, which] = mask
+    others = m.l2.note[at] & (ALL_NOTE ^ ((1 << CODE_BITS) - 1) << (CODE_BITS * which))
+    m.l2.note[at] = others | code << (CODE_BITS * which)
 
 
 @jit
@@ -174,18 +201,20 @@ def _answer(m, now, t, channel, source, since):
 @jit
 def _fill(m, now, channel, mshr):
     """The line of an MSHR is here: serve its targets, oldest first."""
+    inlined()
     l2 = m.l2
     at = l2.m_where[channel, mshr]
-    l2.way[at, W_LRU] -= FILLING
-    l2.content[at, W_PENDING] = 0
-    l2.content[at, W_HELD] = ALL_BYTES
+    way = at & (l2.stride - 1)
+    row = address_in(l2.rows, 2 * (at - way))
+    set_age(row, l2.stride, way, age_of(row, l2.stride, way) - FILLING)
+    _set_bytes(m, at, HELD, ALL_BYTES)
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
     l2.m_free_count[channel] += 1
     t = l2.m_first[channel, mshr]
     while t >= 0:
         source = l2.target[channel, t, T_SOURCE]
         if source & KIND_MASK != READ:
-            l2.content[at, W_DIRTY] |= l2.target[channel, t, T_MASK]
+            _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | l2.target[channel, t, T_MASK])
         _answer(m, now, now + l2.fill_latency, channel, source, l2.target[channel, t, T_SINCE])
         follow = l2.target[channel, t, T_NEXT]
         l2.target[channel, t, T_NEXT] = l2.t_free[channel]
@@ -195,6 +224,7 @@ def _fill(m, now, channel, mshr):
 
 @jit
 def _add_target(m, channel, mshr, source, since, mask):
+    inlined()
     l2 = m.l2
     t = l2.t_free[channel]
     l2.t_free[channel] = l2.target[channel, t, T_NEXT]
@@ -210,19 +240,20 @@ def _add_target(m, channel, mshr, source, since, mask):
 
 
 @jit
-def _evict(m, now, channel, at):
+def _evict(m, now, channel, at, line):
     """Write a dirty way back; 0 if that must wait for room in DRAM's queue or for its turn."""
     l2 = m.l2
-    mask = l2.content[at, W_DIRTY]
-    line = l2.way[at, W_TAG]
+    mask = _bytes(m, at, DIRTY)
     queue = dram_channel(m, line) + DRAM_WRITES
+    l2.refused_by[channel] = queue + 1
     if not dram_turn(m, now, queue, channel):
         return 0
     if not dram_write(m, now, line, mask):
         wait_for_dram(m, queue, channel)
         return 0
+    l2.refused_by[channel] = 0
     dram_space_taken(m, now, queue, channel)
-    l2.content[at, W_DIRTY] = 0
+    _set_bytes(m, at, DIRTY, 0)
     l2.write_backs += 1
     return 1
 
@@ -230,109 +261,145 @@ def _evict(m, now, channel, at):
 @jit
 def _fetch(m, now, channel, line, mshr):
     """Ask DRAM or the engine for a line; 0 if it has no room."""
+    inlined()
     if line & LINE_SPARSE:
         if not sparse_request(m, now + 1, channel, line, mshr):
             return 0
         m.l2.sparse_misses += 1
         return 1
     queue = dram_channel(m, line)
+    m.l2.refused_by[channel] = queue + 1
     if not dram_turn(m, now, queue, channel):
         return 0
     if not dram_read(m, now, line, L2_FROM_DRAM + channel, mshr):
         wait_for_dram(m, queue, channel)
         return 0
+    m.l2.refused_by[channel] = 0
     dram_space_taken(m, now, queue, channel)
     return 1
 
 
 @jit
+def _still_refused(m, now, channel):
+    """1 if the oldest request would only be refused again: between two fills nothing else changes its look-up."""
+    inlined()
+    queue = m.l2.refused_by[channel] - 1
+    if queue < 0:
+        return 0
+    if not dram_turn(m, now, queue, channel):
+        return 1
+    if dram_has_room(m, now, queue):
+        return 0
+    wait_for_dram(m, queue, channel)
+    return 1
+
+
+@jit
+def _next_age(m, channel):
+    l2 = m.l2
+    age = l2.age[channel] + 1
+    if age >= FILLING:
+        age = ages_forgotten(address_in(l2.rows, channel * l2.sets * 2 * l2.stride), l2.sets, l2.stride)
+    l2.age[channel] = age
+    return age
+
+
+@jit
+def _first_place(m, channel, line):
+    """Place of way 0 of the line's set."""
+    l2 = m.l2
+    return (channel * l2.sets + (l2_local_line(m, line) & (l2.sets - 1))) * l2.stride
+
+
+@jit
+def _prefetch_row(m, channel, line):
+    """The line will be looked up in one of the next cycles: the tags of a large L2 do not stay in the host's caches."""
+    l2 = m.l2
+    base = _first_place(m, channel, line)
+    prefetch(address_in(l2.rows, 2 * base))
+    prefetch(address_in(l2.rows, 2 * base + l2.stride))
+    prefetch(address_in(l2.note, base))
+
+
+@jit
 def _l2_access(m, now, channel, line, source, mask, since):
     """Serve one request: HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs begun."""
+    inlined()
     l2 = m.l2
     kind = source & KIND_MASK
-    base = (channel * l2.sets + (l2_local_line(m, line) & (l2.sets - 1))) * l2.ways
-    found = -1
-    victim = -1
-    oldest = FILLING
-    for at in range(base, base + l2.ways):
-        if l2.way[at, W_TAG] == line:
-            found = at
-            break
-        used = l2.way[at, W_LRU]
-        if used < oldest:
-            oldest = used
-            victim = at
-    if found >= 0:
-        mshr = l2.content[found, W_PENDING] - 1
-        used = now if mshr < 0 else now + FILLING
+    stride = l2.stride
+    base = _first_place(m, channel, line)
+    row = address_in(l2.rows, 2 * base)
+    way = way_of(row, stride, line)
+    found = way >= 0
+    if found:
+        at = base + way
+        filling = age_of(row, stride, way) & FILLING
         if kind == WRITE:
-            l2.way[found, W_LRU] = used
-            l2.content[found, W_HELD] |= mask
-            l2.content[found, W_DIRTY] |= mask
+            set_age(row, stride, way, _next_age(m, channel) | filling)
+            _set_bytes(m, at, HELD, _bytes(m, at, HELD) | mask)
+            _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | mask)
             _answer(m, now, now + l2.latency, channel, source, since)
-            return HIT if mshr < 0 else MERGED
-        if mshr >= 0:
+            return MERGED if filling else HIT
+        if filling:
             if l2.t_free[channel] < 0:
                 return STALLED
-            l2.way[found, W_LRU] = used
-            _add_target(m, channel, mshr, source, since, mask)
+            set_age(row, stride, way, _next_age(m, channel) | filling)
+            _add_target(m, channel, l2.note[at] >> MSHR_SHIFT, source, since, mask)
             return MERGED
-        if l2.content[found, W_HELD] == ALL_BYTES:
-            l2.way[found, W_LRU] = now
+        if _bytes(m, at, HELD) == ALL_BYTES:
+            set_age(row, stride, way, _next_age(m, channel))
             if kind != READ:
-                l2.content[found, W_DIRTY] |= mask
+                _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | mask)
             _answer(m, now, now + l2.latency, channel, source, since)
             return HIT
-        victim = found  # partly held: fetch the rest into the same way, keeping its dirty bytes
-    if victim < 0:
-        return STALLED
-    if kind == WRITE:
-        if l2.content[victim, W_DIRTY] and not _evict(m, now, channel, victim):
+        # partly held: fetch the rest into the same way, keeping its dirty bytes
+    else:
+        way = oldest_way(row, stride)
+        if way < 0:
             return STALLED
-        l2.way[victim, W_TAG] = line
-        l2.way[victim, W_LRU] = now
-        l2.content[victim, W_HELD] = mask
-        l2.content[victim, W_DIRTY] = mask
+    at = base + way
+    if kind == WRITE:
+        if _bytes(m, at, DIRTY) and not _evict(m, now, channel, at, ld_u32(row, way)):
+            return STALLED
+        st_i32(row, way, line)
+        set_age(row, stride, way, _next_age(m, channel))
+        _set_bytes(m, at, HELD, mask)
+        _set_bytes(m, at, DIRTY, mask)
         l2.write_allocations += 1
         _answer(m, now, now + l2.latency, channel, source, since)
         return MISSED
     n = l2.m_free_count[channel]
     if n == 0 or l2.t_free[channel] < 0:
         return STALLED
-    if found < 0 and l2.content[victim, W_DIRTY] and not _evict(m, now, channel, victim):
+    if not found and _bytes(m, at, DIRTY) and not _evict(m, now, channel, at, ld_u32(row, way)):
         return STALLED
     mshr = l2.m_free[channel, n - 1]
     if not _fetch(m, now, channel, line, mshr):
         return STALLED
     l2.m_free_count[channel] = n - 1
-    l2.m_where[channel, mshr] = victim
+    l2.m_where[channel, mshr] = at
     l2.m_first[channel, mshr] = -1
-    l2.way[victim, W_TAG] = line
-    l2.way[victim, W_LRU] = now + FILLING
-    l2.content[victim, W_PENDING] = mshr + 1
-    if found < 0:
-        l2.content[victim, W_HELD] = 0
+    st_i32(row, way, line)
+    set_age(row, stride, way, _next_age(m, channel) | FILLING)
+    if not found:
+        _set_bytes(m, at, HELD, 0)
+    l2.note[at] = mshr << MSHR_SHIFT | (l2.note[at] & ((1 << MSHR_SHIFT) - 1))
     _add_target(m, channel, mshr, source, since, mask)
     return MISSED
 
 
 @jit
 def _serve_oldest(m, now, channel):
-    """Serve the channel's oldest waiting request, if its port has room and nothing stalls it."""
+    """Serve the channel's oldest waiting request, if nothing stalls it."""
+    outlined()
     l2 = m.l2
     h = l2.i_head[channel]
     line = l2.input[channel, h, P_LINE]
     source = l2.input[channel, h, P_SOURCE]
-    result = STALLED
-    if crossbar_response_room(m, channel):
-        result = _l2_access(m, now, channel, line, source, l2.input[channel, h, P_MASK], l2.input[channel, h, P_READY])
+    result = _l2_access(m, now, channel, line, source, l2.input[channel, h, P_MASK], l2.input[channel, h, P_READY])
     if result == STALLED:
-        if l2.stalled_since[channel] < 0:
-            l2.stalled_since[channel] = now
-        return
-    if l2.stalled_since[channel] >= 0:
-        l2.stall_cycles[channel] += now - l2.stalled_since[channel]
-        l2.stalled_since[channel] = -1
+        return 0
     if m.timeline.on:
         record(m, SERVED, channel | result << 8 | l2.input[channel, h, P_READY] << 16, source, line)
     kind = source & KIND_MASK
@@ -352,25 +419,50 @@ def _serve_oldest(m, now, channel):
     l2.i_count[channel] -= 1
     if l2.i_count[channel]:
         wake(m, L2_CLASS, now + 1, channel)
+    return 1
+
+
+@jit
+def _try_oldest(m, now, channel):
+    """Serve the channel's oldest waiting request if its port has room and nothing stalls it."""
+    inlined()
+    l2 = m.l2
+    since = l2.stalled_since[channel]
+    if crossbar_response_room(m, channel) and not _still_refused(m, now, channel) and _serve_oldest(m, now, channel):
+        if since >= 0:
+            l2.stall_cycles[channel] += now - since
+            l2.stalled_since[channel] = -1
+    elif since < 0:
+        l2.stalled_since[channel] = now
+
+
+@jit
+def _take_fill(m, now, channel, port):
+    """Take the oldest line from a port that holds some, if it is there and the channel can answer; 1 if it did."""
+    p = m.ports
+    took = 0
+    if crossbar_response_room(m, channel):
+        if port_ready(m, now, port):
+            _fill(m, now, channel, port_take(m, port))
+            p.l2_refused &= ~(1 << channel)  # another way may be the victim now
+            m.l2.refused_by[channel] = 0
+            took = 1
+        if p.count[port] and (p.far or port_ready(m, now, port)):
+            wake(m, L2_CLASS, p.ready[port, p.head[port]], channel)
+    return took
 
 
 @jit
 def l2_tick(m, now, channel):
     """One cycle of a channel: at most one fill from each port, one request served, one taken from the crossbar."""
+    inlined()
     l2 = m.l2
-    for port in (L2_FROM_DRAM + channel, L2_FROM_ENGINE + channel):
-        if m.ports.count[port] and crossbar_response_room(m, channel):
-            if port_ready(m, now, port):
-                _fill(m, now, channel, port_take(m, port))
-                m.ports.l2_refused &= ~(1 << channel)  # another way may be the victim now
-                if port == L2_FROM_DRAM + channel:
-                    l2.fills += 1
-                else:
-                    l2.sparse_fills += 1
-            if m.ports.count[port] and (m.ports.far or port_ready(m, now, port)):
-                wake(m, L2_CLASS, m.ports.ready[port, m.ports.head[port]], channel)
+    if m.ports.count[L2_FROM_DRAM + channel]:
+        l2.fills += _take_fill(m, now, channel, L2_FROM_DRAM + channel)
+    if m.ports.count[L2_FROM_ENGINE + channel]:
+        l2.sparse_fills += _take_fill(m, now, channel, L2_FROM_ENGINE + channel)
     if l2.i_count[channel] and not (m.ports.l2_refused >> channel) & 1:
-        _serve_oldest(m, now, channel)
+        _try_oldest(m, now, channel)
     n = l2.i_count[channel]
     if n < l2.input_limit:
         cu = crossbar_pick_request(m, now, channel)
@@ -378,7 +470,9 @@ def l2_tick(m, now, channel):
             q = (l2.i_head[channel] + n) & (MAX_INPUT - 1)
             x = m.xbar
             h = crossbar_pop_request(m, now, channel, cu)
-            l2.input[channel, q, P_LINE] = x.request[cu, h, P_LINE]
+            line = x.request[cu, h, P_LINE]
+            _prefetch_row(m, channel, line)
+            l2.input[channel, q, P_LINE] = line
             l2.input[channel, q, P_SOURCE] = x.request[cu, h, P_SOURCE]
             l2.input[channel, q, P_MASK] = x.request[cu, h, P_MASK]
             l2.input[channel, q, P_READY] = now

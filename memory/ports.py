@@ -13,7 +13,7 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 (L2 MSHRs, the engine's reads in flight), and the checked mode asserts that they are never exceeded.
 """
 
-from gpusim.jit import Field, State, ctz, jit, popcount
+from gpusim.jit import Field, State, ctz, inlined, jit, popcount
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.rings import RING_FRONT
 from memory.wheel import ENGINE, L2, SIZE, wake
@@ -57,6 +57,7 @@ PORTS = State(
 @jit
 def deliver_in_order(m, t, port, tag, cause):
     """As `deliver`, from a unit that decides ahead of time: entries of cycle `t` are ordered by their `cause`."""
+    inlined()
     p = m.ports
     n = p.count[port]
     if n >= PORT_DEPTH:
@@ -150,6 +151,7 @@ def wait_for_dram(m, queue, waiter):
 @jit
 def dram_turn(m, now, queue, channel):
     """1 if the L2 channel may ask a DRAM channel now: who waited goes first, round robin. If not, it is woken again."""
+    inlined()
     p = m.ports
     if p.dram_freed_for[queue] != now:
         return 1

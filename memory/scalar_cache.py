@@ -6,22 +6,12 @@ port of their own. Scalar stores are written through. The core queues instructio
 finished ones from `scalar_next_done`.
 """
 
-from gpusim.jit import Field, State, jit, ld_i64
+from gpusim.jit import Field, State, ctz, inlined, jit, ld_i64
 from gpusim.spec import Spec, param
 from isa.trace import LINES_MASK, RECORD_STORE
-from memory.cache_fields import tag_and_mshr_fields
-from memory.crossbar import (
-    FIRST_SCALAR_PORT,
-    MAX_ARRAYS,
-    MAX_CUS,
-    READ,
-    SOURCE_CU_SHIFT,
-    SOURCE_ID_SHIFT,
-    WRITE,
-    crossbar_has_room,
-    crossbar_send,
-    crossbar_take_response,
-)
+from memory.cache_fields import tag_fields
+from memory.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
+from memory.crossbar_state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.instruction_cache import FETCH_ID
 from memory.l1 import FLAG_INVALIDATE
 from memory.translation import FIRST_SCALAR_USER, translated
@@ -54,8 +44,15 @@ class ScalarCacheSpec(Spec):
 
 SCALAR_CACHE = State(
     "scalar",
-    tag_and_mshr_fields(MAX_ARRAYS, MAX_SCALAR_LINES, MAX_MSHRS)
+    tag_fields(MAX_ARRAYS, MAX_SCALAR_LINES, MAX_MSHRS)
     | {
+        "m_first": Field((MAX_ARRAYS, MAX_MSHRS), "first target of the MSHR"),
+        "t_free": Field((MAX_ARRAYS,), "first free MSHR target, -1 none"),
+        "reads": Field((), "lines looked up by loads"),
+        "writes": Field((), "lines written"),
+        "hits": Field((), "loads' lines found"),
+        "misses": Field((), "lines sent to L2: loads' misses, stores"),
+        "merges": Field((), "loads' lines that joined a missing line"),
         "arrays": Field((), "shader arrays"),
         "cus_per_array": Field((), "CUs that share a cache"),
         "latency": Field((), "cycles from look-up or fill to the data"),
@@ -73,12 +70,14 @@ SCALAR_CACHE = State(
         "q_head": Field((MAX_CUS,), "oldest queued instruction"),
         "q_count": Field((MAX_CUS,), "queued instructions"),
         "queued": Field((), "queued instructions of all CUs"),
+        "waiting": Field((MAX_ARRAYS,), "mask of the array's CUs that have queued instructions"),
         "turn": Field((MAX_ARRAYS,), "CU of the array whose queue is looked at first"),
         "q_cu": Field((MAX_ARRAYS,), "CU whose oldest instruction is looked up"),
         "q_position": Field((MAX_ARRAYS,), "lines of that already looked up"),
         "q_entry": Field((MAX_ARRAYS,), "its entry, -1 before its first look-up"),
-        "done_at": Field((MAX_ARRAYS, MAX_DONE), "cycle in which a finished instruction's data is there"),
-        "done_who": Field((MAX_ARRAYS, MAX_DONE), "the core's name of it"),
+        "done": Field(
+            (MAX_ARRAYS, MAX_DONE, 2), "finished instructions: cycle in which the data is there, core's name"
+        ),
         "done_head": Field((MAX_ARRAYS,), "oldest finished instruction"),
         "done_count": Field((MAX_ARRAYS,), "finished instructions"),
     },
@@ -116,7 +115,9 @@ def scalar_queue(m, now, cu, record, flags, who):
     s.q_count[cu] = n + 1
     s.queued += 1
     if n == 0:
-        wake(m, SCALAR, now + 1, cu // s.cus_per_array)
+        array = m.cu.array[cu]
+        s.waiting[array] |= m.cu.bit_in_array[cu]
+        wake(m, SCALAR, now + 1, array)
 
 
 @jit
@@ -126,8 +127,8 @@ def _finish_if_complete(m, now, array, entry):
         return
     n = s.done_count[array]
     q = (s.done_head[array] + n) & (MAX_DONE - 1)
-    s.done_at[array, q] = now + s.latency
-    s.done_who[array, q] = s.e_who[array, entry]
+    s.done[array, q, 0] = now + s.latency
+    s.done[array, q, 1] = s.e_who[array, entry]
     s.done_count[array] = n + 1
     if n == 0:
         wake(m, SCALAR, now + s.latency, array)
@@ -138,6 +139,7 @@ def _finish_if_complete(m, now, array, entry):
 @jit
 def _look_up(m, now, array, line, entry):
     """Look a load's line up: 0 if it must wait."""
+    inlined()
     s = m.scalar
     base = (array * s.sets + (line & (s.sets - 1))) * s.ways
     victim = -1
@@ -198,17 +200,17 @@ def _store(m, now, array, line, mask, entry):
 @jit
 def scalar_step(m, now, array):
     """One cycle of look-up: one line of an instruction. Returns the CU in whose queue a place came free, or -1."""
+    inlined()
     s = m.scalar
     first = array * s.cus_per_array
     entry = s.q_entry[array]
     if entry < 0:
-        k = 0
-        while k < s.cus_per_array and s.q_count[first + (s.turn[array] + k) % s.cus_per_array] == 0:
-            k += 1
+        waiting = s.waiting[array]
         entry = s.e_free[array]
-        if k == s.cus_per_array or entry < 0:
+        if waiting == 0 or entry < 0:
             return -1
-        s.q_cu[array] = first + (s.turn[array] + k) % s.cus_per_array
+        later = waiting >> s.turn[array] << s.turn[array]
+        s.q_cu[array] = first + ctz(later if later else waiting)
     cu = s.q_cu[array]
     q = s.q_head[cu]
     header = s.q_header[cu, q]
@@ -248,6 +250,8 @@ def scalar_step(m, now, array):
     s.turn[array] = cu - first + 1
     s.q_head[cu] = (q + 1) & (MAX_QUEUE - 1)
     s.q_count[cu] -= 1
+    if s.q_count[cu] == 0:
+        s.waiting[array] &= ~m.cu.bit_in_array[cu]
     s.queued -= 1
     return cu
 
@@ -258,6 +262,7 @@ def scalar_receive(m, now, array):
 
     Returns the MSHR of the instruction cache that a line has come for, -1 if none.
     """
+    inlined()
     s = m.scalar
     source = crossbar_take_response(m, now, FIRST_SCALAR_PORT + array)
     if source < 0:
@@ -287,14 +292,15 @@ def scalar_receive(m, now, array):
 @jit
 def scalar_next_done(m, now, array):
     """The core's name of an instruction whose data is there now, or -1; arms the wake-up for the next one."""
+    inlined()
     s = m.scalar
     n = s.done_count[array]
     if n == 0:
         return -1
     h = s.done_head[array]
-    if s.done_at[array, h] > now:
-        wake(m, SCALAR, s.done_at[array, h], array)
+    if s.done[array, h, 0] > now:
+        wake(m, SCALAR, s.done[array, h, 0], array)
         return -1
-    s.done_head[array] = (h + 1) & (MAX_DONE - 1)
+    s.done_head[array] = 0 if n == 1 else (h + 1) & (MAX_DONE - 1)
     s.done_count[array] = n - 1
-    return s.done_who[array, h]
+    return s.done[array, h, 1]

@@ -17,7 +17,7 @@ from typing import Literal
 from gpusim.jit import Field, State, ctz, jit
 from gpusim.spec import Spec, param
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
-from memory.crossbar import MAX_ARRAYS, MAX_CUS
+from memory.crossbar_state import MAX_ARRAYS, MAX_CUS
 from memory.wheel import CU_MEMORY, FETCH, SCALAR, TRANSLATION, wake
 
 FIRST_SCALAR_USER = MAX_CUS

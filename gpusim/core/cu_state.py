@@ -1,34 +1,28 @@
 """State of the compute units: wavefront slots, SIMDs, LDS and scalar pipes, workgroups, stall accounts.
 
-A wavefront slot is numbered `w = cu * SLOTS + simd * MAX_WAVES_PER_SIMD + i`. Within a SIMD the masks of
-who wants what are kept by *rank*: bit 0 is the oldest resident wavefront, so the lowest set bit is the oldest.
+A wavefront slot is numbered `w = cu << CU_BITS | simd << SIMD_BITS | i`, a SIMD `g = w >> SIMD_BITS`. Within a SIMD the
+masks of who wants what are kept by *rank*: bit 0 is the oldest resident wavefront, so the lowest set bit is the oldest.
 """
 
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
-from gpusim.jit import Field, State
+from gpusim.jit import Field, State, i32
 from isa.trace import TRACE_WORDS
-from memory.crossbar import MAX_ARRAYS, MAX_CUS
+from memory.crossbar_state import MAX_ARRAYS, MAX_CUS
 
-SLOTS = SIMDS * MAX_WAVES_PER_SIMD
+SIMD_BITS = 4  # numbers for more slots than a SIMD has, so that slot, SIMD and CU follow from each other by shifts
+SIMDS_BITS = 2
+CU_BITS = SIMD_BITS + SIMDS_BITS
+SLOTS = 1 << CU_BITS
+assert MAX_WAVES_PER_SIMD <= 1 << SIMD_BITS and SIMDS == 1 << SIMDS_BITS
 MAX_SLOTS = MAX_CUS * SLOTS
 MAX_SIMDS = MAX_CUS * SIMDS
-MAX_WORKGROUPS = SLOTS  # resident on a CU
+MAX_WORKGROUPS = SIMDS * MAX_WAVES_PER_SIMD  # resident on a CU
 MAX_WORKGROUP_WAVES = 16
 MAX_IN_FLIGHT = 15  # vmcnt and lgkmcnt have four bits
-FLAT_ENTRY = 1 << 32  # the instruction counts in lgkmcnt too
+FLAT_ENTRY = 1 << 16  # the instruction counts in lgkmcnt too
 EVENTS = 1024  # LDS results in flight on a CU
 NEVER = 1 << 60
 
-# words of a wavefront's way through its code, side by side because they are used together
-PC = 0  # static index of the next instruction
-STOP = 1  # static index up to which it goes on without a look at segment or granule
-SEGMENT_END = 2  # static index one past the segment
-READY_AT = 3  # cycle from which its granule is in the instruction buffer, NEVER: unknown
-GRANULE = 4  # granule that its next instruction ends in
-NEXT_GRANULE = 5  # granule to be fetched next
-SEGMENT = 6  # segment of the slice it is in
-MEMORY_WORD = 7  # next memory word of the slice
-ARRIVES = 8  # from here: cycles in which fetched granules are in the buffer, by granule
 ARRIVALS = 8  # granules of an instruction buffer at most, a power of two
 
 # words of a CU's instruction fetch: masks of wavefronts by slot, and whose turn it is
@@ -46,6 +40,36 @@ REASONS = 8
 
 OLDEST, ROUND_ROBIN, GREEDY = range(3)
 
+# a wavefront's state lies together, what is used most in the first two lines of the host's cache
+WAVE = State(
+    "wave",
+    {
+        "pc": Field((), "static index of the next instruction", i32),
+        "stop": Field((), "static index up to which it goes on without a look at segment or granule", i32),
+        "segment_end": Field((), "static index one past the segment", i32),
+        "segment": Field((), "segment of the slice it is in", i32),
+        "granule": Field((), "granule that its next instruction ends in", i32),
+        "next_granule": Field((), "granule to be fetched next", i32),
+        "memory_word": Field((), "next memory word of the slice", i32),
+        "state": Field((), "FREE ... FETCHING", i32),
+        "rank": Field((), "age among the SIMD's wavefronts, 0 the oldest", i32),
+        "lgkm": Field((), "LDS, scalar and flat accesses in flight: lgkmcnt", i32),
+        "vm_head": Field((), "oldest vector memory instruction in flight (a running number)", i32),
+        "vm_tail": Field((), "one past the youngest; tail - head = vmcnt", i32),
+        "pause_reason": Field((), "stall reason of the pause", i32),
+        "workgroup": Field((), "workgroup slot on the CU", i32),
+        "generation": Field((), "counts the slot's wavefronts, so that late answers are told apart"),
+        "ready_at": Field((), "cycle from which its granule is in the instruction buffer, NEVER: unknown"),
+        "mark": Field((), "cycle up to which its time is accounted for"),
+        "snapshot": Field((), "pipe_blocked of the pipe it wants, when it began to want it"),
+        "scalar_result": Field((), "cycle in which it last issued a vector instruction marked SCALAR_RESULT"),
+        "resume": Field((), "cycle in which a paused wavefront goes on"),
+        "started": Field((), "cycle of dispatch"),
+        "arrives": Field((ARRIVALS,), "cycles in which fetched granules are in the buffer, by granule"),
+        "vm_left": Field((16,), "answers that an instruction in flight still waits for | FLAT_ENTRY", i32),
+    },
+)
+
 CU = State(
     "cu",
     {
@@ -57,22 +81,7 @@ CU = State(
         "launch_cycles": Field((), "cycles from dispatch to first issue"),
         "buffer_granules": Field((), "granules of an instruction buffer"),
         "fetch_granules": Field((), "granules that one fetch brings at most"),
-        # wavefront slots
-        "state": Field((MAX_SLOTS,), "FREE ... LGKM_FULL"),
-        "way": Field((MAX_SLOTS, ARRIVES + ARRIVALS), "its way through the code, by PC ... ARRIVES"),
-        "rank": Field((MAX_SLOTS,), "age among the SIMD's wavefronts, 0 the oldest"),
-        "workgroup": Field((MAX_SLOTS,), "workgroup slot on the CU"),
-        "generation": Field((MAX_SLOTS,), "counts the slot's wavefronts, so that late answers are told apart"),
-        "lgkm": Field((MAX_SLOTS,), "LDS, scalar and flat accesses in flight: lgkmcnt"),
-        "vm_head": Field((MAX_SLOTS,), "oldest vector memory instruction in flight (a running number)"),
-        "vm_tail": Field((MAX_SLOTS,), "one past the youngest; tail - head = vmcnt"),
-        "vm_left": Field((MAX_SLOTS, 16), "answers that an instruction in flight still waits for | FLAT_ENTRY"),
-        "started": Field((MAX_SLOTS,), "cycle of dispatch"),
-        "mark": Field((MAX_SLOTS,), "cycle up to which its time is accounted for"),
-        "snapshot": Field((MAX_SLOTS,), "pipe_blocked of the pipe it wants, when it began to want it"),
-        "resume": Field((MAX_SLOTS,), "cycle in which a paused wavefront goes on"),
-        "pause_reason": Field((MAX_SLOTS,), "stall reason of the pause"),
-        "scalar_result": Field((MAX_SLOTS,), "cycle in which it last issued a vector instruction marked SCALAR_RESULT"),
+        "wave": Field((MAX_SLOTS,), "wavefront slots", WAVE.dtype()),
         # instruction fetch
         "fetch": Field((MAX_CUS, 4), "a CU's wavefronts that fetch, by WANT ... TURN"),
         "fetching_cus": Field((MAX_ARRAYS,), "mask of the array's CUs that want to fetch"),
@@ -80,8 +89,11 @@ CU = State(
         "bit_in_array": Field((MAX_CUS,), "bit of the CU in masks of its array"),
         # SIMDs
         "want": Field((MAX_SIMDS, 8), "by rank: wavefronts whose next instruction is of the unit"),
+        "wanted": Field((MAX_SIMDS,), "by unit: 1 if a wavefront wants it"),
         "paused": Field((MAX_SIMDS,), "by rank: wavefronts with a resume cycle"),
-        "order": Field((MAX_SIMDS, MAX_WAVES_PER_SIMD), "slot (0-9) of each rank"),
+        "next_resume": Field((MAX_SIMDS,), "a cycle not after the first of these"),
+        "resume_far": Field((MAX_SIMDS,), "1: that is out of the wheel's reach, so that the SIMD is visited before"),
+        "order": Field((MAX_SIMDS, 1 << SIMD_BITS), "slot (0-9) of each rank"),
         "resident": Field((MAX_SIMDS,), "resident wavefronts"),
         "free": Field((MAX_SIMDS,), "mask of free slots (0-9)"),
         "last": Field((MAX_SIMDS, 8), "rank after the one that last issued to the unit"),

@@ -1,7 +1,7 @@
 """The dispatcher: places workgroups on compute units that have room, one shader array after another."""
 
-from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
-from gpusim.core.cu_state import FREE, GREEDY, IDLE, MAX_WORKGROUPS, SLOTS
+from gpusim.core.cu_spec import SIMDS
+from gpusim.core.cu_state import FREE, GREEDY, IDLE, MAX_WORKGROUPS, SIMD_BITS, SIMDS_BITS, SLOTS
 from gpusim.core.wave import forget_fetches, open_slice, pause, redirect, release_barrier
 from gpusim.jit import call_i64_4, ctz, jit
 from memory.timeline import ENDED, PLACED, record
@@ -38,20 +38,21 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     g = cu * SIMDS + _emptiest_simd(m, cu)
     i = ctz(c.free[g])
     c.free[g] &= ~(1 << i)
-    w = g * MAX_WAVES_PER_SIMD + i
+    w = (g << SIMD_BITS) + i
+    wave = c.wave[w]
     rank = c.resident[g]
     c.order[g, rank] = i
-    c.rank[w] = rank
+    wave.rank = rank
     c.resident[g] = rank + 1
-    c.workgroup[w] = group_slot
-    c.wg_slot[cu, group_slot, number] = w - cu * SLOTS
-    c.generation[w] = (c.generation[w] + 1) & 0xFF
-    c.lgkm[w] = 0
-    c.vm_head[w] = 0
-    c.vm_tail[w] = 0
-    c.scalar_result[w] = 0
-    c.started[w] = now
-    c.mark[w] = now
+    wave.workgroup = group_slot
+    c.wg_slot[cu, group_slot, number] = w & (SLOTS - 1)
+    wave.generation = (wave.generation + 1) & 0xFF
+    wave.lgkm = 0
+    wave.vm_head = 0
+    wave.vm_tail = 0
+    wave.scalar_result = 0
+    wave.started = now
+    wave.mark = now
     run.waves_left += 1
     if m.timeline.placements:
         record(m, PLACED, w, workgroup, number)
@@ -116,13 +117,14 @@ def _close_rank(m, g, mask, rank):
 def end_wave(m, now, w):
     """The wavefront ends: free its slot, move younger ones up, and free the workgroup with its last."""
     c = m.cu
+    wave = c.wave[w]
     run = m.run
-    g = w // MAX_WAVES_PER_SIMD
-    cu = g // SIMDS
-    c.resident_cycles += c.mark[w] - c.started[w]
+    g = w >> SIMD_BITS
+    cu = g >> SIMDS_BITS
+    c.resident_cycles += wave.mark - wave.started
     if m.timeline.placements:
-        record(m, ENDED, w, c.mark[w], 0)
-    rank = c.rank[w]
+        record(m, ENDED, w, wave.mark, 0)
+    rank = wave.rank
     for unit in range(8):
         c.want[g, unit] = _close_rank(m, g, c.want[g, unit], rank)
         if c.policy == GREEDY and c.last[g, unit] == rank + 1:
@@ -134,21 +136,21 @@ def end_wave(m, now, w):
     for r in range(rank, n):
         i = c.order[g, r + 1]
         c.order[g, r] = i
-        c.rank[g * MAX_WAVES_PER_SIMD + i] = r
+        c.wave[(g << SIMD_BITS) + i].rank = r
     c.resident[g] = n
-    c.free[g] |= 1 << (w - g * MAX_WAVES_PER_SIMD)
-    c.state[w] = FREE
+    c.free[g] |= 1 << (w & ((1 << SIMD_BITS) - 1))
+    wave.state = FREE
     forget_fetches(m, w)
     run.waves_left -= 1
     run.waves_done += 1
-    slot = c.workgroup[w]
+    slot = wave.workgroup
     left = c.wg_left[cu, slot] - 1
     c.wg_left[cu, slot] = left
     if left == 0:
         c.wg_used[cu, slot] = 0
         c.wg_resident[cu] -= 1
         if c.wg_resident[cu] == 0:
-            c.active_cycles += max(c.mark[w] - c.active_since[cu], 0)
+            c.active_cycles += max(wave.mark - c.active_since[cu], 0)
         run.done += 1
     elif c.wg_arrived[cu, slot] == left:
         release_barrier(m, now, cu, slot)

@@ -8,20 +8,16 @@ at a bank of the cache are served in an order that rotates every cycle.
 
 from gpusim.core.cu_state import (
     ARRIVALS,
-    ARRIVES,
     FETCH,
     FETCHING,
-    GRANULE,
     MISSING,
-    NEXT_GRANULE,
-    READY_AT,
     SLOTS,
     STARVED,
     TURN,
     WANT,
 )
 from gpusim.core.wave import pause
-from gpusim.jit import ctz, jit
+from gpusim.jit import ctz, inlined, jit
 from memory.instruction_cache import FETCH_HIT, FETCH_STALLED, instruction_fill, instruction_look_up
 from memory.wheel import FETCH as FETCH_CLASS
 from memory.wheel import wake
@@ -30,7 +26,7 @@ from memory.wheel import wake
 @jit
 def _line_to_fetch(m, w):
     """Line of the wavefront's next granule to fetch."""
-    return m.run.code_line + (m.cu.way[w, NEXT_GRANULE] >> m.run.line_granule_bits)
+    return m.run.code_line + (m.cu.wave[w].next_granule >> m.run.line_granule_bits)
 
 
 @jit
@@ -38,19 +34,20 @@ def _arrives(m, cu, slot, t):
     """The wavefront's next granules, as many as a fetch brings, are in its buffer from cycle `t` on."""
     c = m.cu
     w = cu * SLOTS + slot
-    g = c.way[w, NEXT_GRANULE]
-    end = min(c.way[w, GRANULE] + c.buffer_granules, m.run.granules)
+    wave = c.wave[w]
+    g = wave.next_granule
+    end = min(wave.granule + c.buffer_granules, m.run.granules)
     more = True
     while more:
-        c.way[w, ARRIVES + (g & (ARRIVALS - 1))] = t
-        if g == c.way[w, GRANULE]:
-            c.way[w, READY_AT] = t
+        wave.arrives[g & (ARRIVALS - 1)] = t
+        if g == wave.granule:
+            wave.ready_at = t
             c.fetch[cu, STARVED] &= ~(1 << slot)
-            if c.state[w] == FETCHING:
+            if wave.state == FETCHING:
                 pause(m, w, t, FETCH)
         g += 1
         more = g < end and g & (c.fetch_granules - 1) != 0
-    c.way[w, NEXT_GRANULE] = g
+    wave.next_granule = g
     if g >= end:
         c.fetch[cu, WANT] &= ~(1 << slot)
 
@@ -58,6 +55,7 @@ def _arrives(m, cu, slot, t):
 @jit
 def _fetch_for(m, now, array, cu, busy):
     """Fetch for one of the CU's wavefronts, starved ones first, round robin; returns the banks busy afterwards."""
+    inlined()
     c = m.cu
     wants = c.fetch[cu, WANT]
     if wants & c.fetch[cu, STARVED]:
@@ -82,6 +80,7 @@ def _fetch_for(m, now, array, cu, busy):
 @jit
 def fetch_tick(m, now, array):
     """One cycle of an array's fetch: at most one for each CU and one from each bank."""
+    inlined()
     c = m.cu
     cus_per_array = m.scalar.cus_per_array
     first = array * cus_per_array

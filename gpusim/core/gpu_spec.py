@@ -4,7 +4,7 @@ from pydantic import model_validator
 
 from gpusim.core.cu_spec import ComputeUnitSpec
 from gpusim.spec import Spec, param
-from memory.crossbar import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
+from memory.crossbar_state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
 from memory.dram_spec import DramSpec
 from memory.instruction_cache import MAX_INSTRUCTION_LINES, InstructionCacheSpec
 from memory.l1 import MAX_L1_LINES, L1Spec

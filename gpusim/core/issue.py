@@ -18,7 +18,7 @@ from gpusim.core.code_table import (
     WAVE_BARRIER,
     WAVE_END,
 )
-from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.core.cu_spec import SIMDS
 from gpusim.core.cu_state import (
     AT_BARRIER,
     EVENTS,
@@ -26,8 +26,9 @@ from gpusim.core.cu_state import (
     FETCH,
     FLAT_ENTRY,
     GREEDY,
-    MEMORY_WORD,
     OLDEST,
+    SIMD_BITS,
+    SIMDS_BITS,
     SLOTS,
     TRACE_BYTES,
 )
@@ -51,8 +52,9 @@ from gpusim.core.wave import (
     step,
     vm_answered,
     wake_simd,
+    wake_to_resume,
 )
-from gpusim.jit import ctz, jit, ld_i64
+from gpusim.jit import ctz, inlined, jit, ld_i64
 from isa.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import (
     BUSY_MASK,
@@ -66,6 +68,8 @@ from isa.trace import (
 from memory.l1 import FLAG_BYPASS, FLAG_INVALIDATE, l1_next_ack, l1_next_load_done, l1_queue, l1_receive, l1_step
 from memory.scalar_cache import scalar_next_done, scalar_queue, scalar_receive, scalar_step
 from memory.wheel import CU_MEMORY, wake
+
+_NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free again within a turn
 
 
 @jit
@@ -94,21 +98,23 @@ def _go_on(m, now, w):
 @jit
 def _take_record(m, w):
     """Address of the wavefront's next memory record; moves past it."""
+    inlined()
     c = m.cu
-    record = m.run.trace_base + w * TRACE_BYTES + c.way[w, MEMORY_WORD] * 8
+    record = m.run.trace_base + w * TRACE_BYTES + c.wave[w].memory_word * 8
     header = ld_i64(record, 0)
     words = header & LINES_MASK
     if header & (RECORD_STORE | RECORD_ATOMIC):
         words *= 2
     if header & RECORD_LDS:
         words = 0
-    c.way[w, MEMORY_WORD] += 1 + words
+    c.wave[w].memory_word += 1 + words
     return record
 
 
 @jit
 def _use_lds(m, now, cu, who, cycles):
     """Occupy the LDS banks; the result is announced to `who` after the LDS latency."""
+    inlined()
     c = m.cu
     end = max(c.lds_free[cu], now) + cycles
     c.lds_free[cu] = end
@@ -126,27 +132,27 @@ def _use_lds(m, now, cu, who, cycles):
 
 @jit
 def _issue_vmem(m, now, cu, w):
-    c = m.cu
+    inlined()
+    wave = m.cu.wave[w]
     word = code_word(m, w)
     record = _take_record(m, w)
     header = ld_i64(record, 0)
-    e = c.vm_tail[w] & 15
-    c.vm_tail[w] += 1
+    e = wave.vm_tail & 15
+    wave.vm_tail += 1
     flat = 0
     if word & COUNTS_LGKM:
         flat = FLAT_ENTRY
-        c.lgkm[w] += 1
-    token = (w - cu * SLOTS) | e << 6 | c.generation[w] << 10
+        wave.lgkm += 1
+    token = (w & (SLOTS - 1)) | e << 6 | wave.generation << 10
     if header & RECORD_LDS:
-        c.vm_left[w, e] = 1 | flat
-        _use_lds(
-            m, now, cu, (w - cu * SLOTS) | c.generation[w] << 8 | (token + 1) << 16, (header >> BUSY_SHIFT) & BUSY_MASK
-        )
+        wave.vm_left[e] = 1 | flat
+        who = (w & (SLOTS - 1)) | wave.generation << 8 | (token + 1) << 16
+        _use_lds(m, now, cu, who, (header >> BUSY_SHIFT) & BUSY_MASK)
         return
     answers = 1
     if header & (RECORD_STORE | RECORD_ATOMIC) and not header & RECORD_RETURN:
         answers = max(header & LINES_MASK, 1)
-    c.vm_left[w, e] = answers | flat
+    wave.vm_left[e] = answers | flat
     flags = FLAG_BYPASS if word & COHERENT else 0
     if word & INVALIDATE:
         flags |= FLAG_INVALIDATE
@@ -157,39 +163,37 @@ def _issue_vmem(m, now, cu, w):
 
 @jit
 def _issue_lds(m, now, cu, w):
+    inlined()
     c = m.cu
     record = _take_record(m, w)
-    c.lgkm[w] += 1
-    _use_lds(m, now, cu, (w - cu * SLOTS) | c.generation[w] << 8, (ld_i64(record, 0) >> BUSY_SHIFT) & BUSY_MASK)
+    c.wave[w].lgkm += 1
+    _use_lds(m, now, cu, (w & (SLOTS - 1)) | c.wave[w].generation << 8, (ld_i64(record, 0) >> BUSY_SHIFT) & BUSY_MASK)
 
 
 @jit
 def _issue_scalar_memory(m, now, cu, w):
+    inlined()
     c = m.cu
     word = code_word(m, w)
     record = _take_record(m, w)
-    c.lgkm[w] += 1
+    c.wave[w].lgkm += 1
     flags = FLAG_INVALIDATE if word & INVALIDATE else 0
-    scalar_queue(m, now, cu, record, flags, w | c.generation[w] << 16)
+    scalar_queue(m, now, cu, record, flags, w | c.wave[w].generation << 16)
     if m.scalar.q_count[cu] == m.scalar.queue_limit:
         block_pipe(m, SMEM_PIPE + cu, now + 1, FOREVER)
 
 
 @jit
 def _places(m, now, g, unit):
-    """How many instructions of the SIMDs the unit can take now: 0, 1 (the last place), 2 for more."""
+    """How many instructions of the SIMDs VMEM, SMEM or LDS can take now: 0, 1 (the last place), 2 for more."""
     c = m.cu
-    cu = g // SIMDS
-    if unit == VALU:
-        return 2 if c.valu_free[g] <= now else 0
+    cu = g >> SIMDS_BITS
     if unit == VMEM:
         return min(m.l1.queue_limit - m.l1.q_count[cu], 2)
     if unit == SMEM:
         return min(m.scalar.queue_limit - m.scalar.q_count[cu], 2)
-    if unit == LDS:
-        waited = now - (c.lds_free[cu] - c.lds_backlog)
-        return 0 if waited < 0 else (1 if waited < TURN_CYCLES else 2)
-    return 2
+    waited = now - (c.lds_free[cu] - c.lds_backlog)
+    return 0 if waited < 0 else (1 if waited < TURN_CYCLES else 2)
 
 
 @jit
@@ -203,7 +207,7 @@ def _takes(m, now, g, unit):
     places = _places(m, now, g, unit)
     if places != 1:
         return places >> 1
-    cu = g // SIMDS
+    cu = g >> SIMDS_BITS
     for k in range(1, SIMDS + 1):
         other = cu * SIMDS + ((c.served[cu, unit] + k) & (SIMDS - 1))
         if c.want[other, unit]:
@@ -212,34 +216,34 @@ def _takes(m, now, g, unit):
 
 
 @jit
-def _issue(m, now, g, unit, rank):
-    """Issue the next instruction of the wavefront of that rank, which is of the unit."""
+def _no_longer_wants(m, g, unit, rank):
     c = m.cu
-    cu = g // SIMDS
-    c.want[g, unit] &= ~(1 << rank)
+    left = c.want[g, unit] & ~(1 << rank)
+    c.want[g, unit] = left
+    if left == 0:
+        c.wanted[g] &= ~(1 << unit)
+
+
+@jit
+def _selected(m, now, g, unit, wanting):
+    """Wavefront that issues to the unit now; its time is accounted for."""
+    inlined()
+    c = m.cu
+    rank = _choose(m, g, unit, wanting)
+    _no_longer_wants(m, g, unit, rank)
     c.last[g, unit] = rank + 1
-    c.served[cu, unit] = g & (SIMDS - 1)
-    w = g * MAX_WAVES_PER_SIMD + c.order[g, rank]
+    c.served[g >> SIMDS_BITS, unit] = g & (SIMDS - 1)
+    w = (g << SIMD_BITS) + c.order[g, rank]
     account_issue(m, now, w, unit)
-    word = code_word(m, w)
-    cycles = (word >> CYCLES_SHIFT) & CYCLES_MASK
-    if unit == VALU:
-        c.valu_free[g] = now + cycles
-        c.valu_busy += cycles
-        if cycles > TURN_CYCLES:
-            block_pipe(m, g, now + TURN_CYCLES, now + cycles)
-        if word & SCALAR_RESULT:
-            c.scalar_result[w] = now
-        cycles = 0
-    elif unit == VMEM:
-        _issue_vmem(m, now, cu, w)
-    elif unit == LDS:
-        _issue_lds(m, now, cu, w)
-    elif unit == SMEM:
-        _issue_scalar_memory(m, now, cu, w)
+    return w
+
+
+@jit
+def _go_on_after(m, now, w, cycles):
+    """Step to the next instruction, which may issue in the SIMD's next turn, or `cycles` after it."""
     went = step(m, w)
     if went == JUMPED:
-        pause(m, w, now + c.branch_cycles, FETCH)
+        pause(m, w, now + m.cu.branch_cycles, FETCH)
     elif went and cycles:
         pause(m, w, now + TURN_CYCLES + cycles, EXECUTION)
     elif went:
@@ -247,12 +251,45 @@ def _issue(m, now, g, unit, rank):
 
 
 @jit
+def _issue_vector_alu(m, now, g, wanting):
+    inlined()
+    c = m.cu
+    w = _selected(m, now, g, VALU, wanting)
+    word = code_word(m, w)
+    cycles = (word >> CYCLES_SHIFT) & CYCLES_MASK
+    c.valu_free[g] = now + cycles
+    c.valu_busy += cycles
+    if cycles > TURN_CYCLES:
+        block_pipe(m, g, now + TURN_CYCLES, now + cycles)
+    if word & SCALAR_RESULT:
+        c.wave[w].scalar_result = now
+    _go_on_after(m, now, w, 0)
+    return 1 << c.wave[w].rank
+
+
+@jit
+def _issue_other(m, now, g, unit, wanting):
+    """Issue an instruction of another kind than vector ALU; returns its wavefront's bit."""
+    c = m.cu
+    cu = g >> SIMDS_BITS
+    w = _selected(m, now, g, unit, wanting)
+    if unit == VMEM:
+        _issue_vmem(m, now, cu, w)
+    elif unit == LDS:
+        _issue_lds(m, now, cu, w)
+    elif unit == SMEM:
+        _issue_scalar_memory(m, now, cu, w)
+    _go_on_after(m, now, w, (code_word(m, w) >> CYCLES_SHIFT) & CYCLES_MASK)
+    return 1 << c.wave[w].rank
+
+
+@jit
 def _arrive_at_barrier(m, now, cu, w):
     """The wavefront is at the barrier; the last one of the workgroup lets all go on."""
     c = m.cu
-    slot = c.workgroup[w]
+    slot = c.wave[w].workgroup
     c.wg_arrived[cu, slot] += 1
-    c.state[w] = AT_BARRIER
+    c.wave[w].state = AT_BARRIER
     if c.wg_arrived[cu, slot] == c.wg_left[cu, slot]:
         release_barrier(m, now, cu, slot)
 
@@ -260,6 +297,7 @@ def _arrive_at_barrier(m, now, cu, w):
 @jit
 def _internal(m, now, cu, w):
     """s_waitcnt whose limits hold, s_nop, s_sleep, s_barrier, s_endpgm and what else needs no unit."""
+    inlined()
     word = code_word(m, w)
     action = (word >> ACTION_SHIFT) & ACTION_MASK
     if action == WAVE_BARRIER:
@@ -274,61 +312,98 @@ def _internal(m, now, cu, w):
 
 
 @jit
-def issue_tick(m, now, cu):
-    """Visit the SIMD whose turn it is."""
+def _resume(m, now, cu, g):
+    """Let paused wavefronts whose time has come go on; the SIMD is visited again when the next one's comes."""
     c = m.cu
-    simd = now & (SIMDS - 1)
-    g = cu * SIMDS + simd
     asleep = c.paused[g]
+    c.next_resume[g] = FOREVER
     while asleep:
         rank = ctz(asleep)
         asleep &= asleep - 1
-        w = g * MAX_WAVES_PER_SIMD + c.order[g, rank]
-        if c.resume[w] <= now:
+        w = (g << SIMD_BITS) + c.order[g, rank]
+        if c.wave[w].resume <= now:
             c.paused[g] &= ~(1 << rank)
-            released(m, now, w, c.pause_reason[w])
+            released(m, now, w, c.wave[w].pause_reason)  # it may have to pause again
         else:
-            wake_simd(m, c.resume[w], cu, simd)
+            c.next_resume[g] = min(c.next_resume[g], c.wave[w].resume)
+    c.resume_far[g] = 0
+    if c.paused[g]:
+        wake_to_resume(m, g)
+
+
+@jit
+def _issue_internal(m, now, cu, g, ranks):
+    """Execute the next instructions of wavefronts that need no unit, in the order of their slots."""
+    c = m.cu
+    slots = 0
+    while ranks:
+        slots |= 1 << c.order[g, ctz(ranks)]
+        ranks &= ranks - 1
+    while slots:
+        w = (g << SIMD_BITS) + ctz(slots)
+        slots &= slots - 1
+        _no_longer_wants(m, g, INTERNAL, c.wave[w].rank)
+        account_issue(m, now, w, INTERNAL)
+        _internal(m, now, cu, w)
+
+
+@jit
+def issue_tick(m, now, cu):
+    """Visit the SIMD whose turn it is."""
+    inlined()
+    c = m.cu
+    simd = now & (SIMDS - 1)
+    g = cu << SIMDS_BITS | simd
+    if c.paused[g] and (c.next_resume[g] <= now or c.resume_far[g]):
+        _resume(m, now, cu, g)
     issued = 0  # by rank: a wavefront issues once a turn
-    for kind in range(INTERNAL):
-        unit = kind
-        wanting = c.want[g, unit] & ~issued
-        if kind == SALU and _takes(m, now, g, SMEM):
-            # one scalar instruction a turn, of the ALU or of memory: the older wavefront's
-            memory = c.want[g, SMEM] & ~issued
-            if memory and not (wanting >> ctz(wanting | memory)) & 1:
-                unit = SMEM
-                wanting = memory
-        if wanting and kind != SMEM and _takes(m, now, g, unit):
-            rank = _choose(m, g, unit, wanting)
-            issued |= 1 << rank
-            _issue(m, now, g, unit, rank)
+    kinds = c.wanted[g]
+    if kinds & (1 << VALU) and c.valu_free[g] <= now:
+        issued = _issue_vector_alu(m, now, g, c.want[g, VALU])
+    if kinds & (1 << SALU | 1 << SMEM):
+        # one scalar instruction a turn, of the ALU or of memory: the older wavefront's
+        unit = SALU
+        wanting = c.want[g, SALU] & ~issued
+        memory = c.want[g, SMEM] & ~issued
+        if memory and not (wanting >> ctz(wanting | memory)) & 1 and _takes(m, now, g, SMEM):
+            unit = SMEM
+            wanting = memory
+        if wanting:
+            issued |= _issue_other(m, now, g, unit, wanting)
+    if kinds & (1 << VMEM):
+        wanting = c.want[g, VMEM] & ~issued
+        if wanting and _takes(m, now, g, VMEM):
+            issued |= _issue_other(m, now, g, VMEM, wanting)
+    if kinds & (1 << LDS):
+        wanting = c.want[g, LDS] & ~issued
+        if wanting and _takes(m, now, g, LDS):
+            issued |= _issue_other(m, now, g, LDS, wanting)
+    if kinds & (1 << BRANCH):
+        wanting = c.want[g, BRANCH] & ~issued
+        if wanting:
+            issued |= _issue_other(m, now, g, BRANCH, wanting)
     internal = c.want[g, INTERNAL] & ~issued
     if issued | internal:
         c.issue_cycles += 1
-    slots = 0
-    while internal:
-        slots |= 1 << c.order[g, ctz(internal)]
-        internal &= internal - 1
-    while slots:
-        w = g * MAX_WAVES_PER_SIMD + ctz(slots)
-        slots &= slots - 1
-        c.want[g, INTERNAL] &= ~(1 << c.rank[w])
-        account_issue(m, now, w, INTERNAL)
-        _internal(m, now, cu, w)
-    again = c.want[g, VALU] | c.want[g, SALU] | c.want[g, BRANCH] | c.want[g, INTERNAL]
-    if _places(m, now, g, SMEM):
-        again |= c.want[g, SMEM]
-    if _places(m, now, g, VMEM):
-        again |= c.want[g, VMEM]
+    if internal:
+        _issue_internal(m, now, cu, g, internal)
+    wanted = c.wanted[g]
+    if wanted == 0:
+        return
+    again = wanted & _NEVER_FULL
+    if wanted & (1 << SMEM):
+        again |= _places(m, now, g, SMEM)
+    if wanted & (1 << VMEM):
+        again |= _places(m, now, g, VMEM)
     if again:
         wake_simd(m, now + TURN_CYCLES, cu, simd)
-    elif c.want[g, LDS]:
+    elif wanted & (1 << LDS):
         wake_simd(m, max(now + TURN_CYCLES, c.lds_free[cu] - c.lds_backlog), cu, simd)
 
 
 @jit
 def _lds_results(m, now, cu):
+    inlined()
     c = m.cu
     while c.lds_count[cu]:
         h = c.lds_head[cu]
@@ -341,25 +416,28 @@ def _lds_results(m, now, cu):
         w = cu * SLOTS + (who & 0xFF)
         if who >> 16:
             vm_answered(m, now, cu, (who >> 16) - 1)
-        elif (who >> 8) & 0xFF == c.generation[w]:
-            c.lgkm[w] -= 1
+        elif (who >> 8) & 0xFF == c.wave[w].generation:
+            c.wave[w].lgkm -= 1
             recheck(m, now, w)
 
 
 @jit
 def memory_tick(m, now, cu):
     """A CU's memory side: one response, finished loads and stores, LDS results, one line looked up."""
-    l1_receive(m, now, cu)
-    token = l1_next_load_done(m, now, cu)
-    while token >= 0:
-        vm_answered(m, now, cu, token)
+    inlined()
+    l1 = m.l1
+    if m.xbar.returning[cu]:
+        l1_receive(m, now, cu)
+    if l1.r_head[cu] != l1.r_scheduled[cu]:
         token = l1_next_load_done(m, now, cu)
-    token = l1_next_ack(m, cu)
-    while token >= 0:
-        vm_answered(m, now, cu, token)
-        token = l1_next_ack(m, cu)
-    _lds_results(m, now, cu)
-    if l1_step(m, now, cu) and m.cu.pipe_to[VMEM_PIPE + cu] == FOREVER:
+        while token >= 0:
+            vm_answered(m, now, cu, token)
+            token = l1_next_load_done(m, now, cu)
+    while l1.ack_count[cu]:
+        vm_answered(m, now, cu, l1_next_ack(m, cu))
+    if m.cu.lds_count[cu]:
+        _lds_results(m, now, cu)
+    if l1.q_count[cu] and l1_step(m, now, cu) and m.cu.pipe_to[VMEM_PIPE + cu] == FOREVER:
         m.cu.pipe_to[VMEM_PIPE + cu] = now
         for simd in range(SIMDS):
             if m.cu.want[cu * SIMDS + simd, VMEM]:
@@ -369,6 +447,7 @@ def memory_tick(m, now, cu):
 @jit
 def scalar_tick(m, now, array):
     """An array's scalar cache: one response, finished instructions, one line looked up."""
+    inlined()
     c = m.cu
     mshr = scalar_receive(m, now, array)
     if mshr >= 0:
@@ -376,8 +455,8 @@ def scalar_tick(m, now, array):
     who = scalar_next_done(m, now, array)
     while who >= 0:
         w = who & 0xFFFF
-        if who >> 16 == c.generation[w]:
-            c.lgkm[w] -= 1
+        if who >> 16 == c.wave[w].generation:
+            c.wave[w].lgkm -= 1
             recheck(m, now, w)
         who = scalar_next_done(m, now, array)
     cu = scalar_step(m, now, array)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.core.cu_state import SLOTS
 from memory.dram import dram_pending, dram_totals
 from spartan.configure import engine_pending
 
@@ -89,7 +90,7 @@ def who_waits(m: Any) -> str:
     lines = [f"cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"]
     names = ("free", "ready", "waiting for memory", "at a barrier", "paused", "vmcnt full", "lgkmcnt full", "fetching")
     for state, name in enumerate(names):
-        count = int((m.cu.state[: int(m.cu.cus) * 40] == state).sum())
+        count = int((m.cu.wave["state"][: int(m.cu.cus) * SLOTS] == state).sum())
         if count and state:
             lines.append(f"  wavefronts {name}: {count}")
     for name, values in (

@@ -4,10 +4,12 @@ Within a class units run by number, L2 and DRAM channels from one that rotates w
 the same place of a queue in one cycle, it is each one's turn as often.
 """
 
+import numpy as np
+
 from gpusim.core.dispatch import dispatch_tick
 from gpusim.core.fetch import fetch_tick
 from gpusim.core.issue import issue_tick, memory_tick, scalar_tick
-from gpusim.jit import ctz, jit
+from gpusim.jit import ctz, inlined, jit
 from memory.dram import dram_tick
 from memory.l2 import l2_tick
 from memory.translation import translation_tick
@@ -53,6 +55,62 @@ def _wake_everything(m, slot):
 
 
 @jit
+def _due(m, slot, unit_class):
+    """Mask of the units of a class that run this cycle, which are taken off the wheel."""
+    wheel = m.wheel
+    if (wheel.busy[slot] >> (unit_class * WORDS)) & ((1 << WORDS) - 1) == 0:
+        return 0
+    wheel.running = unit_class
+    low = np.int64(wheel.mask[slot, unit_class, 0])
+    high = np.int64(wheel.mask[slot, unit_class, 1])
+    wheel.mask[slot, unit_class, 0] = 0
+    wheel.mask[slot, unit_class, 1] = 0
+    return low | high << WORD_BITS
+
+
+@jit
+def _run_units(m, now, slot):
+    """Run all units that have something to do this cycle, in the order of their classes."""
+    inlined()
+    if _due(m, slot, TRANSLATION):
+        translation_tick(m, now)
+    units = _due(m, slot, CU_MEMORY)
+    while units:
+        memory_tick(m, now, ctz(units))
+        units &= units - 1
+    units = _due(m, slot, SCALAR)
+    while units:
+        scalar_tick(m, now, ctz(units))
+        units &= units - 1
+    units = _due(m, slot, FETCH)
+    while units:
+        fetch_tick(m, now, ctz(units))
+        units &= units - 1
+    units = _due(m, slot, L2)
+    first = now & (m.map.l2_channels - 1)
+    while units:
+        later = units >> first << first
+        channel = ctz(later if later else units)
+        units ^= 1 << channel
+        l2_tick(m, now, channel)
+    if _due(m, slot, ENGINE):
+        engine_tick(m, now)
+    units = _due(m, slot, DRAM)
+    first = now & (m.map.dram_channels - 1)
+    while units:
+        later = units >> first << first
+        channel = ctz(later if later else units)
+        units ^= 1 << channel
+        dram_tick(m, now, channel)
+    units = _due(m, slot, CU_ISSUE)
+    while units:
+        issue_tick(m, now, ctz(units))
+        units &= units - 1
+    if _due(m, slot, DISPATCH):
+        dispatch_tick(m, now)
+
+
+@jit
 def run_cycles(m, limit):
     """Simulate until the kernel is done, faults or deadlocks, or cycle `limit` is reached; returns which.
 
@@ -74,41 +132,7 @@ def run_cycles(m, limit):
             quiet = 0 if was else quiet + 1
             _wake_everything(m, slot)
         if wheel.busy[slot]:
-            for unit_class in range(CLASSES):
-                if (wheel.busy[slot] >> (unit_class * WORDS)) & ((1 << WORDS) - 1) == 0:
-                    continue
-                wheel.running = unit_class
-                first = 0
-                if unit_class == L2:
-                    first = now & (m.map.l2_channels - 1)
-                elif unit_class == DRAM:
-                    first = now & (m.map.dram_channels - 1)
-                for word in range(WORDS):
-                    bits = 0 | wheel.mask[slot, unit_class, word]  # as int64
-                    wheel.mask[slot, unit_class, word] = 0
-                    while bits:
-                        later = bits >> first << first
-                        bit = ctz(later if later else bits)
-                        bits ^= 1 << bit
-                        unit = word * WORD_BITS + bit
-                        if unit_class == CU_ISSUE:
-                            issue_tick(m, now, unit)
-                        elif unit_class == CU_MEMORY:
-                            memory_tick(m, now, unit)
-                        elif unit_class == L2:
-                            l2_tick(m, now, unit)
-                        elif unit_class == DRAM:
-                            dram_tick(m, now, unit)
-                        elif unit_class == FETCH:
-                            fetch_tick(m, now, unit)
-                        elif unit_class == SCALAR:
-                            scalar_tick(m, now, unit)
-                        elif unit_class == ENGINE:
-                            engine_tick(m, now)
-                        elif unit_class == TRANSLATION:
-                            translation_tick(m, now)
-                        else:
-                            dispatch_tick(m, now)
+            _run_units(m, now, slot)
             wheel.busy[slot] = 0
             wheel.running = -1
             if run.fault:

@@ -13,7 +13,7 @@ from gpusim.jit import address_of, new_record, record_dtype
 from gpusim.launch import Launch
 from isa.trace import LINE_BYTES
 from memory.address_map import ADDRESS_MAP
-from memory.crossbar import CROSSBAR, configure_crossbar
+from memory.crossbar_state import CROSSBAR, configure_crossbar
 from memory.dram import DRAM, configure_dram
 from memory.instruction_cache import INSTRUCTION_CACHE, configure_instruction_cache
 from memory.l1 import L1, configure_l1
@@ -96,7 +96,7 @@ def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -
     m = new_record(machine_dtype())
     m.wheel.running = -1
     _configure_map(m, gpu)
-    configure_crossbar(m, gpu.crossbar, gpu.l2.channels, gpu.l2.latency_cycles)
+    configure_crossbar(m, gpu.crossbar, gpu.l2.channels, gpu.l2.latency_cycles, gpu.l2.mshr_targets_per_channel)
     configure_translation(m, gpu.translation)
     configure_l1(m, gpu.l1, gpu.cus)
     configure_scalar_cache(m, gpu.scalar_cache, gpu.shader_arrays, gpu.cus_per_array)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from memory.l2 import FILLING, W_DIRTY, W_LRU, W_PENDING, W_TAG
+from memory.cache_sets import FILLING, NO_TAG
 
 
 class WarmCaches:
@@ -26,16 +26,22 @@ class WarmCaches:
                 getattr(m.l2, name)[: len(values)] = values
 
     def keep(self, m: Any) -> None:
-        """Remember the L2 of a machine whose launch has ended. Ages count back from the next launch's cycle 0."""
-        lines = int(m.l2.channels * m.l2.sets * m.l2.ways)
-        kept = {name: getattr(m.l2, name)[:lines].copy() for name in ("way", "content")}
-        way, content = kept["way"], kept["content"]
-        filling = content[:, W_PENDING] != 0  # only after a launch that was stopped
-        way[filling, W_TAG] = -1
-        way[filling, W_LRU] -= FILLING
-        way[:, W_LRU] -= int(m.wheel.now) + 1
-        content[filling, W_PENDING] = 0
-        content[filling, W_DIRTY] = 0
+        """Remember the L2 of a machine whose launch has ended."""
+        l2 = m.l2
+        rows, stride = int(l2.channels * l2.sets), int(l2.stride)
+        kept = {
+            "rows": l2.rows[: 2 * rows * stride].copy(),
+            "note": l2.note[: rows * stride].copy(),
+            "mask": l2.mask[: rows * stride].copy(),
+            "age": l2.age.copy(),
+        }
+        tags, ages = np.moveaxis(kept["rows"].reshape(rows, 2, stride), 1, 0)
+        ways = slice(0, int(l2.ways))
+        filling = np.zeros(ages.shape, bool)  # only after a launch that was stopped
+        filling[:, ways] = ages[:, ways] >= FILLING
+        tags[filling] = NO_TAG
+        ages[filling] -= FILLING
+        kept["note"].reshape(rows, stride)[filling] = 0
         self._shape, self._held = _shape(m), kept
 
 

@@ -12,36 +12,30 @@ from gpusim.core.code_table import (
     VM_SHIFT,
     WAIT,
 )
-from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.core.cu_spec import SIMDS
 from gpusim.core.cu_state import (
     ARRIVALS,
-    ARRIVES,
     AT_BARRIER,
+    CU_BITS,
     EXECUTION,
     FETCH,
     FETCHING,
     FLAT_ENTRY,
-    GRANULE,
     ISSUED,
     LGKM_FULL,
     MAX_IN_FLIGHT,
     MAX_SIMDS,
     MEMORY,
-    MEMORY_WORD,
     MISSING,
     NEVER,
-    NEXT_GRANULE,
     NOT_SELECTED,
     PAUSED,
-    PC,
     READY,
-    READY_AT,
     REASONS,
-    SEGMENT,
-    SEGMENT_END,
+    SIMD_BITS,
+    SIMDS_BITS,
     SLOTS,
     STARVED,
-    STOP,
     SYNCHRONISATION,
     THROTTLE,
     TRACE_BYTES,
@@ -49,10 +43,10 @@ from gpusim.core.cu_state import (
     WAITING,
     WANT,
 )
-from gpusim.jit import call_i64_4, jit, ld_i64, outlined, st_i64
+from gpusim.jit import call_i64_4, inlined, jit, ld_i64, outlined, st_i64
 from isa.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
-from memory.crossbar import MAX_CUS
+from memory.crossbar_state import MAX_CUS
 from memory.timeline import CHARGED, RETURNED, record
 from memory.wheel import CU_ISSUE, SIZE, wake
 from memory.wheel import FETCH as FETCH_CLASS
@@ -80,16 +74,16 @@ def wake_simd(m, t, cu, simd):
 def _charge_in_detail(m, w, reason, cycles):
     """Note the cycles by static instruction and, while one is drawn, for the timeline."""
     outlined()
-    at = m.cu.way[w, PC] * REASONS + reason
+    at = m.cu.wave[w].pc * REASONS + reason
     st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
     if m.timeline.on:
-        record(m, CHARGED, w | reason << 16, m.cu.way[w, PC], cycles)
+        record(m, CHARGED, w | reason << 16, m.cu.wave[w].pc, cycles)
 
 
 @jit
 def charge(m, w, reason, cycles):
     """The wavefront spent `cycles` on `reason`, in front of its next instruction."""
-    m.cu.stalls[w // SLOTS, reason] += cycles
+    m.cu.stalls[w >> CU_BITS, reason] += cycles
     if m.run.hotspots:
         _charge_in_detail(m, w, reason, cycles)
 
@@ -98,10 +92,10 @@ def charge(m, w, reason, cycles):
 def account(m, w, t, reason):
     """The wavefront's time up to cycle `t` went to `reason`."""
     c = m.cu
-    spent = t - c.mark[w]
+    spent = t - c.wave[w].mark
     if spent > 0:
         charge(m, w, reason, spent)
-        c.mark[w] = t
+        c.wave[w].mark = t
 
 
 @jit
@@ -125,103 +119,124 @@ def block_pipe(m, pipe, start, end):
 def pipe_of(unit, w):
     """The pipe that instructions of `unit` go through, or -1."""
     if unit == VALU:
-        return w // MAX_WAVES_PER_SIMD
+        return w >> SIMD_BITS
     if unit == LDS:
-        return LDS_PIPE + w // SLOTS
+        return LDS_PIPE + (w >> CU_BITS)
     if unit == VMEM:
-        return VMEM_PIPE + w // SLOTS
+        return VMEM_PIPE + (w >> CU_BITS)
     if unit == SMEM:
-        return SMEM_PIPE + w // SLOTS
+        return SMEM_PIPE + (w >> CU_BITS)
     return -1
 
 
 @jit
 def code_word(m, w):
     """The code table's word of the wavefront's next instruction."""
-    return ld_i64(m.run.code, m.cu.way[w, PC])
+    return ld_i64(m.run.code, m.cu.wave[w].pc)
 
 
 @jit
 def counters_allow(m, w, word):
     """1 if an s_waitcnt's limits hold."""
+    wave = m.cu.wave[w]
+    vm = wave.vm_tail - wave.vm_head
+    return 1 if vm <= ((word >> VM_SHIFT) & COUNT_MASK) and wave.lgkm <= ((word >> LGKM_SHIFT) & COUNT_MASK) else 0
+
+
+@jit
+def wake_to_resume(m, g):
+    """Visit the SIMD when the first of its paused wavefronts may go on, or at the end of the wheel's reach."""
     c = m.cu
-    vm = c.vm_tail[w] - c.vm_head[w]
-    return 1 if vm <= ((word >> VM_SHIFT) & COUNT_MASK) and c.lgkm[w] <= ((word >> LGKM_SHIFT) & COUNT_MASK) else 0
+    t = c.next_resume[g]
+    if t - m.wheel.now >= SIZE - SIMDS:
+        c.resume_far[g] = 1
+    wake_simd(m, t, g >> SIMDS_BITS, g & (SIMDS - 1))
 
 
 @jit
 def pause(m, w, t, reason):
     """Let the wavefront go on in cycle `t`; until then its time goes to `reason`."""
+    inlined()
     c = m.cu
-    c.state[w] = PAUSED
-    c.resume[w] = t
-    c.pause_reason[w] = reason
-    c.paused[w // MAX_WAVES_PER_SIMD] |= 1 << c.rank[w]
-    wake_simd(m, t, w // SLOTS, (w % SLOTS) // MAX_WAVES_PER_SIMD)
+    wave = c.wave[w]
+    wave.state = PAUSED
+    wave.resume = t
+    wave.pause_reason = reason
+    g = w >> SIMD_BITS
+    c.next_resume[g] = min(c.next_resume[g], t) if c.paused[g] else t
+    c.paused[g] |= 1 << wave.rank
+    wake_to_resume(m, g)
 
 
 @jit
 def enter(m, t, w):
     """Put the wavefront, ready from cycle `t`, among those who want its next instruction's unit, or let it wait."""
+    inlined()
     c = m.cu
-    if c.way[w, READY_AT] > t:
-        if c.way[w, READY_AT] == NEVER:
-            c.state[w] = FETCHING
+    wave = c.wave[w]
+    if wave.ready_at > t:
+        if wave.ready_at == NEVER:
+            wave.state = FETCHING
         else:
-            pause(m, w, c.way[w, READY_AT], FETCH)
+            pause(m, w, wave.ready_at, FETCH)
         return
     word = code_word(m, w)
     late = word >> RESULT_SHIFT
-    if late and c.scalar_result[w] + late > t:
-        pause(m, w, c.scalar_result[w] + late, EXECUTION)
+    if late and wave.scalar_result + late > t:
+        pause(m, w, wave.scalar_result + late, EXECUTION)
         return
     unit = word & 15
     if (word >> ACTION_SHIFT) & ACTION_MASK == WAIT and not counters_allow(m, w, word):
-        c.state[w] = WAITING
+        wave.state = WAITING
         return
-    if unit == VMEM and c.vm_tail[w] - c.vm_head[w] >= MAX_IN_FLIGHT:
-        c.state[w] = VM_FULL
+    if unit == VMEM and wave.vm_tail - wave.vm_head >= MAX_IN_FLIGHT:
+        wave.state = VM_FULL
         return
-    if (unit == LDS or unit == SMEM or word & COUNTS_LGKM) and c.lgkm[w] >= MAX_IN_FLIGHT:
-        c.state[w] = LGKM_FULL
+    if (unit == LDS or unit == SMEM or word & COUNTS_LGKM) and wave.lgkm >= MAX_IN_FLIGHT:
+        wave.state = LGKM_FULL
         return
-    c.state[w] = READY
-    c.want[w // MAX_WAVES_PER_SIMD, unit] |= 1 << c.rank[w]
+    wave.state = READY
+    g = w >> SIMD_BITS
+    c.want[g, unit] |= 1 << wave.rank
+    c.wanted[g] |= 1 << unit
     pipe = pipe_of(unit, w)
     if pipe >= 0:
-        c.snapshot[w] = pipe_blocked(m, pipe, t)
+        wave.snapshot = pipe_blocked(m, pipe, t)
 
 
 @jit
 def released(m, now, w, reason):
     """What the wavefront waited for has happened: its time so far went to `reason`, and it may issue from now on."""
+    inlined()
     account(m, w, now, reason)
     enter(m, now, w)
-    wake_simd(m, now, w // SLOTS, (w % SLOTS) // MAX_WAVES_PER_SIMD)
+    g = w >> SIMD_BITS
+    wake_simd(m, now, g >> SIMDS_BITS, g & (SIMDS - 1))
 
 
 @jit
 def recheck(m, now, w):
     """One of the wavefront's counters went down."""
-    c = m.cu
-    state = c.state[w]
+    inlined()
+    wave = m.cu.wave[w]
+    state = wave.state
     if state == WAITING:
         if counters_allow(m, w, code_word(m, w)):
             released(m, now, w, MEMORY)
     elif state == VM_FULL:
-        if c.vm_tail[w] - c.vm_head[w] < MAX_IN_FLIGHT:
+        if wave.vm_tail - wave.vm_head < MAX_IN_FLIGHT:
             released(m, now, w, THROTTLE)
     elif state == LGKM_FULL:
-        if c.lgkm[w] < MAX_IN_FLIGHT:
+        if wave.lgkm < MAX_IN_FLIGHT:
             released(m, now, w, THROTTLE)
 
 
 @jit
 def _want_fetch(m, w):
     c = m.cu
-    cu = w // SLOTS
+    cu = w >> CU_BITS
     array = c.array[cu]
-    c.fetch[cu, WANT] |= 1 << (w % SLOTS)
+    c.fetch[cu, WANT] |= 1 << (w & (SLOTS - 1))
     c.fetching_cus[array] |= c.bit_in_array[cu]
     wake(m, FETCH_CLASS, m.wheel.now + 1, array)
 
@@ -229,27 +244,28 @@ def _want_fetch(m, w):
 @jit
 def _stand_in_granule(m, w):
     """The wavefront may go on to the end of its segment or of its granule, whichever comes first."""
-    c = m.cu
-    end = c.way[w, SEGMENT_END]
+    wave = m.cu.wave[w]
+    end = wave.segment_end
     if not m.icache.ideal:
-        end = min(end, ld_i64(m.run.granule_ends, c.way[w, GRANULE]))
-    c.way[w, STOP] = end
+        end = min(end, ld_i64(m.run.granule_ends, wave.granule))
+    wave.stop = end
 
 
 @jit
 def _next_granule(m, w):
     """The wavefront has used up a granule: its buffer has room for another one."""
     c = m.cu
-    cu = w // SLOTS
-    slot = 1 << (w % SLOTS)
-    g = c.way[w, GRANULE] + 1
-    c.way[w, GRANULE] = g
-    if g < c.way[w, NEXT_GRANULE]:
-        c.way[w, READY_AT] = c.way[w, ARRIVES + (g & (ARRIVALS - 1))]
+    wave = c.wave[w]
+    cu = w >> CU_BITS
+    slot = 1 << (w & (SLOTS - 1))
+    g = wave.granule + 1
+    wave.granule = g
+    if g < wave.next_granule:
+        wave.ready_at = wave.arrives[g & (ARRIVALS - 1)]
     else:
-        c.way[w, READY_AT] = NEVER
+        wave.ready_at = NEVER
         c.fetch[cu, STARVED] |= slot
-    room = c.way[w, NEXT_GRANULE] < min(g + c.buffer_granules, m.run.granules)
+    room = wave.next_granule < min(g + c.buffer_granules, m.run.granules)
     if room and not c.fetch[cu, MISSING] & slot:
         _want_fetch(m, w)
 
@@ -258,8 +274,8 @@ def _next_granule(m, w):
 def forget_fetches(m, w):
     """Nothing is fetched for the wavefront any more."""
     c = m.cu
-    cu = w // SLOTS
-    others = ~(1 << (w % SLOTS))
+    cu = w >> CU_BITS
+    others = ~(1 << (w & (SLOTS - 1)))
     c.fetch[cu, WANT] &= others
     c.fetch[cu, STARVED] &= others
     c.fetch[cu, MISSING] &= others
@@ -269,13 +285,14 @@ def forget_fetches(m, w):
 def redirect(m, w):
     """The wavefront goes on at another place: its instruction buffer is empty."""
     c = m.cu
+    wave = c.wave[w]
     if not m.icache.ideal:
         forget_fetches(m, w)
-        granules = ld_i64(m.run.granules_of, c.way[w, PC])
-        c.way[w, GRANULE] = granules & GRANULE_MASK
-        c.way[w, NEXT_GRANULE] = granules >> FIRST_GRANULE_SHIFT
-        c.way[w, READY_AT] = NEVER
-        c.fetch[w // SLOTS, STARVED] |= 1 << (w % SLOTS)
+        granules = ld_i64(m.run.granules_of, wave.pc)
+        wave.granule = granules & GRANULE_MASK
+        wave.next_granule = granules >> FIRST_GRANULE_SHIFT
+        wave.ready_at = NEVER
+        c.fetch[w >> CU_BITS, STARVED] |= 1 << (w & (SLOTS - 1))
         _want_fetch(m, w)
     _stand_in_granule(m, w)
 
@@ -283,46 +300,47 @@ def redirect(m, w):
 @jit
 def open_slice(m, w):
     """Ask the producer for the wavefront's next slice and stand at its first instruction; 0 on a fault."""
-    c = m.cu
+    wave = m.cu.wave[w]
     run = m.run
     status = call_i64_4(run.produce, run.producer, w, 0, 0)
     if status < 0:
         run.fault = status
         return 0
     segment = ld_i64(run.trace_base + w * TRACE_BYTES, SEGMENT_0)
-    c.way[w, SEGMENT] = 0
-    c.way[w, PC] = segment & 0xFFFFFFFF
-    c.way[w, SEGMENT_END] = segment >> 32
-    c.way[w, MEMORY_WORD] = MEMORY_0
+    wave.segment = 0
+    wave.pc = segment & 0xFFFFFFFF
+    wave.segment_end = segment >> 32
+    wave.memory_word = MEMORY_0
     return 1
 
 
 @jit
 def step(m, w):
     """Go to the next instruction of the trace; 0 on a fault, JUMPED if a branch was taken, 1 if not."""
-    c = m.cu
-    pc = c.way[w, PC] + 1
-    if pc < c.way[w, STOP]:
-        c.way[w, PC] = pc
+    inlined()
+    wave = m.cu.wave[w]
+    pc = wave.pc + 1
+    if pc < wave.stop:
+        wave.pc = pc
         return 1
-    if pc < c.way[w, SEGMENT_END]:
-        c.way[w, PC] = pc
+    if pc < wave.segment_end:
+        wave.pc = pc
     else:
         base = m.run.trace_base + w * TRACE_BYTES
-        s = c.way[w, SEGMENT] + 1
+        s = wave.segment + 1
         if s == ld_i64(base, SEGMENTS):
             if not open_slice(m, w):
                 return 0
             s = 0
         else:
             segment = ld_i64(base, SEGMENT_0 + s)
-            c.way[w, SEGMENT] = s
-            c.way[w, PC] = segment & 0xFFFFFFFF
-            c.way[w, SEGMENT_END] = segment >> 32
-        if s or c.way[w, PC] != pc:
+            wave.segment = s
+            wave.pc = segment & 0xFFFFFFFF
+            wave.segment_end = segment >> 32
+        if s or wave.pc != pc:
             redirect(m, w)
             return JUMPED
-    if not m.icache.ideal and pc == ld_i64(m.run.granule_ends, c.way[w, GRANULE]):
+    if not m.icache.ideal and pc == ld_i64(m.run.granule_ends, wave.granule):
         _next_granule(m, w)
     _stand_in_granule(m, w)
     return 1
@@ -331,19 +349,21 @@ def step(m, w):
 @jit
 def account_issue(m, now, w, unit):
     """The wavefront issues now: split the time it was ready into pipe blocked and not selected."""
+    inlined()
     c = m.cu
-    spent = now - c.mark[w]
+    wave = c.wave[w]
+    spent = now - wave.mark
     if spent > 0:
         pipe = pipe_of(unit, w)
         blocked = 0
         if pipe >= 0:
             # less than nothing if the pipe came free before the cycle from which the wavefront wanted it
-            blocked = max(min(spent, pipe_blocked(m, pipe, now) - c.snapshot[w]), 0)
+            blocked = max(min(spent, pipe_blocked(m, pipe, now) - wave.snapshot), 0)
         if blocked:
             charge(m, w, THROTTLE if unit == VMEM or unit == SMEM else EXECUTION, blocked)
         charge(m, w, NOT_SELECTED, spent - blocked)
     charge(m, w, ISSUED, TURN_CYCLES)
-    c.mark[w] = now + TURN_CYCLES
+    wave.mark = now + TURN_CYCLES
     c.issued[unit] += 1
     m.run.instructions += 1
 
@@ -351,26 +371,28 @@ def account_issue(m, now, w, unit):
 @jit
 def vm_answered(m, now, cu, token):
     """An answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
+    inlined()
     c = m.cu
     if m.timeline.on:
         record(m, RETURNED, cu, token, 0)
     w = cu * SLOTS + (token & 63)
-    if (token >> 10) & 0xFF != c.generation[w]:
+    wave = c.wave[w]
+    if (token >> 10) & 0xFF != wave.generation:
         return
     e = (token >> 6) & 15
-    left = c.vm_left[w, e] - 1
+    left = wave.vm_left[e] - 1
     changed = 0
     if left == FLAT_ENTRY:
         left = 0
-        c.lgkm[w] -= 1
+        wave.lgkm -= 1
         changed = 1
-    c.vm_left[w, e] = left
-    h = c.vm_head[w]
+    wave.vm_left[e] = left
+    h = wave.vm_head
     if left == 0 and (h & 15) == e:
-        t = c.vm_tail[w]
-        while h < t and c.vm_left[w, h & 15] == 0:
+        t = wave.vm_tail
+        while h < t and wave.vm_left[h & 15] == 0:
             h += 1
-        c.vm_head[w] = h
+        wave.vm_head = h
         changed = 1
     if changed:
         recheck(m, now, w)
@@ -383,8 +405,8 @@ def release_barrier(m, now, cu, slot):
     c.wg_arrived[cu, slot] = 0
     for number in range(c.wg_size[cu, slot]):
         x = cu * SLOTS + c.wg_slot[cu, slot, number]
-        if c.state[x] == AT_BARRIER and c.workgroup[x] == slot:
-            t = max(now + 1, c.mark[x])
+        if c.wave[x].state == AT_BARRIER and c.wave[x].workgroup == slot:
+            t = max(now + 1, c.wave[x].mark)
             account(m, x, t, SYNCHRONISATION)
             if not step(m, x):
                 return

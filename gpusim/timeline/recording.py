@@ -19,7 +19,7 @@ from gpusim.timeline.window import Window
 from isa.disassembler import disassemble
 from isa.instruction import Instruction
 from memory import timeline as kinds
-from memory.crossbar import FIRST_SCALAR_PORT
+from memory.crossbar_state import FIRST_SCALAR_PORT
 from memory.dram_spec import resolve
 from memory.dram_state import RECORD_WORDS
 from memory.timeline import EVENT_WORDS, KIND_BITS

@@ -9,13 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
 
-from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD
-from gpusim.core.cu_state import SLOTS
+from gpusim.core.cu_state import SIMD_BITS, SLOTS
 from gpusim.timeline.lanes import Lanes
 from gpusim.timeline.trace_file import CUT_OFF, TraceFile
 from gpusim.timeline.window import Window
 from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
-from memory.crossbar import (
+from memory.crossbar_state import (
     ATOMIC,
     ATOMIC_RETURN,
     FIRST_SCALAR_PORT,
@@ -175,7 +174,7 @@ class Requests:
             return
         notes: dict[str, int | str] = {"address": hex((request.line & LINE_ADDRESS_MASK) << LINE_SHIFT)}
         if request.slot != UNKNOWN:
-            notes["SIMD"], notes["slot"] = divmod(request.slot, MAX_WAVES_PER_SIMD)
+            notes["SIMD"], notes["slot"] = divmod(request.slot, 1 << SIMD_BITS)
         if request.channel != UNKNOWN:
             notes["L2 channel"], notes["L2"] = request.channel, request.l2
         if cut:

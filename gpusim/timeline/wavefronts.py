@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.core.cu_spec import SIMDS
 from gpusim.core.cu_state import (
     AT_BARRIER,
+    CU_BITS,
     FETCH,
     FETCHING,
     FREE,
@@ -12,7 +13,7 @@ from gpusim.core.cu_state import (
     LGKM_FULL,
     MEMORY,
     PAUSED,
-    PC,
+    SIMD_BITS,
     SLOTS,
     SYNCHRONISATION,
     THROTTLE,
@@ -79,7 +80,7 @@ class Wavefronts:
         """From `cycle` on everything is drawn, first of all who is resident."""
         self._open = True
         for w in self._wavefronts:
-            self._accounted[w] = int(m.cu.mark[w])
+            self._accounted[w] = int(m.cu.wave[w].mark)
             self._drawn[w] = max(cycle, self._drawn.get(w, 0))
             # an instruction is charged its whole turn when it issues; which one it was is not known any more
             self._draw(w, cycle, self._accounted[w], STALL_REASONS[ISSUED], STALL_REASONS[ISSUED], {})
@@ -88,11 +89,11 @@ class Wavefronts:
         """Nothing is drawn from `cycle` on: the states of who is resident are cut off."""
         for w in self._wavefronts:
             begin = self._accounted[w]
-            if begin < cycle and m.cu.state[w] != FREE:
-                state = int(m.cu.state[w])
-                reason = int(m.cu.pause_reason[w]) if state == PAUSED else _REASON_OF_STATE.get(state)
+            if begin < cycle and m.cu.wave[w].state != FREE:
+                state = int(m.cu.wave[w].state)
+                reason = int(m.cu.wave[w].pause_reason) if state == PAUSED else _REASON_OF_STATE.get(state)
                 name = READY if reason is None else STALL_REASONS[reason]
-                self._draw(w, begin, cycle, name, name, self._at[int(m.cu.way[w, PC])])
+                self._draw(w, begin, cycle, name, name, self._at[int(m.cu.wave[w].pc)])
             self._end(w, max(cycle, self._drawn[w]))
         self._open = False
 
@@ -107,10 +108,10 @@ class Wavefronts:
     def _begin(self, w: int, cycle: int) -> None:
         workgroup, number, dispatched = self._wavefronts[w]
         if w not in self._tracks:
-            simd, slot = divmod(w % SLOTS, MAX_WAVES_PER_SIMD)
-            rank = w % SLOTS
+            simd, slot = divmod(w & (SLOTS - 1), 1 << SIMD_BITS)
+            rank = w & (SLOTS - 1)
             assert simd < SIMDS
-            self._tracks[w] = self._out.track(f"SIMD {simd} slot {slot}", self._cus[w // SLOTS], rank)
+            self._tracks[w] = self._out.track(f"SIMD {simd} slot {slot}", self._cus[w >> CU_BITS], rank)
         notes = {"workgroup": workgroup, "wavefront": number, "dispatched in cycle": dispatched}
         self._out.begin(self._tracks[w], cycle, f"workgroup {workgroup} wavefront {number}", "wavefront", notes)
         self._shown.add(w)

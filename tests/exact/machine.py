@@ -20,7 +20,7 @@ from gpusim.jit import JIT_DISABLED
 from gpusim.launch import Launch
 from gpusim.results import RunFacts
 from isa.code_object import Kernel
-from memory.crossbar import CrossbarSpec
+from memory.crossbar_state import CrossbarSpec
 from memory.device_memory import DeviceMemory
 from memory.dram_spec import DramSpec
 from memory.instruction_cache import InstructionCacheSpec

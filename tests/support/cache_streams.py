@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
-from memory.crossbar import KIND_MASK, P_LINE, P_MASK, P_SOURCE, REQUEST_DEPTH
+from memory.crossbar_state import KIND_MASK, P_LINE, P_MASK, P_SOURCE
 from memory.l1 import FLAG_BYPASS, FLAG_INVALIDATE, MAX_QUEUE
 from memory.l2 import MAX_INPUT
 from tests.support.cycle_laws import entries_gone, live
@@ -65,7 +65,7 @@ class Streams:
         """Take down what the last cycle did."""
         before, after = self._before, self._state()
         (head_before, held), (head_after, held_after) = before[2], after[2]
-        sent = held_after - held + entries_gone(head_before, head_after, held, REQUEST_DEPTH)
+        sent = held_after - held + entries_gone(head_before, head_after, held, int(self._x["request_ring"][0]))
         for cu in range(self._cus):
             head, position = before[0][cu], before[1][cu]
             if after[0][cu] == head and after[1][cu] == position:

@@ -14,13 +14,13 @@ import numpy as np
 
 from gpusim.core import simulator
 from gpusim.core.code_table import CYCLES_MASK, CYCLES_SHIFT
-from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
-from gpusim.core.cu_state import MAX_IN_FLIGHT, PC, SLOTS
+from gpusim.core.cu_spec import SIMDS
+from gpusim.core.cu_state import CU_BITS, MAX_IN_FLIGHT, SIMD_BITS, SLOTS
 from gpusim.core.loop import RUNNING, run_cycles
 from gpusim.core.wave import TURN_CYCLES
 from isa.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import LINES_MASK
-from memory.crossbar import FIRST_SCALAR_PORT, P_SOURCE, REQUEST_DEPTH, RESPONSE_DEPTH, SOURCE_CU_SHIFT
+from memory.crossbar_state import FIRST_SCALAR_PORT, R_SOURCE, SOURCE_CU_SHIFT
 from memory.l1 import MAX_QUEUE
 from memory.l2 import MAX_INPUT
 from memory.ports import PORT_DEPTH
@@ -61,8 +61,9 @@ class CycleLaws:
 
     def _state(self) -> dict[str, np.ndarray]:
         cu, l1, l2, x, n, k = self.cu, self.l1, self.l2, self.x, self.slots, self.channels
-        state = {name: cu[name][0, :n].copy() for name in ("mark", "state", "generation")}
-        state["pc"] = cu["way"][0, :n, PC].copy()
+        waves = cu["wave"][0, :n]
+        state = {name: waves[name].copy() for name in ("mark", "state", "generation")}
+        state["pc"] = waves["pc"].copy()
         state["lds_free"] = cu["lds_free"][0, : self.cus].copy()
         for name in ("q_head", "q_count", "q_position", "q_started", "r_head"):
             state[name] = l1[name][0, : self.cus].copy()
@@ -100,7 +101,7 @@ class CycleLaws:
         kinds: dict[int, list[str]] = {}
         for w in issued.tolist():
             word = self.code[int(before["pc"][w])]
-            unit, simd, cu = word & 15, w // MAX_WAVES_PER_SIMD, w // SLOTS
+            unit, simd, cu = word & 15, w >> SIMD_BITS, w >> CU_BITS
             self._must(simd % SIMDS == self.now % SIMDS, f"wavefront slot {w} issues out of its SIMD's turn")
             if unit == INTERNAL:
                 continue
@@ -143,7 +144,7 @@ class CycleLaws:
 
     def _check_crossbar_and_l2(self, after: dict[str, np.ndarray]) -> None:
         before = self._before
-        left = entries_gone(before["o_head"], after["o_head"], before["o_count"], REQUEST_DEPTH)
+        left = entries_gone(before["o_head"], after["o_head"], before["o_count"], int(self.x["request_ring"][0]))
         self._must((left <= 1).all(), "a request port moves two packets")
         entered = left + after["o_count"] - before["o_count"]
         self._must((entered[: self.cus] <= 1).all(), "an L1 sends two packets")
@@ -155,20 +156,21 @@ class CycleLaws:
         self._must((taken <= 1).all() and taken.sum() == left.sum(), "an L2 channel takes two packets")
         fills = entries_gone(before["fill_head"], after["fill_head"], before["fill_count"], PORT_DEPTH)
         self._must((fills <= 1).all(), "an L2 channel takes two fills from a port")
-        answered = entries_gone(before["x_head"], after["x_head"], before["x_count"], RESPONSE_DEPTH)
+        answered = entries_gone(before["x_head"], after["x_head"], before["x_count"], int(self.x["response_ring"][0]))
         self._must((answered <= 1).all(), "a response port moves two packets")
         receivers = []
         for channel in np.flatnonzero(answered).tolist():
-            source = int(self.x["response"][0, channel, before["x_head"][channel], P_SOURCE])
+            source = int(self.x["response"][0, channel, before["x_head"][channel], R_SOURCE])
             receivers.append((source >> SOURCE_CU_SHIFT) & 255)
         self._must(len(set(receivers)) == len(receivers) == counts[5], "a cache takes two answers")
 
     def _check_limits(self) -> None:
         cu, l1, l2, x = self.cu, self.l1, self.l2, self.x
         n, k = self.slots, self.channels
-        in_flight = cu["vm_tail"][0, :n] - cu["vm_head"][0, :n]
+        waves = cu["wave"][0, :n]
+        in_flight = waves["vm_tail"] - waves["vm_head"]
         self._must((in_flight >= 0).all() and (in_flight <= MAX_IN_FLIGHT).all(), "vmcnt leaves 0 to 15")
-        lgkm = cu["lgkm"][0, :n]
+        lgkm = waves["lgkm"]
         self._must((lgkm >= 0).all() and (lgkm <= MAX_IN_FLIGHT).all(), "lgkmcnt leaves 0 to 15")
         waves = self.run["waves_per_simd"][0]
         self._must((cu["resident"][0, : self.cus * SIMDS] <= waves).all(), "a SIMD holds too many wavefronts")

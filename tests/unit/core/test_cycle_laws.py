@@ -9,7 +9,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
-from memory.crossbar import CrossbarSpec
+from memory.crossbar_state import CrossbarSpec
 from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
 from memory.l2 import L2Spec

@@ -12,7 +12,7 @@ from gpusim.core import simulator
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED, LIVELOCK
-from memory.crossbar import CrossbarSpec
+from memory.crossbar_state import CrossbarSpec
 from memory.dram_commands import release
 from memory.dram_spec import DramSpec
 from memory.instruction_cache import InstructionCacheSpec

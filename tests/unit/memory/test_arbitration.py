@@ -11,6 +11,7 @@ from memory.l1 import L1Spec
 from memory.l2 import L2Spec
 from memory.ports import DRAM_WRITES, dram_space_freed, dram_space_taken, dram_turn, wait_for_dram
 from memory.translation import TranslationSpec
+from tests.support.cycle_laws import step
 from tests.support.scripted import Script, ScriptedRun
 
 LINE = 0x4000000
@@ -98,3 +99,17 @@ def test_cus_get_equal_shares_of_an_l2_channel() -> None:
     found = ends(run)
     assert found[-1] > 8 * 256
     assert found[-1] - found[0] < 0.05 * found[-1]
+
+
+def test_a_fill_lets_a_request_that_dram_refused_be_looked_up_again() -> None:
+    # another way may be the victim then, whose line goes to another queue or needs no write-back
+    run = machine([[Script().load([LINE]).wait(vm=0).end()]], 1)
+    l2, channel = run.m.l2, int(l2_channel(run.m, LINE))
+
+    def refuse_while_missing() -> None:
+        if l2.m_free_count[channel] < l2.mshrs:
+            l2.refused_by[channel] = 1
+
+    assert step(run.m, refuse_while_missing) == FINISHED
+    assert l2.m_free_count[channel] == l2.mshrs
+    assert l2.refused_by[channel] == 0

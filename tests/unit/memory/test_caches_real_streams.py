@@ -8,7 +8,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
 from memory.address_map import l2_channel, l2_local_line
-from memory.crossbar import ATOMIC, READ, WRITE, CrossbarSpec
+from memory.crossbar_state import ATOMIC, READ, WRITE, CrossbarSpec
 from memory.dram_spec import DramSpec
 from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec

@@ -1,15 +1,18 @@
 """L1 and L2 against plain-Python caches without latencies: the same hits, misses and lines held, in the same order."""
 
+from typing import Any
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel, l2_local_line
+from memory.cache_sets import NO_TAG
 from memory.dram_spec import DramSpec
 from memory.instruction_cache import InstructionCacheSpec
 from memory.l1 import L1Spec
-from memory.l2 import W_LRU, W_TAG, L2Spec
+from memory.l2 import L2Spec
 from tests.support.scripted import Script, ScriptedRun
 
 LINE = 0x4000000
@@ -122,11 +125,14 @@ def test_one_access_after_another_finds_what_a_naive_cache_finds(accesses: list[
         "write backs": int(l2.write_backs),
     }
     for (channel, index), lines in naive.l2.sets.items():  # type: ignore[misc]
-        first = (channel * L2_SETS + index) * L2_WAYS
-        ways = range(first, first + L2_WAYS)
-        held = sorted((int(l2.way[w, W_LRU]), int(l2.way[w, W_TAG])) for w in ways if l2.way[w, W_TAG] >= 0)
-        assert [tag for _, tag in held] == lines
+        assert oldest_first(l2, channel * L2_SETS + index, L2_WAYS) == lines
     for index, lines in naive.l1.sets.items():
-        ways = range(index * L1_WAYS, (index + 1) * L1_WAYS)  # type: ignore[operator]
-        held = sorted((int(l1.lru[w]), int(l1.tag[w])) for w in ways if l1.tag[w] >= 0)
-        assert [tag for _, tag in held] == lines
+        assert oldest_first(l1, index, L1_WAYS) == lines  # type: ignore[arg-type]
+
+
+def oldest_first(cache: Any, row: int, ways: int) -> list[int]:
+    """Lines that a cache holds in a set."""
+    stride = int(cache.stride)
+    words = cache.rows[2 * row * stride : 2 * (row + 1) * stride]
+    tags, ages = words[:ways], words[stride : stride + ways]
+    return [int(tag) for _, tag in sorted(zip(ages, tags, strict=True)) if tag != NO_TAG]

@@ -11,11 +11,6 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel
 from memory.crossbar import (
-    P_LINE,
-    READ,
-    SOURCE_CU_SHIFT,
-    SOURCE_ID_SHIFT,
-    CrossbarSpec,
     crossbar_has_room,
     crossbar_pick_request,
     crossbar_pop_request,
@@ -23,6 +18,7 @@ from memory.crossbar import (
     crossbar_send,
     crossbar_take_response,
 )
+from memory.crossbar_state import P_LINE, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
 from memory.dram_spec import DramSpec
 from memory.instruction_cache import InstructionCacheSpec
 from memory.l2 import L2Spec

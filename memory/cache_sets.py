@@ -1,0 +1,79 @@
+"""Sets of a cache as rows of 32-bit words, searched four ways at a time: their tags, then their ages.
+
+A row has `stride` tags and as many ages: the ways, rounded up to a power of two, of which those that do not exist are
+never found and never replaced. A *place* numbers a way in all of a cache's rows: row * stride + way.
+
+An age is a running number of the cache's accesses, so that the least recently used way has the smallest; FILLING is
+added while the way is being filled.
+"""
+
+import numpy as np
+
+from gpusim.jit import LANES, ctz, equal_4, inlined, jit, ld_u32, least_4, outlined, st_i32
+
+FILLING = 1 << 31
+NO_TAG = 0xFFFF_FFFF
+OLD = FILLING // 2  # ages are kept below FILLING by forgetting how much older than this they are
+
+
+def stride_of(ways: int) -> int:
+    """Words of a row's tags, and of its ages."""
+    return max(LANES, 1 << (ways - 1).bit_length())
+
+
+def clear_rows(rows: np.ndarray, count: int, ways: int) -> None:
+    """Empty the first `count` rows of a record's field."""
+    stride = stride_of(ways)
+    table = rows[: count * 2 * stride].reshape(count, 2, stride)
+    table[:, 0] = NO_TAG
+    table[:, 1] = 0
+    table[:, 1, ways:] = NO_TAG
+
+
+@jit
+def way_of(row, stride, tag):
+    """Way of the row at address `row` that holds a tag, or -1."""
+    inlined()
+    for way in range(0, stride, LANES):
+        same = equal_4(row + 4 * way, tag)
+        if same:
+            return way + ctz(same)
+    return -1
+
+
+@jit
+def oldest_way(row, stride):
+    """Least recently used way that is not being filled, or -1."""
+    inlined()
+    ages = row + 4 * stride
+    least = FILLING
+    for way in range(0, stride, LANES):
+        least = min(least, least_4(ages + 4 * way))
+    return way_of(ages, stride, least) if least < FILLING else -1
+
+
+@jit
+def age_of(row, stride, way):
+    return ld_u32(row, stride + way)
+
+
+@jit
+def set_age(row, stride, way, age):
+    st_i32(row, stride + way, age)
+
+
+@jit
+def ages_forgotten(rows, count, stride):
+    """Running numbers have come to FILLING: lower all ages of `count` rows. Returns the age to go on from.
+
+    What was last used more than OLD accesses ago is as old as what was never used.
+    """
+    outlined()
+    for row in range(count):
+        for way in range(stride):
+            at = row * 2 * stride + stride + way
+            age = ld_u32(rows, at)
+            if age != NO_TAG:
+                used = max((age & (FILLING - 1)) - OLD, 0)
+                st_i32(rows, at, used | (age & FILLING))
+    return OLD
