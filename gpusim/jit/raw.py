@@ -26,11 +26,11 @@ def address_of(array: np.ndarray) -> int:
 
 def _loader(bits: int, signed: bool) -> Any:
     if JIT_DISABLED:
-        ctype = getattr(ctypes, f"c_{'' if signed else 'u'}int{bits}")
+        at = getattr(ctypes, f"c_{'' if signed else 'u'}int{bits}").from_address
         size = bits // 8
 
         def load_python(base: int, i: int) -> int:
-            return int(ctype.from_address(int(base) + int(i) * size).value)
+            return at(int(base) + int(i) * size).value
 
         return load_python
 
@@ -50,12 +50,12 @@ def _loader(bits: int, signed: bool) -> Any:
 
 def _storer(bits: int) -> Any:
     if JIT_DISABLED:
-        ctype = getattr(ctypes, f"c_uint{bits}")
+        at = getattr(ctypes, f"c_uint{bits}").from_address
         size = bits // 8
         mask = (1 << bits) - 1
 
         def store_python(base: int, i: int, value: int) -> None:
-            ctype.from_address(int(base) + int(i) * size).value = int(value) & mask
+            at(int(base) + int(i) * size).value = int(value) & mask
 
         return store_python
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.jit.compile import JIT_DISABLED
+
 HOST_LINE_BYTES = 64
 SPREAD_BYTES = 1024
 
@@ -75,6 +77,36 @@ def record_dtype(states: list[State] | tuple[State, ...]) -> np.dtype:
     return _laid_out({s.name: s.dtype() for s in states})
 
 
+class _PlainRecord(np.record):  # type: ignore[misc]  # the stubs call a base final, NumPy does not
+    """A record for plain Python. NumPy's own looks every name up in its dtype: most of the time of such a run."""
+
+    __getattribute__ = np.void.__getattribute__
+    __setattr__ = np.void.__setitem__
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return _with_attributes(np.void.__getitem__(self, name))
+        except ValueError:
+            raise AttributeError(f"the record has no field '{name}'") from None
+
+
+def _with_attributes(part: Any) -> Any:
+    """A record, or an array of records, whose fields are attributes; a number or an array of numbers as it is."""
+    return part.view((_PlainRecord, part.dtype)) if part.dtype.names else part
+
+
+def _plain_record(place: np.ndarray) -> Any:
+    """The record at `place`, with its records and arrays as attributes, none of which keeps it alive."""
+    record = _with_attributes(place)[()]
+    for name in place.dtype.names or ():
+        part = place[name]
+        if part.ndim:
+            record.__dict__[name] = _with_attributes(part)
+        elif part.dtype.names:
+            record.__dict__[name] = _plain_record(part)
+    return record
+
+
 def new_record(dtype: np.dtype) -> Any:
     """A zeroed record, used as `m`: fields read as attributes, scalars written as `m.part.field = value`.
 
@@ -82,4 +114,5 @@ def new_record(dtype: np.dtype) -> Any:
     """
     raw = np.zeros(dtype.itemsize + HOST_LINE_BYTES, np.uint8)
     start = -raw.ctypes.data % HOST_LINE_BYTES
-    return raw[start : start + dtype.itemsize].view(dtype).view(np.recarray)[0]
+    place = raw[start : start + dtype.itemsize].view(dtype)
+    return _plain_record(place.reshape(())) if JIT_DISABLED else place.view(np.recarray)[0]

@@ -12,6 +12,7 @@ from gpusim.core import simulator
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED, LIVELOCK
+from gpusim.jit import JIT_DISABLED
 from memory.crossbar_state import CrossbarSpec
 from memory.dram_commands import release
 from memory.dram_spec import DramSpec
@@ -22,6 +23,7 @@ from memory.scalar_cache import ScalarCacheSpec
 from memory.translation import TranslationSpec
 from tests.support.scripted import Script, ScriptedRun
 
+EXAMPLES = 6 if JIT_DISABLED else 20
 LINE = 0x4000000
 
 ACTIONS = st.lists(
@@ -127,7 +129,7 @@ def fingerprint(r: ScriptedRun) -> str:
 
 
 @pytest.mark.parametrize("gpu", [SMALL, TIGHT], ids=["small", "tight"])
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(ACTIONS, min_size=1, max_size=5), st.integers(0, 2), st.integers(1, 3), st.integers(0, 1))
 def test_laws_hold_and_idle_cycles_may_be_skipped(
     gpu: GpuSpec, kernels: list, barriers: int, waves: int, early: int
