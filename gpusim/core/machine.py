@@ -1,5 +1,6 @@
 """The machine: one record that holds the state of every unit, configured from a GPU's specification."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ MACHINE = (
 _POLICIES = {"oldest": OLDEST, "round_robin": ROUND_ROBIN, "greedy": GREEDY}
 
 
+@cache
 def machine_dtype() -> np.dtype:
     """Structured dtype of the machine record: the same for every configuration."""
     return record_dtype(MACHINE)

@@ -10,9 +10,11 @@ import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numba
+import numpy as np
 from numba import _dynfunc, types
 from numba.core import codegen
 from numba.core.caching import NullCache
@@ -112,7 +114,7 @@ def _in_its_form(dispatcher: Any, is_part: bool) -> Callable[[Any], Any]:
 
     def compile_in_its_form(signature: Any) -> Any:
         part = is_part and _parts_wanted
-        cache = dispatcher._cache
+        kept = dispatcher._cache
         if part:
             dispatcher._cache = NullCache()
         _compiling.append(part)
@@ -120,7 +122,7 @@ def _in_its_form(dispatcher: Any, is_part: bool) -> Callable[[Any], Any]:
             return compile_it(signature)
         finally:
             _compiling.pop()
-            dispatcher._cache = cache
+            dispatcher._cache = kept
 
     return compile_in_its_form
 
@@ -162,9 +164,15 @@ def _forget(dispatcher: Any) -> None:
     dispatcher.overloads.clear()
 
 
+@cache
+def _record_type(layout: np.dtype) -> Any:
+    """Numba's type of a record, kept: to find a machine's takes longer than a small launch."""
+    return numba.from_dtype(layout)
+
+
 def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
     """Compile `dispatchers` with `record` as `m`, or load them from the cache."""
-    record_type = numba.typeof(record)
+    record_type = _record_type(record.dtype)
     collecting = gc.isenabled()
     gc.disable()  # the compiler keeps what it makes: collecting is a tenth of its time
     try:
@@ -172,7 +180,7 @@ def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
             signature = signature_of(dispatcher.py_func, record_type)
             if signature not in dispatcher.signatures:
                 dispatcher.disable_compile(False)  # another record type may have come before
-                with _indices_as_they_are(), _parts_unfinished():
+                with _indices_as_they_are():
                     dispatcher.compile(signature)
             dispatcher.disable_compile()
     finally:
@@ -188,10 +196,14 @@ def compile_all(domain: str, record: Any, entry_points: tuple[Any, ...]) -> floa
     if JIT_DISABLED:
         return 0.0
     start = time.perf_counter()
-    compile_functions(entry_points if is_compiled(domain) else _registered[domain], record)
-    for dispatcher in _registered[domain]:
-        if _is_part_of_its_callers(dispatcher.py_func):
-            _forget(dispatcher)
+    if is_compiled(domain):
+        compile_functions(entry_points, record)
+    else:
+        with _parts_unfinished():
+            compile_functions(_registered[domain], record)
+        for dispatcher in _registered[domain]:
+            if _is_part_of_its_callers(dispatcher.py_func):
+                _forget(dispatcher)
     marker = cache_dir(domain) / "complete"
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()
