@@ -10,7 +10,7 @@ from pathlib import Path
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import machine_dtype
 from gpusim.errors import UserError
-from gpusim.jit import JIT_DISABLED, cache_dir, compile_all, compile_functions, is_compiled, new_record, split
+from gpusim.jit import JIT_DISABLED, cache_dir, compile_all, compile_on_the_way, is_compiled, new_record, split
 from gpusim.jit.cache import DOMAINS
 from isa.executor import compile_interpreter
 from spartan.engine import engine_finish
@@ -36,7 +36,7 @@ def _probe(place: Path) -> None:
 def compile_in_second_process() -> None:
     """The second process's share of the first start; tells on standard output when its part of the core is there."""
     inside, _ = split("timing", _SECOND_ROOMS)
-    compile_functions(inside, new_record(machine_dtype()))
+    compile_on_the_way(inside, new_record(machine_dtype()))
     print("core", flush=True)
     compile_interpreter()
 
@@ -45,7 +45,7 @@ def _compile_with(helper: subprocess.Popen[str]) -> None:
     """Compile the rest of the timing core while `helper` compiles its share. What it fails to do is done here."""
     _, apart = split("timing", _SECOND_ROOMS)
     record = new_record(machine_dtype())
-    compile_functions(apart, record)
+    compile_on_the_way(apart, record)
     assert helper.stdout is not None
     helper.stdout.readline()
     compile_all("timing", record, (run_cycles, engine_finish))

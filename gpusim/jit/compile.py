@@ -188,6 +188,12 @@ def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
             gc.enable()
 
 
+def compile_on_the_way(dispatchers: Iterable[Any], record: Any) -> None:
+    """As `compile_functions`, for callers in the core alone: functions that say `inlined()` cannot be called yet."""
+    with _parts_unfinished():
+        compile_functions(dispatchers, record)
+
+
 def compile_all(domain: str, record: Any, entry_points: tuple[Any, ...]) -> float:
     """Make a domain's `entry_points` ready to call with `record` as `m`; returns the seconds it took.
 
@@ -199,8 +205,7 @@ def compile_all(domain: str, record: Any, entry_points: tuple[Any, ...]) -> floa
     if is_compiled(domain):
         compile_functions(entry_points, record)
     else:
-        with _parts_unfinished():
-            compile_functions(_registered[domain], record)
+        compile_on_the_way(_registered[domain], record)
         for dispatcher in _registered[domain]:
             if _is_part_of_its_callers(dispatcher.py_func):
                 _forget(dispatcher)
