@@ -2,12 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numba
 import numpy as np
 
-from gpusim.jit import JIT_DISABLED, address_of, ctz, ld_i64, new_record, record_dtype, registered, st_i64
+from gpusim.jit import (
+    JIT_DISABLED,
+    address_of,
+    compile_functions,
+    ctz,
+    ld_i64,
+    new_record,
+    record_dtype,
+    registered,
+    st_i64,
+)
 from memory.address_map import ADDRESS_MAP, dram_channel
 from memory.dram import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
 from memory.dram_checker import NAMES, Command, record_commands, recorded_commands
@@ -69,6 +80,15 @@ def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped
 
 
 drive = _drive if JIT_DISABLED else numba.njit(nogil=True, error_model="numpy")(_drive)
+
+
+@cache
+def _compile() -> None:
+    """Compile what `drive` calls, callees first, and itself."""
+    if not JIT_DISABLED:
+        rooms = ("gpusim.jit", "memory.address_map", "memory.dram", "memory.ports", "memory.wheel")
+        callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
+        compile_functions([*callees, drive], new_record(RECORD))
 
 
 @dataclass
@@ -137,9 +157,7 @@ def run(
     requests = np.array([(*r, WHOLE)[:4] for r in script], object).astype(np.uint64, casting="unsafe").view(np.int64)
     done, answers = np.zeros(n, np.int64), np.zeros(n, np.int64)
     buffer = record_commands(m, MAX_COMMANDS)
-    if not JIT_DISABLED:
-        for dispatcher in registered("timing"):
-            dispatcher.disable_compile(False)
+    _compile()
     cycles = drive(m, address_of(requests), n, address_of(done), address_of(answers), int(poll), LIMIT_CYCLES)
     assert cycles > 0, "requests were never served"
     assert m.ports.overflows == 0

@@ -9,14 +9,24 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 import numpy as np
 
-from gpusim.jit import JIT_DISABLED, Field, State, address_of, jit, new_record, record_dtype, registered
+from gpusim.jit import (
+    JIT_DISABLED,
+    Field,
+    State,
+    address_of,
+    compile_functions,
+    jit,
+    new_record,
+    record_dtype,
+    registered,
+)
 from gpusim.jit import compile as jit_compile
 from isa.trace import LINE_SPARSE
 from memory.address_map import ADDRESS_MAP, dram_channel, l2_channel
@@ -178,25 +188,16 @@ if not JIT_DISABLED:
     jit_compile._registered["timing"][:] = [d for d in _before if d is not fake_read]
 
 RECORD = record_dtype((WHEEL, TIMELINE, PORTS, ADDRESS_MAP, ENGINE, FAKE))
-_compiled = False
 
 
-def _compile(m: Any) -> None:
-    """Compile callees first, with the project's explicit signatures; further records may follow."""
-    global _compiled
-    if JIT_DISABLED or _compiled:
+@cache
+def _compile() -> None:
+    """Compile what the bench runs, callees first."""
+    if JIT_DISABLED:
         return
-    record = numba.typeof(m)
-    dispatchers = registered("timing")
-    for dispatcher in dispatchers:
-        dispatcher.disable_compile(False)
-    needed = ("memory.address_map", "memory.ports", "memory.wheel", "spartan.", "gpusim.jit")
-    for dispatcher in [d for d in dispatchers if d.py_func.__module__.startswith(needed)] + _own:
-        if dispatcher.py_func.__module__ != "spartan.engine":
-            signature = jit_compile.signature_of(dispatcher.py_func, record)
-            if signature not in dispatcher.signatures:
-                dispatcher.compile(signature)
-    _compiled = True
+    rooms = ("memory.address_map", "memory.ports", "memory.wheel", "spartan.", "gpusim.jit")
+    callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
+    compile_functions([d for d in callees if d.py_func.__module__ != "spartan.engine"] + _own, new_record(RECORD))
 
 
 def naive_image(matrix: np.ndarray, leading_dimension: int) -> tuple[np.ndarray, np.ndarray]:
@@ -274,7 +275,7 @@ class Bench:
 
     def call(self, function: Any, *arguments: int) -> int:
         """A compiled function over this machine."""
-        _compile(self.m)
+        _compile()
         return int(function(self.m, *arguments))
 
     def start(self, script: Sequence[tuple[int, ...]], cycles: int) -> int:
@@ -283,7 +284,7 @@ class Bench:
             region, cycle = (rest + [0, 0])[:2]
             self.m.fake.script[n, 0] = cycle
             self.m.fake.script[n, 1] = self.line(column, line, region) | LINE_SPARSE
-        _compile(self.m)
+        _compile()
         return int(drive(self.m, len(script), cycles))
 
     def run(self, script: Sequence[tuple[int, ...]], finish_engine: bool = True) -> dict[str, int]:
