@@ -168,14 +168,16 @@ def test_memory_too_small_for_the_layer_is_told(capfd) -> None:  # type: ignore[
 
 def test_interrupt_ends_the_run_with_partial_results(tmp_path: Path) -> None:
     path = tmp_path / "partial.json"
-    main = "from gpusim.cli.main import main; main()"
+    main = "from gpusim import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
     arguments = ["run", "layerB.yaml", "--engine", "off", "--set", "workload.data=synthetic", "--json", str(path)]
     process = subprocess.Popen(
         [sys.executable, "-c", main, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
     assert process.stderr is not None
+    told = 0
     for line in process.stderr:
-        if "cycles" in line:  # the core is in its loop
+        told += "cycles" in line
+        if told == 2:  # from the first report on, the core is asked to stop
             break
     else:
         pytest.fail("the run ended before it told of any progress")

@@ -2,20 +2,26 @@
 
 from pathlib import Path
 
+import pytest
+
 from isa.opcodes import all_opcodes
 from tests.support.isa_coverage import IMPLEMENTED, PARTLY, coverage, markdown
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "isa-coverage.md"
 
 
-def test_the_page_is_current_and_complete():
-    found = coverage()
+@pytest.fixture(scope="module")
+def found():
+    return coverage()
+
+
+def test_the_page_is_current_and_complete(found):
     assert markdown(found) == PAGE.read_text(encoding="utf-8"), "run .ci/generate"
     assert [row.opcode for rows in found.values() for row in rows] == list(all_opcodes())
     assert all(row.reasons or row.state == IMPLEMENTED for rows in found.values() for row in rows)
 
 
-def test_refusals_are_found():
-    states = {row.opcode.mnemonic: row.state for row in (row for rows in coverage().values() for row in rows)}
+def test_refusals_are_found(found):
+    states = {row.opcode.mnemonic: row.state for rows in found.values() for row in rows}
     assert states["s_getreg_b32"] == PARTLY and states["v_mac_f32"] == IMPLEMENTED
     assert states["ds_gws_init"] == states["image_load"] == states["s_setvskip"] == "no"

@@ -1,5 +1,7 @@
 """Arbitration: who meets at a full queue gets equal shares of it, whatever the numbers of the units."""
 
+from itertools import count, islice
+
 import pytest
 
 from gpusim.core.gpu_spec import GpuSpec
@@ -40,7 +42,7 @@ def test_l2_channels_get_equal_shares_of_a_dram_channel(channels: tuple[int, int
     probe = machine([[Script().end()]], 1, l2=l2, dram=dram).m
     groups = []
     for channel in channels:
-        mine = [line for line in range(LINE, LINE + 8000) if l2_channel(probe, line) == channel][:600]
+        mine = list(islice((line for line in count(LINE) if l2_channel(probe, line) == channel), 600))
         script = Script()
         for k in range(0, len(mine), 30):
             getattr(script, kind)(mine[k : k + 30])
