@@ -1,0 +1,15 @@
+"""What all tests share: the compiled core, and no deadline for Hypothesis's examples on a busy machine."""
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Compile the core once, before the workers would each do it."""
+    from gpusim.core.prepare import prepare_core  # imports the compiler: most files' tests need none of it
+
+    prepare_core()
