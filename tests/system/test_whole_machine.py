@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gpusim.bench import chosen_cases, load
 from gpusim.core import simulator
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.machine import new_machine
@@ -95,15 +96,31 @@ def test_ideal_parts_keep_laws_and_rooflines(parts: dict[str, Any]) -> None:
     assert facts["cycles"] != run("sgemm_4x4", (64, 64, 100), 0.6, None)[0]["cycles"]
 
 
-@pytest.mark.parametrize("part", ["gddr5", "hbm1"])
-def test_dram_channels_that_decide_no_clock_ahead_change_nothing(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    gpu = GpuSpec(dram=DramSpec(part=part), l2=L2Spec(size_kib=64))
-    expected = run("software", (64, 128, 256), 0.6, None, gpu)
-
+def decide_no_clock_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     def looking_at_each(*arguments: Any) -> Any:
         m = new_machine(*arguments)
         m.dram.look_ahead = 0
         return m
 
     monkeypatch.setattr(simulator, "new_machine", looking_at_each)
+
+
+@pytest.mark.parametrize("part", ["gddr5", "hbm1"])
+def test_dram_channels_that_decide_no_clock_ahead_change_nothing(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = GpuSpec(dram=DramSpec(part=part), l2=L2Spec(size_kib=64))
+    expected = run("software", (64, 128, 256), 0.6, None, gpu)
+    decide_no_clock_ahead(monkeypatch)
     assert run("software", (64, 128, 256), 0.6, None, gpu) == expected
+
+
+def test_dram_channels_that_decide_no_clock_ahead_change_nothing_where_writes_crowd(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # long enough for refreshes that fall due between the last write listed and a request under way
+    config = load([])
+    (case,) = chosen_cases(["transpose_direct"])
+    expected = simulate(case.build(config, case.size).launch, config.gpu)
+    assert expected.dram.refreshes > 100
+    decide_no_clock_ahead(monkeypatch)
+    facts = simulate(case.build(config, case.size).launch, config.gpu)
+    assert (facts.cycles, facts.dram, facts.l2) == (expected.cycles, expected.dram, expected.l2)
