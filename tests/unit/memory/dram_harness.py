@@ -26,6 +26,7 @@ from memory.dram_spec import DramSpec, TimingOverrides, resolve
 from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, WHEEL
+from tests.support.smaller_machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP, DRAM))
 READ, WRITE = 0, 1
@@ -89,6 +90,7 @@ def _compile() -> None:
         rooms = ("gpusim.jit", "memory.address_map", "memory.dram", "memory.ports", "memory.wheel")
         callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
         compile_functions([*callees, drive], new_record(RECORD))
+        allow_further_layouts()
 
 
 @dataclass

@@ -3,18 +3,17 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED, new_record, record_dtype, registered
+from gpusim.jit import new_record, record_dtype
 from isa.trace import LINE_SPARSE
 from memory.address_map import ADDRESS_MAP, dram_channel, dram_local_line, l2_channel, l2_local_line
+from tests.support.smaller_machines import allow_further_layouts
 
 RECORD = record_dtype((ADDRESS_MAP,))
 BITS = st.integers(0, 5)
 
 
 def machine(l2_bits=4, dram_bits=3, interleave=2, hashed=0):
-    if not JIT_DISABLED:
-        for dispatcher in registered("timing"):
-            dispatcher.disable_compile(False)
+    allow_further_layouts()
     m = new_record(RECORD)
     m.map.l2_channels, m.map.l2_channel_bits = 1 << l2_bits, l2_bits
     m.map.dram_channels, m.map.dram_channel_bits = 1 << dram_bits, dram_bits

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED, new_record, record_dtype, registered
+from gpusim.jit import new_record, record_dtype
 from memory.address_map import ADDRESS_MAP, MAX_L2_CHANNELS
 from memory.ports import (
     ENGINE_FROM_DRAM,
@@ -21,14 +21,13 @@ from memory.ports import (
     wait_for_dram,
 )
 from memory.wheel import ENGINE, L2, SIZE, WHEEL
+from tests.support.smaller_machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP))
 
 
 def machine(now=10):
-    if not JIT_DISABLED:
-        for dispatcher in registered("timing"):
-            dispatcher.disable_compile(False)
+    allow_further_layouts()
     m = new_record(RECORD)
     m.wheel.now = now
     m.map.l2_channels = MAX_L2_CHANNELS

@@ -3,16 +3,15 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED, new_record, record_dtype, registered
+from gpusim.jit import new_record, record_dtype
 from memory.wheel import CLASSES, SIZE, WHEEL, WORD_BITS, WORDS, wake
+from tests.support.smaller_machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL,))
 
 
 def machine(now):
-    if not JIT_DISABLED:
-        for dispatcher in registered("timing"):
-            dispatcher.disable_compile(False)
+    allow_further_layouts()
     m = new_record(RECORD)
     m.wheel.now = now
     return m

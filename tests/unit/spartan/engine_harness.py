@@ -42,6 +42,7 @@ from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import EngineSpec
 from spartan.region import SparseRegion
 from spartan.state import ENGINE
+from tests.support.smaller_machines import allow_further_layouts
 
 MAX_READS_LOGGED = 1 << 16
 MAX_SCRIPT = 1 << 14
@@ -198,6 +199,7 @@ def _compile() -> None:
     rooms = ("memory.address_map", "memory.ports", "memory.wheel", "spartan.", "gpusim.jit")
     callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
     compile_functions([d for d in callees if d.py_func.__module__ != "spartan.engine"] + _own, new_record(RECORD))
+    allow_further_layouts()
 
 
 def naive_image(matrix: np.ndarray, leading_dimension: int) -> tuple[np.ndarray, np.ndarray]:
