@@ -63,6 +63,14 @@ def set_age(row, stride, way, age):
 
 
 @jit
+def end_filling(rows, stride, place):
+    """The line of the way at a place of the rows at address `rows` is there."""
+    way = place & (stride - 1)
+    row = rows + 8 * (place - way)
+    set_age(row, stride, way, age_of(row, stride, way) - FILLING)
+
+
+@jit
 def ages_forgotten(rows, count, stride):
     """Running numbers have come to FILLING: lower all ages of `count` rows. Returns the age to go on from.
 
@@ -77,3 +85,9 @@ def ages_forgotten(rows, count, stride):
                 used = max((age & (FILLING - 1)) - OLD, 0)
                 st_i32(rows, at, used | (age & FILLING))
     return OLD
+
+
+@jit
+def age_after(age, rows, count, stride):
+    """The running number behind `age` of a cache of `count` rows."""
+    return age + 1 if age + 1 < FILLING else ages_forgotten(rows, count, stride)

@@ -10,7 +10,7 @@ bandwidth say less. What a cache or a channel takes in a cycle stays its own lim
 and packets from one port to one channel, and back, stay in order.
 """
 
-from gpusim.jit import ctz, inlined, jit
+from gpusim.jit import ctz, ctz_from, inlined, jit
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.crossbar_ideal import (
     ideal_announce_request,
@@ -197,8 +197,7 @@ def crossbar_take_response(m, now, port):
     turn = x.port_turn[port]
     taken = -1
     while bits:
-        later = bits >> turn << turn
-        channel = ctz(later if later else bits)
+        channel = ctz_from(bits, turn)
         bits ^= 1 << channel
         there = ideal_response_ready(m, now, channel, port) if x.ideal else x.r_ready[channel] <= now
         if there and taken >= 0:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isa.trace import LINE_BYTES
+from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 
 ALLOCATION_ALIGNMENT_BYTES = 4096
 GUARD_BYTES = 4096
@@ -46,6 +46,11 @@ class DeviceMemory:
     """
 
     def __init__(self, capacity_bytes: int) -> None:
+        most = LINE_ADDRESS_MASK * LINE_BYTES - VIRTUAL_BASE
+        if capacity_bytes > most:
+            raise DeviceMemoryError(
+                f"{capacity_bytes} bytes of device memory: the line numbers of a trace reach {most}"
+            )
         self.capacity_bytes = capacity_bytes
         # page-aligned by over-allocation: lines of the image are then host cache lines too
         raw = np.zeros(capacity_bytes + 4096, np.uint8)

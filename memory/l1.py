@@ -26,9 +26,10 @@ from memory.cache_sets import (
     FILLING,
     LANES,
     NO_TAG,
+    age_after,
     age_of,
-    ages_forgotten,
     clear_rows,
+    end_filling,
     oldest_way,
     set_age,
     stride_of,
@@ -121,7 +122,6 @@ L1 = State(
         "ways": Field((), "ways"),
         "stride": Field((), "places of a set: the ways, rounded up"),
         "mshrs": Field((), "MSHRs in use at most"),
-        "targets": Field((), "loads' lines that may wait for missing ones"),
         "hit_latency": Field((), "cycles from look-up to data of a hit"),
         "fill_latency": Field((), "cycles from response to data"),
         "queue_limit": Field((), "queued instructions at most"),
@@ -180,7 +180,7 @@ def configure_l1(m, spec: L1Spec, cus: int) -> None:  # type: ignore[no-untyped-
     l1 = m.l1
     l1.sets, l1.ways = spec.size_kib * 1024 // 64 // spec.ways, spec.ways
     l1.hit_latency, l1.fill_latency = spec.hit_latency_cycles, spec.fill_latency_cycles
-    l1.mshrs, l1.targets = spec.mshrs, spec.mshr_targets
+    l1.mshrs = spec.mshrs
     l1.queue_limit, l1.return_limit = spec.queue_instructions, spec.return_entries
     l1.address_cycles, l1.store_limit = spec.address_cycles, spec.stores_in_flight
     l1.bypass = int(spec.bypass)
@@ -238,11 +238,9 @@ def _schedule_returns(m, now, cu):
 @jit
 def _next_age(m, cu):
     l1 = m.l1
-    age = l1.age[cu] + 1
-    if age >= FILLING:
-        age = ages_forgotten(address_in(l1.rows, cu * l1.sets * 2 * l1.stride), l1.sets, l1.stride)
-    l1.age[cu] = age
-    return age
+    rows = address_in(l1.rows, cu * l1.sets * 2 * l1.stride)
+    l1.age[cu] = age_after(l1.age[cu], rows, l1.sets, l1.stride)
+    return l1.age[cu]
 
 
 @jit
@@ -481,10 +479,7 @@ def l1_receive(m, now, cu):
             l1.entry[cu, e, E_OPEN] -= 1
             l1.entry[cu, e, E_AT] = max(l1.entry[cu, e, E_AT], now + l1.fill_latency)
     else:
-        place = l1.mshr[cu, tag, M_PLACE]
-        way = place & (l1.stride - 1)
-        row = address_in(l1.rows, 2 * (place - way))
-        set_age(row, l1.stride, way, age_of(row, l1.stride, way) - FILLING)
+        end_filling(address_in(l1.rows, 0), l1.stride, l1.mshr[cu, tag, M_PLACE])
         l1.m_free[cu, l1.m_free_count[cu]] = tag
         l1.m_free_count[cu] += 1
         l1.t_free_count[cu] += 1

@@ -12,9 +12,10 @@ from memory.address_map import MAX_L2_CHANNELS, dram_channel, l2_local_line
 from memory.cache_sets import (
     FILLING,
     LANES,
+    age_after,
     age_of,
-    ages_forgotten,
     clear_rows,
+    end_filling,
     oldest_way,
     set_age,
     stride_of,
@@ -204,9 +205,7 @@ def _fill(m, now, channel, mshr):
     inlined()
     l2 = m.l2
     at = l2.m_where[channel, mshr]
-    way = at & (l2.stride - 1)
-    row = address_in(l2.rows, 2 * (at - way))
-    set_age(row, l2.stride, way, age_of(row, l2.stride, way) - FILLING)
+    end_filling(address_in(l2.rows, 0), l2.stride, at)
     _set_bytes(m, at, HELD, ALL_BYTES)
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
     l2.m_free_count[channel] += 1
@@ -297,11 +296,9 @@ def _still_refused(m, now, channel):
 @jit
 def _next_age(m, channel):
     l2 = m.l2
-    age = l2.age[channel] + 1
-    if age >= FILLING:
-        age = ages_forgotten(address_in(l2.rows, channel * l2.sets * 2 * l2.stride), l2.sets, l2.stride)
-    l2.age[channel] = age
-    return age
+    rows = address_in(l2.rows, channel * l2.sets * 2 * l2.stride)
+    l2.age[channel] = age_after(l2.age[channel], rows, l2.sets, l2.stride)
+    return l2.age[channel]
 
 
 @jit
@@ -391,7 +388,7 @@ def _l2_access(m, now, channel, line, source, mask, since):
 
 @jit
 def _serve_oldest(m, now, channel):
-    """Serve the channel's oldest waiting request, if nothing stalls it."""
+    """Serve the channel's oldest waiting request; 0 if it is stalled."""
     outlined()
     l2 = m.l2
     h = l2.i_head[channel]

@@ -6,7 +6,7 @@ port of their own. Scalar stores are written through. The core queues instructio
 finished ones from `scalar_next_done`.
 """
 
-from gpusim.jit import Field, State, ctz, inlined, jit, ld_i64
+from gpusim.jit import Field, State, ctz_from, inlined, jit, ld_i64
 from gpusim.spec import Spec, param
 from isa.trace import LINES_MASK, RECORD_STORE
 from memory.cache_fields import tag_fields
@@ -209,8 +209,7 @@ def scalar_step(m, now, array):
         entry = s.e_free[array]
         if waiting == 0 or entry < 0:
             return -1
-        later = waiting >> s.turn[array] << s.turn[array]
-        s.q_cu[array] = first + ctz(later if later else waiting)
+        s.q_cu[array] = first + ctz_from(waiting, s.turn[array])
     cu = s.q_cu[array]
     q = s.q_head[cu]
     header = s.q_header[cu, q]

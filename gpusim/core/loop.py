@@ -9,7 +9,7 @@ import numpy as np
 from gpusim.core.dispatch import dispatch_tick
 from gpusim.core.fetch import fetch_tick
 from gpusim.core.issue import issue_tick, memory_tick, scalar_tick
-from gpusim.jit import ctz, inlined, jit
+from gpusim.jit import ctz, ctz_from, inlined, jit
 from memory.dram import dram_tick
 from memory.l2 import l2_tick
 from memory.translation import translation_tick
@@ -89,8 +89,7 @@ def _run_units(m, now, slot):
     units = _due(m, slot, L2)
     first = now & (m.map.l2_channels - 1)
     while units:
-        later = units >> first << first
-        channel = ctz(later if later else units)
+        channel = ctz_from(units, first)
         units ^= 1 << channel
         l2_tick(m, now, channel)
     if _due(m, slot, ENGINE):
@@ -98,8 +97,7 @@ def _run_units(m, now, slot):
     units = _due(m, slot, DRAM)
     first = now & (m.map.dram_channels - 1)
     while units:
-        later = units >> first << first
-        channel = ctz(later if later else units)
+        channel = ctz_from(units, first)
         units ^= 1 << channel
         dram_tick(m, now, channel)
     units = _due(m, slot, CU_ISSUE)

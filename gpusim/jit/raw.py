@@ -88,7 +88,7 @@ if JIT_DISABLED:
         """In a function that is seldom called: keeps its code out of its callers', which then stay small."""
 
     def inlined() -> None:
-        """In a function with one caller on a busy path: makes it part of that."""
+        """In a function on a busy path: makes its code part of its callers."""
 
     def prefetch(address: int) -> None:
         """Have the host bring the line at `address` into its cache: it will be needed soon."""
@@ -115,7 +115,7 @@ else:
 
     @intrinsic
     def inlined(typing_context):  # type: ignore[no-untyped-def]
-        """In a function with one caller on a busy path: makes it part of that."""
+        """In a function on a busy path: makes its code part of its callers."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             builder.function.attributes.add("alwaysinline")
@@ -161,6 +161,13 @@ else:
             return builder.call(ir_callee(function, kind), arguments[1:])
 
         return types.int64(*[types.int64] * 5), generate
+
+
+@jit
+def ctz_from(x, start):  # type: ignore[no-untyped-def]
+    """Position of a non-zero word's lowest set bit from `start` on, of its lowest if there is none: round robin."""
+    later = x >> start << start
+    return ctz(later if later else x)
 
 
 def ir_callee(function: Any, kind: Any) -> Any:

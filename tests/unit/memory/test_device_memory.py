@@ -115,3 +115,8 @@ def test_allocations_never_overlap_and_all_memory_comes_back(steps):
     assert memory._next == GUARD_BYTES
     assert not memory.permissions.any()
     assert not memory.allocations
+
+
+def test_a_capacity_beyond_the_line_numbers_is_refused() -> None:
+    with pytest.raises(DeviceMemoryError, match="line numbers"):
+        DeviceMemory((1 << 37) - (1 << 32))
