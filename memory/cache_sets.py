@@ -9,7 +9,7 @@ added while the way is being filled.
 
 import numpy as np
 
-from gpusim.jit import LANES, ctz, equal_4, inlined, jit, ld_u32, least_4, outlined, st_i32
+from gpusim.jit import LANES, ctz, equal_4, inlined, jit, ld_u32, least_4, seldom, st_i32
 
 FILLING = 1 << 31
 NO_TAG = 0xFFFF_FFFF
@@ -76,7 +76,7 @@ def ages_forgotten(rows, count, stride):
 
     What was last used more than OLD accesses ago is as old as what was never used.
     """
-    outlined()
+    seldom()
     for row in range(count):
         for way in range(stride):
             at = row * 2 * stride + stride + way

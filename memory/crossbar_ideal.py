@@ -1,6 +1,6 @@
 """The crossbar's ideal form: a list of packets for each port and channel, and back; none waits for somebody else's."""
 
-from gpusim.jit import jit, outlined
+from gpusim.jit import jit, seldom
 from memory.address_map import l2_channel
 from memory.crossbar_state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_port
 from memory.wheel import L2, wake
@@ -19,7 +19,7 @@ def ideal_request_place(m, port):
 @jit
 def ideal_announce_request(m, port, q):
     """Put the request at `q` behind the port's others for its channel."""
-    outlined()
+    seldom()
     x = m.xbar
     channel = l2_channel(m, x.request[port, q, P_LINE])
     if x.o_first[port, channel] < 0:
@@ -34,7 +34,7 @@ def ideal_announce_request(m, port, q):
 @jit
 def ideal_has_bandwidth(m, now, channel):
     """1 if the channel's share of the given bandwidth lets it take a request now; if not, it is woken when it may."""
-    outlined()
+    seldom()
     x = m.xbar
     if x.o_free[channel] < (now + 1) * MICRO:
         return 1
@@ -45,7 +45,7 @@ def ideal_has_bandwidth(m, now, channel):
 @jit
 def ideal_request_ready(m, now, channel, port):
     """1 if the port's oldest request for the channel is there; if not, the channel is woken when it is."""
-    outlined()
+    seldom()
     x = m.xbar
     ready = x.request[port, x.o_first[port, channel], P_READY]
     if ready <= now:
@@ -57,7 +57,7 @@ def ideal_request_ready(m, now, channel, port):
 @jit
 def ideal_pop_request(m, now, channel, port):
     """Remove the port's oldest request for the channel; returns where it lies."""
-    outlined()
+    seldom()
     x = m.xbar
     h = x.o_first[port, channel]
     x.o_free[channel] = max(x.o_free[channel], now * MICRO) + x.interval
@@ -75,7 +75,7 @@ def ideal_pop_request(m, now, channel, port):
 @jit
 def ideal_respond(m, t, channel, source):
     """Send an answer on its way at `t`, or when the given bandwidth lets it; returns the cycle it leaves."""
-    outlined()
+    seldom()
     x = m.xbar
     leaves = t
     if x.interval:
@@ -101,7 +101,7 @@ def ideal_respond(m, t, channel, source):
 @jit
 def ideal_response_ready(m, now, channel, port):
     """1 if the channel's oldest response for the port is there; if not, the port is woken when it is."""
-    outlined()
+    seldom()
     x = m.xbar
     ready = x.response[channel, x.r_first[channel, port], R_READY]
     if ready <= now:
@@ -113,7 +113,7 @@ def ideal_response_ready(m, now, channel, port):
 @jit
 def ideal_pop_response(m, now, channel, port):
     """Remove the channel's oldest response for the port; returns its source."""
-    outlined()
+    seldom()
     x = m.xbar
     h = x.r_first[channel, port]
     q = x.r_next[channel, h]

@@ -6,7 +6,7 @@ function of state and clock alone, so running a channel more often changes nothi
 request stands still and makes up for the missed refreshes when the next request comes.
 """
 
-from gpusim.jit import ctz, inlined, jit
+from gpusim.jit import ctz, inlined, jit, seldom
 from memory.address_map import dram_channel, dram_local_line
 from memory.dram_commands import (
     enqueue,
@@ -308,6 +308,7 @@ def dram_tick(m, now, channel):
 @jit
 def _ideal(m, now, channel, kind):
     """Ideal model: cycle in which an access is done, 0 if the channel's backlog is as long as its queue."""
+    seldom()
     d = m.dram
     c = d.channel[channel]
     line = d.ideal_line_microcycles

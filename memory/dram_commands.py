@@ -1,6 +1,6 @@
 """DRAM commands and requests: what a request's way through its bank and each issued command do to the state."""
 
-from gpusim.jit import ctz, inlined, jit, st_i64
+from gpusim.jit import ctz, inlined, jit, seldom, st_i64
 from memory.dram_spec import LINE_BYTES, MAX_BANKS
 from memory.dram_state import (
     ACTIVATE,
@@ -264,6 +264,7 @@ def issue_activate(m, channel, kind, bank, clock):
 @jit
 def refresh_step(m, channel, clock):
     """Close all banks, then refresh; returns the next clock at which there is something to do."""
+    seldom()
     d = m.dram
     c = d.channel[channel]
     any_open = 0

@@ -9,7 +9,7 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 `l1_next_load_done` and `l1_next_ack`. A *token* is the core's own name of an instruction in flight.
 """
 
-from gpusim.jit import Field, State, address_in, inlined, jit, ld_i64, st_i32, u32
+from gpusim.jit import Field, State, address_in, inlined, jit, ld_i64, seldom, st_i32, u32
 from gpusim.spec import Spec, param
 from isa.trace import (
     BUSY_MASK,
@@ -364,6 +364,7 @@ def _access(m, now, cu, q, header, position):
 @jit
 def _invalidate(m, cu):
     """Forget all lines but those on their way."""
+    seldom()
     l1 = m.l1
     for index in range(cu * l1.sets, (cu + 1) * l1.sets):
         row = address_in(l1.rows, 2 * index * l1.stride)

@@ -4,7 +4,7 @@ One page a cycle, in the order in which look-up will need them, at most as many 
 of one instruction's pages, and of the instructions behind it, overlap.
 """
 
-from gpusim.jit import jit
+from gpusim.jit import jit, seldom
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
 from memory.cache_fields import VECTOR_QUEUE
 from memory.translation import ask_ahead, page_of
@@ -14,6 +14,7 @@ from memory.wheel import CU_MEMORY, wake
 @jit
 def look_ahead(m, now, cu, waited_for):
     """Ask for the next page behind those already looked at; look-up waits for the page `waited_for`."""
+    seldom()
     l1 = m.l1
     behind = l1.ahead[cu]
     position = l1.ahead_position[cu]

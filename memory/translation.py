@@ -14,7 +14,7 @@ A *user* is one that looks lines up: a vector L1 (its CU), a scalar cache, an in
 
 from typing import Literal
 
-from gpusim.jit import Field, State, ctz, jit
+from gpusim.jit import Field, State, ctz, inlined, jit, outlined
 from gpusim.spec import Spec, param
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 from memory.crossbar_state import MAX_ARRAYS, MAX_CUS
@@ -257,6 +257,7 @@ def _take_answers(m, now, tlb):
 @jit
 def _translate(m, now, user, page):
     """`translated` for another page than the user's last."""
+    outlined()
     t = m.translation
     tlb = user if user < FIRST_INSTRUCTION_USER else user - MAX_ARRAYS
     if t.answered[tlb]:
@@ -297,6 +298,7 @@ def page_of(m, line):
 @jit
 def translated(m, now, user, line):
     """1 if `user` may look the line up now; if not, its translation is asked for and the user woken."""
+    inlined()
     page = page_of(m, line)
     if page == m.translation.last[user]:
         return 1
@@ -381,6 +383,7 @@ def _look_up(m, now, tlb, page):
 @jit
 def translation_tick(m, now):
     """A cycle of the L2 TLB and the walkers: walks that are done, then look-ups. Requests of this cycle come later."""
+    outlined()
     t = m.translation
     while t.w_count and t.w_done[t.w_head] <= now:
         h = t.w_head

@@ -4,7 +4,7 @@ A cycle runs backwards through the pipeline, so that what a stage frees is there
 the compaction units, DRAM data arrives, lines enter units, look-ups finish, requests are taken, reads are issued.
 """
 
-from gpusim.jit import jit
+from gpusim.jit import jit, outlined
 from memory.address_map import dram_channel
 from memory.dram import dram_read
 from memory.ports import (
@@ -318,6 +318,7 @@ def _wake_again(m, now, more_requests):
 @jit
 def engine_tick(m, now):
     """Run the engine in cycle `now`."""
+    outlined()
     g = m.engine
     finish_units(m, now)
     for channel in range(m.map.dram_channels):

@@ -3,7 +3,7 @@
 from gpusim.core.cu_spec import SIMDS
 from gpusim.core.cu_state import FREE, GREEDY, IDLE, MAX_WORKGROUPS, SIMD_BITS, SIMDS_BITS, SLOTS
 from gpusim.core.wave import forget_fetches, open_slice, pause, redirect, release_barrier
-from gpusim.jit import call_i64_4, ctz, jit
+from gpusim.jit import call_i64_4, ctz, jit, outlined
 from memory.timeline import ENDED, PLACED, record
 from memory.wheel import DISPATCH, wake
 
@@ -70,6 +70,7 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
 @jit
 def dispatch_tick(m, now):
     """Place the next workgroup if the dispatcher is free and a CU has room."""
+    outlined()
     c = m.cu
     run = m.run
     if run.next_workgroup >= run.workgroups or run.fault:
@@ -116,6 +117,7 @@ def _close_rank(m, g, mask, rank):
 @jit
 def end_wave(m, now, w):
     """The wavefront ends: free its slot, move younger ones up, and free the workgroup with its last."""
+    outlined()
     c = m.cu
     wave = c.wave[w]
     run = m.run

@@ -4,17 +4,14 @@ Within a class units run by number, L2 and DRAM channels from one that rotates w
 the same place of a queue in one cycle, it is each one's turn as often.
 """
 
-import numpy as np
-
 from gpusim.core.dispatch import dispatch_tick
 from gpusim.core.fetch import fetch_tick
 from gpusim.core.issue import issue_tick, memory_tick, scalar_tick
-from gpusim.jit import ctz, ctz_from, inlined, jit
+from gpusim.jit import ctz, ctz_from, inlined, jit, seldom
 from memory.dram import dram_tick
 from memory.l2 import l2_tick
 from memory.translation import translation_tick
 from memory.wheel import (
-    CLASSES,
     CU_ISSUE,
     CU_MEMORY,
     DISPATCH,
@@ -25,8 +22,10 @@ from memory.wheel import (
     SCALAR,
     SIZE,
     TRANSLATION,
-    WORD_BITS,
-    WORDS,
+    anything_due,
+    due,
+    due_of_wide,
+    wake,
 )
 from spartan.engine import engine_tick
 
@@ -34,77 +33,62 @@ RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)
 
 
 @jit
-def _wake_everything(m, slot):
+def _wake_everything(m, now):
     """Let every unit run this cycle."""
-    wheel = m.wheel
+    seldom()
     for unit in range(m.cu.cus):
-        wheel.mask[slot, CU_MEMORY, unit >> 5] |= 1 << (unit & 31)
-        wheel.mask[slot, CU_ISSUE, unit >> 5] |= 1 << (unit & 31)
+        wake(m, CU_MEMORY, now, unit)
+        wake(m, CU_ISSUE, now, unit)
     for unit in range(m.scalar.arrays):
-        wheel.mask[slot, SCALAR, unit >> 5] |= 1 << (unit & 31)
-        wheel.mask[slot, FETCH, unit >> 5] |= 1 << (unit & 31)
+        wake(m, SCALAR, now, unit)
+        wake(m, FETCH, now, unit)
     for unit in range(m.map.l2_channels):
-        wheel.mask[slot, L2, 0] |= 1 << unit
+        wake(m, L2, now, unit)
     for unit in range(m.map.dram_channels):
-        wheel.mask[slot, DRAM, 0] |= 1 << unit
+        wake(m, DRAM, now, unit)
     if m.run.engine_on:
-        wheel.mask[slot, ENGINE, 0] |= 1
-    wheel.mask[slot, TRANSLATION, 0] |= 1
-    wheel.mask[slot, DISPATCH, 0] |= 1
-    wheel.busy[slot] = (1 << (CLASSES * WORDS)) - 1
-
-
-@jit
-def _due(m, slot, unit_class):
-    """Mask of the units of a class that run this cycle, which are taken off the wheel."""
-    wheel = m.wheel
-    if (wheel.busy[slot] >> (unit_class * WORDS)) & ((1 << WORDS) - 1) == 0:
-        return 0
-    wheel.running = unit_class
-    low = np.int64(wheel.mask[slot, unit_class, 0])
-    high = np.int64(wheel.mask[slot, unit_class, 1])
-    wheel.mask[slot, unit_class, 0] = 0
-    wheel.mask[slot, unit_class, 1] = 0
-    return low | high << WORD_BITS
+        wake(m, ENGINE, now, 0)
+    wake(m, TRANSLATION, now, 0)
+    wake(m, DISPATCH, now, 0)
 
 
 @jit
 def _run_units(m, now, slot):
     """Run all units that have something to do this cycle, in the order of their classes."""
     inlined()
-    if _due(m, slot, TRANSLATION):
+    if due(m, slot, TRANSLATION):
         translation_tick(m, now)
-    units = _due(m, slot, CU_MEMORY)
+    units = due_of_wide(m, slot, CU_MEMORY)
     while units:
         memory_tick(m, now, ctz(units))
         units &= units - 1
-    units = _due(m, slot, SCALAR)
+    units = due_of_wide(m, slot, SCALAR)
     while units:
         scalar_tick(m, now, ctz(units))
         units &= units - 1
-    units = _due(m, slot, FETCH)
+    units = due_of_wide(m, slot, FETCH)
     while units:
         fetch_tick(m, now, ctz(units))
         units &= units - 1
-    units = _due(m, slot, L2)
+    units = due(m, slot, L2)
     first = now & (m.map.l2_channels - 1)
     while units:
         channel = ctz_from(units, first)
         units ^= 1 << channel
         l2_tick(m, now, channel)
-    if _due(m, slot, ENGINE):
+    if due(m, slot, ENGINE):
         engine_tick(m, now)
-    units = _due(m, slot, DRAM)
+    units = due(m, slot, DRAM)
     first = now & (m.map.dram_channels - 1)
     while units:
         channel = ctz_from(units, first)
         units ^= 1 << channel
         dram_tick(m, now, channel)
-    units = _due(m, slot, CU_ISSUE)
+    units = due_of_wide(m, slot, CU_ISSUE)
     while units:
         issue_tick(m, now, ctz(units))
         units &= units - 1
-    if _due(m, slot, DISPATCH):
+    if due(m, slot, DISPATCH):
         dispatch_tick(m, now)
 
 
@@ -126,12 +110,10 @@ def run_cycles(m, limit):
                 return FINISHED
         slot = now & (SIZE - 1)
         if run.every_cycle:
-            was = wheel.busy[slot]
-            quiet = 0 if was else quiet + 1
-            _wake_everything(m, slot)
-        if wheel.busy[slot]:
+            quiet = 0 if anything_due(m, slot) else quiet + 1
+            _wake_everything(m, now)
+        if anything_due(m, slot):
             _run_units(m, now, slot)
-            wheel.busy[slot] = 0
             wheel.running = -1
             if run.fault:
                 return FAULT

@@ -43,7 +43,7 @@ from gpusim.core.cu_state import (
     WAITING,
     WANT,
 )
-from gpusim.jit import call_i64_4, inlined, jit, ld_i64, outlined, st_i64
+from gpusim.jit import call_i64_4, inlined, jit, ld_i64, seldom, st_i64
 from isa.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.crossbar_state import MAX_CUS
@@ -73,7 +73,7 @@ def wake_simd(m, t, cu, simd):
 @jit
 def _charge_in_detail(m, w, reason, cycles):
     """Note the cycles by static instruction and, while one is drawn, for the timeline."""
-    outlined()
+    seldom()
     at = m.cu.wave[w].pc * REASONS + reason
     st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
     if m.timeline.on:

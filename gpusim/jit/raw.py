@@ -84,8 +84,11 @@ if JIT_DISABLED:
         x = int(x)
         return (x & -x).bit_length() - 1
 
+    def seldom() -> None:
+        """In a function that is seldom called: keeps its code, and that of the calls, out of the way."""
+
     def outlined() -> None:
-        """In a function that is seldom called: keeps its code out of its callers', which then stay small."""
+        """In a function that is to have code of its own, apart from its callers', which then stay small."""
 
     def inlined() -> None:
         """In a function on a busy path: makes its code part of its callers."""
@@ -104,8 +107,19 @@ if JIT_DISABLED:
 else:
 
     @intrinsic
+    def seldom(typing_context):  # type: ignore[no-untyped-def]
+        """In a function that is seldom called: keeps its code, and that of the calls, out of the way."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            builder.function.attributes.add("noinline")
+            builder.function.attributes.add("cold")
+            return context.get_dummy_value()
+
+        return types.void(), generate
+
+    @intrinsic
     def outlined(typing_context):  # type: ignore[no-untyped-def]
-        """In a function that is seldom called: keeps its code out of its callers', which then stay small."""
+        """In a function that is to have code of its own, apart from its callers', which then stay small."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             builder.function.attributes.add("noinline")

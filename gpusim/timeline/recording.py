@@ -151,7 +151,7 @@ class Recording:
         if not self._is_open:
             begins = self._lead_in if now < self._lead_in else self._window.begin
             return begins if now < begins and self.ended is None else now + (1 << 40)
-        if not self._m.wheel.busy.any():
+        if not self._m.wheel.row.any():
             return now + 2 * SIZE  # nothing will happen any more: run_cycles says so after a turn of the wheel
         return min(self._next_sample, self._window.end)
 

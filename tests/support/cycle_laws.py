@@ -196,10 +196,10 @@ def entries_gone(head: np.ndarray, new_head: np.ndarray, held: np.ndarray, depth
 def step(m: Any, visit: Callable[[], None], limit: int = 1 << 60) -> int:
     """Run the machine cycle by cycle, with a visit after each in which a unit ran; returns run_cycles' status."""
     wheel = live(m)["wheel"]
-    busy, clock = wheel["busy"][0], wheel["now"]
+    units, clock = wheel["row"][0], wheel["now"]
     while True:
         now = int(clock[0])
-        something_runs = busy[now & (SIZE - 1)] != 0
+        something_runs = units[now & (SIZE - 1)].any()
         status = int(run_cycles(m, now + 1))
         if something_runs and clock[0] > now:
             visit()

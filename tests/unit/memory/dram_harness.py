@@ -25,7 +25,7 @@ from memory.dram_checker import NAMES, Command, record_commands, recorded_comman
 from memory.dram_spec import DramSpec, TimingOverrides, resolve
 from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
 from memory.wheel import DRAM as DRAM_CLASS
-from memory.wheel import SIZE, WHEEL
+from memory.wheel import SIZE, WHEEL, due
 from tests.support.smaller_machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP, DRAM))
@@ -64,17 +64,16 @@ def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped
                 st_i64(done, sent, t)
             sent += 1
         slot = t & (SIZE - 1)
-        due = m.wheel.mask[slot, DRAM_CLASS, 0]
+        channels = due(m, slot, DRAM_CLASS)
         if poll:
-            due = (1 << m.map.dram_channels) - 1
+            channels = (1 << m.map.dram_channels) - 1
             for channel in range(m.map.dram_channels):
                 m.dram.channel[channel].column_not_before = 0
                 m.dram.channel[channel].activate_not_before = 0
                 m.dram.channel[channel].precharge_not_before = 0
-        m.wheel.mask[slot, DRAM_CLASS, 0] = 0
-        while due:
-            dram_tick(m, t, ctz(due))
-            due &= due - 1
+        while channels:
+            dram_tick(m, t, ctz(channels))
+            channels &= channels - 1
         if sent == n and open_reads == 0 and dram_pending(m) == 0:
             return t
     return -1

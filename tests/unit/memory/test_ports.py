@@ -37,7 +37,7 @@ def machine(now=10):
 
 def woken(m, unit_class, unit):
     """Cycles in which the unit will run."""
-    slots = [t for t in range(SIZE) if (int(m.wheel.mask[t, unit_class, 0]) >> unit) & 1]
+    slots = [t for t in range(SIZE) if (int(m.wheel.row[t, unit_class]) >> unit) & 1]
     return [m.wheel.now + (t - m.wheel.now) % SIZE for t in slots]
 
 

@@ -36,7 +36,7 @@ from memory.timeline import TIMELINE
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import ENGINE as ENGINE_CLASS
 from memory.wheel import L2 as L2_CLASS
-from memory.wheel import SIZE, WHEEL
+from memory.wheel import SIZE, WHEEL, due
 from spartan import engine as real_engine  # first: what it calls is everybody's, not the double's alone
 from spartan.configure import EngineBuffers, configure_engine, engine_counters
 from spartan.counters import ENGINE_COUNTERS
@@ -153,10 +153,7 @@ def drive(m, requests, limit):
             f.sent[next_request] = t
             next_request += 1
         slot = t & (SIZE - 1)
-        wheel.running = ENGINE_CLASS
-        due = wheel.mask[slot, ENGINE_CLASS, 0]
-        wheel.mask[slot, ENGINE_CLASS, 0] = 0
-        if due or f.every_cycle:
+        if due(m, slot, ENGINE_CLASS) or f.every_cycle:
             before = f.reads
             engine_tick(m, t)
             for n in range(before, f.reads):
