@@ -32,7 +32,8 @@ from memory.crossbar_state import (
     R_READY,
     R_SOURCE,
     SOURCE_CU_SHIFT,
-    wake_port,
+    wake_receiver,
+    wake_sender,
 )
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
@@ -115,7 +116,7 @@ def crossbar_pop_request(m, now, channel, port):
     x.o_count[port] = n - 1
     x.turn[channel] = (port + 1) & (MAX_PORTS - 1)
     if n == x.request_limit:
-        wake_port(m, now + 1, port)
+        wake_sender(m, now, port)
     if x.ideal:
         return ideal_pop_request(m, now, channel, port)
     h = x.o_head[port]
@@ -139,7 +140,7 @@ def _announce_response(m, channel, earliest):
     ready = max(x.response[channel, h, R_READY], earliest)
     x.r_ready[channel] = ready
     x.returning[port] |= 1 << channel
-    wake_port(m, ready, port)
+    wake_receiver(m, ready, port)
 
 
 @jit
@@ -201,7 +202,7 @@ def crossbar_take_response(m, now, port):
         bits ^= 1 << channel
         there = ideal_response_ready(m, now, channel, port) if x.ideal else x.r_ready[channel] <= now
         if there and taken >= 0:
-            wake_port(m, now + 1, port)
+            wake_receiver(m, now + 1, port)
             break
         if there:
             taken = channel

@@ -2,7 +2,7 @@
 
 from gpusim.jit import jit, seldom
 from memory.address_map import l2_channel
-from memory.crossbar_state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_port
+from memory.crossbar_state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
 from memory.wheel import L2, wake
 
 
@@ -91,7 +91,7 @@ def ideal_respond(m, t, channel, source):
     if x.r_first[channel, port] < 0:
         x.r_first[channel, port] = q
         x.returning[port] |= 1 << channel
-        wake_port(m, leaves + x.response_latency, port)
+        wake_receiver(m, leaves + x.response_latency, port)
     else:
         x.r_next[channel, x.r_last[channel, port]] = q
     x.r_last[channel, port] = q
@@ -106,7 +106,7 @@ def ideal_response_ready(m, now, channel, port):
     ready = x.response[channel, x.r_first[channel, port], R_READY]
     if ready <= now:
         return 1
-    wake_port(m, ready, port)  # a given bandwidth may put it out of the wheel's reach
+    wake_receiver(m, ready, port)  # a given bandwidth may put it out of the wheel's reach
     return 0
 
 
@@ -123,5 +123,5 @@ def ideal_pop_response(m, now, channel, port):
     if q < 0:
         x.returning[port] &= ~(1 << channel)
     else:
-        wake_port(m, max(x.response[channel, q, R_READY], now + 1), port)
+        wake_receiver(m, max(x.response[channel, q, R_READY], now + 1), port)
     return x.response[channel, h, R_SOURCE]

@@ -11,7 +11,7 @@ from gpusim.jit import Field, State, jit
 from gpusim.spec import Spec, param
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS
-from memory.wheel import CU_MEMORY, SCALAR, wake
+from memory.wheel import CU_LOOK_UP, CU_RESPONSE, SCALAR, wake, wake_next
 
 MAX_CUS = 64
 MAX_ARRAYS = 64
@@ -156,9 +156,18 @@ def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycle
 
 
 @jit
-def wake_port(m, t, port):
-    """Run the unit behind a port in cycle `t`."""
+def wake_receiver(m, t, port):
+    """Have the unit behind a port take a response in cycle `t`."""
     if port < FIRST_SCALAR_PORT:
-        wake(m, CU_MEMORY, t, port)
+        wake(m, CU_RESPONSE, t, port)
     else:
         wake(m, SCALAR, t, port - FIRST_SCALAR_PORT)
+
+
+@jit
+def wake_sender(m, now, port):
+    """Have the unit behind a port send on in the next cycle."""
+    if port < FIRST_SCALAR_PORT:
+        wake_next(m, CU_LOOK_UP, now, port)
+    else:
+        wake_next(m, SCALAR, now, port - FIRST_SCALAR_PORT)

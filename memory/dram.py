@@ -6,7 +6,7 @@ function of state and clock alone, so running a channel more often changes nothi
 request stands still and makes up for the missed refreshes when the next request comes.
 """
 
-from gpusim.jit import ctz, inlined, jit, seldom
+from gpusim.jit import ctz, inlined, jit, quotient, seldom
 from memory.address_map import dram_channel, dram_local_line
 from memory.dram_commands import (
     enqueue,
@@ -270,7 +270,7 @@ def dram_tick(m, now, channel):
         dram_space_freed(m, now, channel)
         return
     if now >= c.next_look:
-        ahead = ((now + 1) * d.clocks + d.cycles - 1) // d.cycles
+        ahead = quotient((now + 1) * d.clocks + d.cycles - 1, d.cycles)
         horizon = now + d.look_ahead
         look = NEVER
         undecided = 0
@@ -280,7 +280,7 @@ def dram_tick(m, now, channel):
             if t > horizon or (t > now and c.listed[READ] + c.listed[WRITE] == 0):
                 look = t
                 break
-            clock = (t * d.clocks + d.cycles - 1) // d.cycles
+            clock = quotient(t * d.clocks + d.cycles - 1, d.cycles)
             if c.clock < clock:
                 _advance(m, channel, clock, ahead)
                 undecided = 1 if c.clock < clock else 0
@@ -293,9 +293,9 @@ def dram_tick(m, now, channel):
                 c.inbound_count -= 1
         if c.listed[READ] + c.listed[WRITE]:
             if not undecided:
-                _advance(m, channel, ((horizon + 1) * d.clocks + d.cycles - 1) // d.cycles, ahead)
+                _advance(m, channel, quotient((horizon + 1) * d.clocks + d.cycles - 1, d.cycles), ahead)
             if c.listed[READ] + c.listed[WRITE]:
-                look = min(look, max(c.clock * d.cycles // d.clocks, now + 1))
+                look = min(look, max(quotient(c.clock * d.cycles, d.clocks), now + 1))
         if look < NEVER:
             look = min(look, now + SIZE - 1)
             wake(m, DRAM_CLASS, look, channel)
@@ -440,7 +440,7 @@ def dram_write(m, now, line, mask):
         return 1
     release(m, channel, now - 1)
     left = 0
-    burst_bytes = LINE_BYTES // d.bursts
+    burst_bytes = d.burst_bytes
     burst_mask = WHOLE_LINE if d.bursts == 1 else (1 << burst_bytes) - 1
     for burst in range(d.bursts):
         if (mask >> (burst * burst_bytes)) & burst_mask:

@@ -1,7 +1,7 @@
 """DRAM commands and requests: what a request's way through its bank and each issued command do to the state."""
 
-from gpusim.jit import ctz, inlined, jit, seldom, st_i64
-from memory.dram_spec import LINE_BYTES, MAX_BANKS
+from gpusim.jit import ctz, inlined, jit, outlined, quotient, seldom, st_i64
+from memory.dram_spec import MAX_BANKS
 from memory.dram_state import (
     ACTIVATE,
     ACTIVATES_IN_WINDOW,
@@ -49,7 +49,7 @@ def record_command(m, channel, clock, command, bank, row, column):
 @jit
 def choose(m, channel, kind, bank, clock):
     """Pick what a bank serves next: a line already begun, its oldest request if overdue, else its oldest row hit."""
-    inlined()
+    outlined()
     d = m.dram
     c = d.channel[channel]
     bit = 1 << bank
@@ -114,9 +114,9 @@ def enqueue(m, channel, s, clock):
 
 
 @jit
-def release(m, channel, now):
+def _free_slots(m, channel, now):
     """Free the slots of the requests whose last burst has begun by core cycle `now`."""
-    inlined()
+    outlined()
     d = m.dram
     c = d.channel[channel]
     while c.done_count and c.done[c.done_head, 0] <= now:
@@ -141,6 +141,15 @@ def release(m, channel, now):
 
 
 @jit
+def release(m, channel, now):
+    """Free the slots of the requests whose last burst has begun by core cycle `now`."""
+    inlined()
+    c = m.dram.channel[channel]
+    if c.done_count and c.done[c.done_head, 0] <= now:
+        _free_slots(m, channel, now)
+
+
+@jit
 def _finish(m, channel, s, clock):
     """The last burst of a request begins at `clock`: deliver a read; the slot is free when its core cycle has come."""
     inlined()
@@ -148,10 +157,10 @@ def _finish(m, channel, s, clock):
     c = d.channel[channel]
     kind = c.slot[s].kind
     bank = c.slot[s].bank
-    cycle = clock * d.cycles // d.clocks
+    cycle = quotient(clock * d.cycles, d.clocks)
     if kind == READ:
         end = clock + d.read_data_end
-        t = (end * d.cycles + d.clocks - 1) // d.clocks + d.response_latency
+        t = quotient(end * d.cycles + d.clocks - 1, d.clocks) + d.response_latency
         turn = (channel - cycle) & (m.map.dram_channels - 1)  # the order in which channels run in that cycle
         deliver_in_order(m, t, c.slot[s].port, c.slot[s].tag, cycle * CAUSES + 1 + turn)
         latency = t - c.slot[s].visible + d.request_latency
@@ -201,13 +210,13 @@ def issue_column(m, channel, kind, bank, clock):
     c.column_group[kind, group] = clock + d.tccd_long
     if kind == READ:
         c.column_any[WRITE] = max(c.column_any[WRITE], clock + d.read_to_write)
-        c.bytes_read += LINE_BYTES // d.bursts
+        c.bytes_read += d.burst_bytes
     else:
         c.column_any[READ] = max(c.column_any[READ], clock + d.write_to_read_short)
         c.column_group[READ, group] = max(c.column_group[READ, group], clock + d.write_to_read_long)
-        c.bytes_written += LINE_BYTES // d.bursts
+        c.bytes_written += d.burst_bytes
         if c.slot[s].begun == NEVER:
-            c.slot[s].begun = clock * d.cycles // d.clocks
+            c.slot[s].begun = quotient(clock * d.cycles, d.clocks)
     c.precharge_ready[bank] = max(c.precharge_ready[bank], clock + d.to_precharge[kind])
     c.data_bus_busy += d.burst_clocks
     column = line_of_row(m, c.slot[s].local)

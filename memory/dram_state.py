@@ -91,6 +91,7 @@ _SETTINGS = {
     "column_bits": Field((), "log2 of lines in a row"),
     "bank_hash": Field((), "1: row bits are XORed into bank and group"),
     "bursts": Field((), "bursts of a line"),
+    "burst_bytes": Field((), "bytes of a burst"),
     "record_address": Field((), "buffer for issued commands, 0: none"),
     "record_capacity": Field((), "commands it holds"),
     "record_count": Field((), "commands issued since recording began"),
@@ -199,6 +200,7 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
     d.write_to_read_long = timing.tcwl + timing.burst_clocks + timing.twtr_long
     d.read_data_end = timing.tcl + timing.burst_clocks
     d.burst_clocks, d.bursts = timing.burst_clocks, timing.bursts_per_line
+    d.burst_bytes = LINE_BYTES // timing.bursts_per_line
     d.trfc, d.trefi = timing.trfc, timing.trefi
     held["refresh_at"] = timing.trefi
 

@@ -41,7 +41,7 @@ from memory.look_ahead import look_ahead
 from memory.rings import RING_FRONT
 from memory.timeline import LOOKED_UP, record
 from memory.translation import page_of, translated
-from memory.wheel import CU_MEMORY, wake
+from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_next
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
 MAX_PLACES = LANES * MAX_L1_LINES
@@ -115,6 +115,42 @@ class L1Spec(Spec):
     bypass: bool = param(False, "send every load to L2 without looking up L1", "off: as in hardware")
 
 
+# all that belongs to a CU lies together, what each visit looks at in the first lines of the host's cache
+UNIT = State(
+    "unit",
+    {
+        "q_head": Field((), "oldest queued instruction"),
+        "q_count": Field((), "queued instructions"),
+        "q_position": Field((), "lines of the oldest already looked up"),
+        "q_started": Field((), "cycle of its first look-up"),
+        "q_entry": Field((), "its return entry"),
+        "look_free": Field((), "cycle in which look-up may take the next instruction"),
+        "r_head": Field((), "oldest load not yet returned (a running number)"),
+        "r_scheduled": Field((), "first load whose return is not scheduled (a running number)"),
+        "r_tail": Field((), "one past the youngest load (a running number)"),
+        "bus_free": Field((), "cycle in which the return path is free"),
+        "age": Field((), "age of the CU's youngest line"),
+        "m_free_count": Field((), "free MSHRs"),
+        "t_free": Field((), "first free one"),
+        "t_free_count": Field((), "loads' lines that may yet wait for missing ones"),
+        "stores_out": Field((), "store packets not yet acknowledged"),
+        "stalled_since": Field((), "cycle from which look-up waits, -1 if it does not"),
+        "ack_head": Field((), "oldest acknowledgement"),
+        "ack_count": Field((), "acknowledgements held"),
+        "ahead": Field((), "instructions behind the oldest that looking ahead for pages has come to"),
+        "ahead_position": Field((), "line of that instruction it looks at next"),
+        "ahead_page": Field((), "page it has looked at last"),
+        "q_header": Field((MAX_QUEUE,), "memory record header of a queued instruction"),
+        "q_token": Field((MAX_QUEUE,), "the core's name of it"),
+        "ack_token": Field((MAX_ACKS,), "finished stores and atomics without return, one token a packet"),
+        "entry": Field((MAX_RETURN, 4), "loads between look-up and return, by E_OPEN ... E_TOKEN"),
+        "m_free": Field((MAX_MSHRS,), "stack of free MSHRs"),
+        "mshr": Field((MAX_MSHRS, 4), "missing lines, by M_PLACE ... M_MERGED"),
+        "target": Field((MAX_TARGETS, 4), "loads that joined a missing line, by T_NEXT ... T_SINCE"),
+        "q_words": Field((MAX_QUEUE, 2 * MAX_LINES), "its lines, with byte masks for stores and atomics"),
+    },
+)
+
 L1 = State(
     "l1",
     {
@@ -131,36 +167,9 @@ L1 = State(
         "store_limit": Field((), "unacknowledged store packets at most"),
         "bypass": Field((), "1: all loads go past the cache"),
         "rows": Field((2 * MAX_CUS * MAX_PLACES,), "tags and ages of the sets, by CU (memory/cache_sets.py)", u32),
-        "age": Field((MAX_CUS,), "age of the CU's youngest line"),
         "filled_by": Field((MAX_CUS * MAX_PLACES,), "MSHR that fills the way at a place, while it does", u32),
-        "mshr": Field((MAX_CUS, MAX_MSHRS, 4), "missing lines, by M_PLACE ... M_MERGED"),
-        "m_free": Field((MAX_CUS, MAX_MSHRS), "stack of free MSHRs"),
-        "m_free_count": Field((MAX_CUS,), "free MSHRs"),
-        "target": Field((MAX_CUS, MAX_TARGETS, 4), "loads that joined a missing line, by T_NEXT ... T_SINCE"),
-        "t_free": Field((MAX_CUS,), "first free one"),
-        "t_free_count": Field((MAX_CUS,), "loads' lines that may yet wait for missing ones"),
-        "q_header": Field((MAX_CUS, MAX_QUEUE), "memory record header of a queued instruction"),
-        "q_token": Field((MAX_CUS, MAX_QUEUE), "the core's name of it"),
-        "q_words": Field((MAX_CUS, MAX_QUEUE, 2 * MAX_LINES), "its lines, with byte masks for stores and atomics"),
+        "unit": Field((MAX_CUS,), "the caches of the CUs", UNIT.dtype()),
         "queued": Field((), "queued instructions of all CUs"),
-        "q_head": Field((MAX_CUS,), "oldest queued instruction"),
-        "q_count": Field((MAX_CUS,), "queued instructions"),
-        "q_position": Field((MAX_CUS,), "lines of the oldest already looked up"),
-        "q_started": Field((MAX_CUS,), "cycle of its first look-up"),
-        "q_entry": Field((MAX_CUS,), "its return entry"),
-        "ahead": Field((MAX_CUS,), "instructions behind the oldest that looking ahead for pages has come to"),
-        "ahead_position": Field((MAX_CUS,), "line of that instruction it looks at next"),
-        "ahead_page": Field((MAX_CUS,), "page it has looked at last"),
-        "look_free": Field((MAX_CUS,), "cycle in which look-up may take the next instruction"),
-        "entry": Field((MAX_CUS, MAX_RETURN, 4), "loads between look-up and return, by E_OPEN ... E_TOKEN"),
-        "r_head": Field((MAX_CUS,), "oldest load not yet returned (a running number)"),
-        "r_scheduled": Field((MAX_CUS,), "first load whose return is not scheduled (a running number)"),
-        "r_tail": Field((MAX_CUS,), "one past the youngest load (a running number)"),
-        "bus_free": Field((MAX_CUS,), "cycle in which the return path is free"),
-        "ack_token": Field((MAX_CUS, MAX_ACKS), "finished stores and atomics without return, one token a packet"),
-        "ack_head": Field((MAX_CUS,), "oldest acknowledgement"),
-        "ack_count": Field((MAX_CUS,), "acknowledgements held"),
-        "stores_out": Field((MAX_CUS,), "store packets not yet acknowledged"),
         "reads": Field((), "lines looked up by loads"),
         "writes": Field((), "lines written or updated atomically"),
         "hits": Field((), "loads' lines found"),
@@ -170,7 +179,6 @@ L1 = State(
         "busy": Field((), "cycles in which a line was looked up"),
         "return_busy": Field((), "cycles in which the return path moved data"),
         "stall_cycles": Field((), "cycles in which look-up waited for an MSHR, a queue or a return entry"),
-        "stalled_since": Field((MAX_CUS,), "cycle from which look-up waits, -1 if it does not"),
     },
 )
 
@@ -186,61 +194,64 @@ def configure_l1(m, spec: L1Spec, cus: int) -> None:  # type: ignore[no-untyped-
     l1.bypass = int(spec.bypass)
     l1.stride, l1.return_ring = stride_of(spec.ways), 1 << (spec.return_entries - 1).bit_length()
     clear_rows(l1.rows, cus * int(l1.sets), spec.ways)
-    l1.stalled_since[:cus] = -1
-    l1.q_started[:cus] = -1
-    l1.m_free_count[:cus] = spec.mshrs
-    l1.t_free_count[:cus] = spec.mshr_targets
-    for cu in range(cus):
-        l1.m_free[cu, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
-        l1.target[cu, : spec.mshr_targets, T_NEXT] = range(1, spec.mshr_targets + 1)
+    units = l1.unit[:cus]
+    units["stalled_since"] = -1
+    units["q_started"] = -1
+    units["m_free_count"] = spec.mshrs
+    units["t_free_count"] = spec.mshr_targets
+    units["m_free"][:, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
+    units["target"][:, : spec.mshr_targets, T_NEXT] = range(1, spec.mshr_targets + 1)
 
 
 @jit
 def l1_queue(m, now, cu, record, flags, token):
     """Queue the instruction whose memory record lies at address `record`; the core has checked `queue_limit`."""
     l1 = m.l1
-    n = l1.q_count[cu]
-    q = (l1.q_head[cu] + n) & (MAX_QUEUE - 1)
+    u = l1.unit[cu]
+    n = u.q_count
+    q = (u.q_head + n) & (MAX_QUEUE - 1)
     header = ld_i64(record, 0)
     words = header & LINES_MASK
     if header & (RECORD_STORE | RECORD_ATOMIC):
         words *= 2
-    l1.q_header[cu, q] = header | flags
-    l1.q_token[cu, q] = token
+    u.q_header[q] = header | flags
+    u.q_token[q] = token
     for i in range(words):
-        l1.q_words[cu, q, i] = ld_i64(record, 1 + i)
-    l1.q_count[cu] = n + 1
+        u.q_words[q, i] = ld_i64(record, 1 + i)
+    u.q_count = n + 1
     l1.queued += 1
     if n == 0 or m.translation.since[cu] >= 0:
-        wake(m, CU_MEMORY, now + 1, cu)
+        wake_next(m, CU_LOOK_UP, now, cu)
 
 
 @jit
 def _schedule_returns(m, now, cu):
     l1 = m.l1
-    s = l1.r_scheduled[cu]
-    tail = l1.r_tail[cu]
+    u = l1.unit[cu]
+    s = u.r_scheduled
+    tail = u.r_tail
     while s < tail:
         e = s & (l1.return_ring - 1)
-        if l1.entry[cu, e, E_OPEN]:
+        if u.entry[e, E_OPEN]:
             break
-        beats = l1.entry[cu, e, E_BEATS]
-        done = max(l1.entry[cu, e, E_AT], l1.bus_free[cu]) + beats
-        l1.bus_free[cu] = done
+        beats = u.entry[e, E_BEATS]
+        done = max(u.entry[e, E_AT], u.bus_free) + beats
+        u.bus_free = done
         l1.return_busy += beats
-        l1.entry[cu, e, E_AT] = done
-        if s == l1.r_head[cu]:
-            wake(m, CU_MEMORY, done, cu)
+        u.entry[e, E_AT] = done
+        if s == u.r_head:
+            wake(m, CU_RETURN, done, cu)
         s += 1
-    l1.r_scheduled[cu] = s
+    u.r_scheduled = s
 
 
 @jit
 def _next_age(m, cu):
     l1 = m.l1
+    u = l1.unit[cu]
     rows = address_in(l1.rows, cu * l1.sets * 2 * l1.stride)
-    l1.age[cu] = age_after(l1.age[cu], rows, l1.sets, l1.stride)
-    return l1.age[cu]
+    u.age = age_after(u.age, rows, l1.sets, l1.stride)
+    return u.age
 
 
 @jit
@@ -248,6 +259,7 @@ def _look_up(m, now, cu, line, entry):
     """Look a load's line up: HIT, MERGE, MISS, or STALL with nothing changed."""
     inlined()
     l1 = m.l1
+    u = l1.unit[cu]
     stride = l1.stride
     base = (cu * l1.sets + (line & (l1.sets - 1))) * stride
     row = address_in(l1.rows, 2 * base)
@@ -255,34 +267,34 @@ def _look_up(m, now, cu, line, entry):
     if way >= 0:
         filling = age_of(row, stride, way) & FILLING
         if filling:
-            if l1.t_free_count[cu] == 0:
+            if u.t_free_count == 0:
                 return STALL
-            l1.t_free_count[cu] -= 1
+            u.t_free_count -= 1
             mshr = l1.filled_by[base + way]
-            t = l1.t_free[cu]
-            l1.t_free[cu] = l1.target[cu, t, T_NEXT]
-            l1.target[cu, t, T_ENTRY] = entry
-            l1.target[cu, t, T_SINCE] = now
-            l1.target[cu, t, T_NEXT] = l1.mshr[cu, mshr, M_MERGED]
-            l1.mshr[cu, mshr, M_MERGED] = t
+            t = u.t_free
+            u.t_free = u.target[t, T_NEXT]
+            u.target[t, T_ENTRY] = entry
+            u.target[t, T_SINCE] = now
+            u.target[t, T_NEXT] = u.mshr[mshr, M_MERGED]
+            u.mshr[mshr, M_MERGED] = t
         set_age(row, stride, way, _next_age(m, cu) | filling)
         return MERGE if filling else HIT
-    n = l1.m_free_count[cu]
-    if n == 0 or l1.t_free_count[cu] == 0 or not crossbar_has_room(m, cu):
+    n = u.m_free_count
+    if n == 0 or u.t_free_count == 0 or not crossbar_has_room(m, cu):
         return STALL
     way = oldest_way(row, stride)
     if way < 0:
         return STALL
-    mshr = l1.m_free[cu, n - 1]
-    l1.m_free_count[cu] = n - 1
-    l1.t_free_count[cu] -= 1
+    mshr = u.m_free[n - 1]
+    u.m_free_count = n - 1
+    u.t_free_count -= 1
     st_i32(row, way, line)
     set_age(row, stride, way, _next_age(m, cu) | FILLING)
     l1.filled_by[base + way] = mshr
-    l1.mshr[cu, mshr, M_PLACE] = base + way
-    l1.mshr[cu, mshr, M_ENTRY] = entry
-    l1.mshr[cu, mshr, M_SINCE] = now
-    l1.mshr[cu, mshr, M_MERGED] = -1
+    u.mshr[mshr, M_PLACE] = base + way
+    u.mshr[mshr, M_ENTRY] = entry
+    u.mshr[mshr, M_SINCE] = now
+    u.mshr[mshr, M_MERGED] = -1
     crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
     return MISS
 
@@ -291,18 +303,19 @@ def _look_up(m, now, cu, line, entry):
 def _start(m, now, cu, header, token):
     """Begin the oldest instruction's look-up; 0 if there is no room for its return."""
     l1 = m.l1
+    u = l1.unit[cu]
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
-        tail = l1.r_tail[cu]
-        if tail - l1.r_head[cu] >= l1.return_limit:
+        tail = u.r_tail
+        if tail - u.r_head >= l1.return_limit:
             return 0
         e = tail & (l1.return_ring - 1)
-        l1.entry[cu, e, E_OPEN] = 1
-        l1.entry[cu, e, E_AT] = now
-        l1.entry[cu, e, E_BEATS] = max((header >> BUSY_SHIFT) & BUSY_MASK, 1)
-        l1.entry[cu, e, E_TOKEN] = token
-        l1.r_tail[cu] = tail + 1
-        l1.q_entry[cu] = e
-    l1.q_started[cu] = now
+        u.entry[e, E_OPEN] = 1
+        u.entry[e, E_AT] = now
+        u.entry[e, E_BEATS] = max((header >> BUSY_SHIFT) & BUSY_MASK, 1)
+        u.entry[e, E_TOKEN] = token
+        u.r_tail = tail + 1
+        u.q_entry = e
+    u.q_started = now
     return 1
 
 
@@ -311,32 +324,33 @@ def _access(m, now, cu, q, header, position):
     """Send one line of the instruction on its way; 0 if it must wait."""
     inlined()
     l1 = m.l1
-    e = l1.q_entry[cu]
+    u = l1.unit[cu]
+    e = u.q_entry
     if header & (RECORD_STORE | RECORD_ATOMIC):
         if not crossbar_has_room(m, cu):
             return 0
-        line = l1.q_words[cu, q, 2 * position]
-        mask = l1.q_words[cu, q, 2 * position + 1]
+        line = u.q_words[q, 2 * position]
+        mask = u.q_words[q, 2 * position + 1]
         if header & RECORD_RETURN:
-            l1.entry[cu, e, E_OPEN] += 1
+            u.entry[e, E_OPEN] += 1
             source = ATOMIC_RETURN | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT
         else:
-            if l1.stores_out[cu] >= l1.store_limit:
+            if u.stores_out >= l1.store_limit:
                 return 0
-            l1.stores_out[cu] += 1
+            u.stores_out += 1
             kind = ATOMIC if header & RECORD_ATOMIC else WRITE
-            source = kind | cu << SOURCE_CU_SHIFT | l1.q_token[cu, q] << SOURCE_ID_SHIFT
+            source = kind | cu << SOURCE_CU_SHIFT | u.q_token[q] << SOURCE_ID_SHIFT
         crossbar_send(m, now, cu, line, source, mask)
         if m.timeline.on:
-            record(m, LOOKED_UP, cu | MISS << 8, l1.q_token[cu, q], line)
+            record(m, LOOKED_UP, cu | MISS << 8, u.q_token[q], line)
         l1.writes += 1
         l1.misses += 1
         return 1
-    line = l1.q_words[cu, q, position]
+    line = u.q_words[q, position]
     if l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE):
         if not crossbar_has_room(m, cu):
             return 0
-        l1.entry[cu, e, E_OPEN] += 1
+        u.entry[e, E_OPEN] += 1
         crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT, 0)
         result = MISS
         l1.latency -= now  # and its arrival adds the cycle in which it is there
@@ -346,17 +360,17 @@ def _access(m, now, cu, q, header, position):
         if result == STALL:
             return 0
         if result == HIT:
-            l1.entry[cu, e, E_AT] = max(l1.entry[cu, e, E_AT], now + l1.hit_latency)
+            u.entry[e, E_AT] = max(u.entry[e, E_AT], now + l1.hit_latency)
             l1.latency += l1.hit_latency
             l1.hits += 1
         else:
-            l1.entry[cu, e, E_OPEN] += 1
+            u.entry[e, E_OPEN] += 1
             if result == MERGE:
                 l1.merges += 1
             else:
                 l1.misses += 1
     if m.timeline.on:
-        record(m, LOOKED_UP, cu | result << 8, l1.q_token[cu, q], line)
+        record(m, LOOKED_UP, cu | result << 8, u.q_token[q], line)
     l1.reads += 1
     return 1
 
@@ -381,146 +395,150 @@ def l1_step(m, now, cu):
     """
     inlined()
     l1 = m.l1
-    if l1.look_free[cu] > now:
-        wake(m, CU_MEMORY, l1.look_free[cu], cu)
+    u = l1.unit[cu]
+    if u.look_free > now:
+        wake(m, CU_LOOK_UP, u.look_free, cu)
         return 0
-    q = l1.q_head[cu]
-    header = l1.q_header[cu, q]
-    position = l1.q_position[cu]
+    q = u.q_head
+    header = u.q_header[q]
+    position = u.q_position
     lines = header & LINES_MASK
     if lines:
         stride = 2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1
-        line = l1.q_words[cu, q, stride * position]
+        line = u.q_words[q, stride * position]
         if not translated(m, now, cu, line):
             if m.translation.since[cu] < now:
                 look_ahead(m, now, cu, page_of(m, line))
             else:
-                wake(m, CU_MEMORY, now + 1, cu)
+                wake_next(m, CU_LOOK_UP, now, cu)
             return 0
     moved = 1
-    if position == 0 and l1.q_started[cu] < 0:
-        moved = _start(m, now, cu, header, l1.q_token[cu, q])
+    if position == 0 and u.q_started < 0:
+        moved = _start(m, now, cu, header, u.q_token[q])
     if moved and lines:
         moved = _access(m, now, cu, q, header, position)
     if not moved:
-        if l1.stalled_since[cu] < 0:
-            l1.stalled_since[cu] = now
+        if u.stalled_since < 0:
+            u.stalled_since = now
         return 0
-    if l1.stalled_since[cu] >= 0:
-        l1.stall_cycles += now - l1.stalled_since[cu]
-        l1.stalled_since[cu] = -1
+    if u.stalled_since >= 0:
+        l1.stall_cycles += now - u.stalled_since
+        u.stalled_since = -1
     l1.busy += 1
     position += 1
     if position < lines:
-        l1.q_position[cu] = position
-        wake(m, CU_MEMORY, now + 1, cu)
+        u.q_position = position
+        wake_next(m, CU_LOOK_UP, now, cu)
         return 0
     if header & FLAG_INVALIDATE:
         _invalidate(m, cu)
     least = max(l1.address_cycles, (header >> BUSY_SHIFT) & BUSY_MASK)
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
-        l1.entry[cu, l1.q_entry[cu], E_OPEN] -= 1
+        u.entry[u.q_entry, E_OPEN] -= 1
         _schedule_returns(m, now, cu)
     elif lines == 0:
-        _acknowledge(m, cu, l1.q_token[cu, q])
-        wake(m, CU_MEMORY, now + 1, cu)
-    l1.look_free[cu] = max(now + 1, l1.q_started[cu] + least)
-    l1.q_position[cu] = 0
-    l1.q_started[cu] = -1
-    l1.q_head[cu] = (q + 1) & (MAX_QUEUE - 1)
-    l1.q_count[cu] -= 1
+        _acknowledge(m, cu, u.q_token[q])
+        wake_next(m, CU_RETURN, now, cu)
+    u.look_free = max(now + 1, u.q_started + least)
+    u.q_position = 0
+    u.q_started = -1
+    u.q_head = (q + 1) & (MAX_QUEUE - 1)
+    u.q_count -= 1
     l1.queued -= 1
-    if l1.ahead[cu]:
-        l1.ahead[cu] -= 1
+    if u.ahead:
+        u.ahead -= 1
     else:
-        l1.ahead_position[cu] = 0
-    if l1.q_count[cu]:
-        wake(m, CU_MEMORY, l1.look_free[cu], cu)
-    elif l1.q_head[cu] >= RING_FRONT:
-        l1.q_head[cu] = 0
+        u.ahead_position = 0
+    if u.q_count:
+        wake(m, CU_LOOK_UP, u.look_free, cu)
+    elif u.q_head >= RING_FRONT:
+        u.q_head = 0
     return 1
 
 
 @jit
 def _acknowledge(m, cu, token):
-    l1 = m.l1
-    n = l1.ack_count[cu]
-    l1.ack_token[cu, (l1.ack_head[cu] + n) & (MAX_ACKS - 1)] = token
-    l1.ack_count[cu] = n + 1
+    u = m.l1.unit[cu]
+    n = u.ack_count
+    u.ack_token[(u.ack_head + n) & (MAX_ACKS - 1)] = token
+    u.ack_count = n + 1
 
 
 @jit
 def _arrived(m, now, cu, entry, since):
     l1 = m.l1
+    u = l1.unit[cu]
     t = now + l1.fill_latency
-    l1.entry[cu, entry, E_OPEN] -= 1
-    l1.entry[cu, entry, E_AT] = max(l1.entry[cu, entry, E_AT], t)
+    u.entry[entry, E_OPEN] -= 1
+    u.entry[entry, E_AT] = max(u.entry[entry, E_AT], t)
     l1.latency += t - since
 
 
 @jit
 def l1_receive(m, now, cu):
-    """Take at most one response from the crossbar: fill a line, or acknowledge a store."""
+    """Take at most one response from the crossbar and fill its line. Returns the token of a store it answers, or -1."""
     inlined()
     l1 = m.l1
+    u = l1.unit[cu]
     source = crossbar_take_response(m, now, cu)
     if source < 0:
-        return
+        return -1
     kind = source & 7
     tag = source >> SOURCE_ID_SHIFT
     if kind == WRITE or kind == ATOMIC:
-        l1.stores_out[cu] -= 1
-        _acknowledge(m, cu, tag)
-        return
+        u.stores_out -= 1
+        return tag
     if tag & DIRECT:
         e = tag & (DIRECT - 1)
         if kind == READ:
             _arrived(m, now, cu, e, 0)
         else:
-            l1.entry[cu, e, E_OPEN] -= 1
-            l1.entry[cu, e, E_AT] = max(l1.entry[cu, e, E_AT], now + l1.fill_latency)
+            u.entry[e, E_OPEN] -= 1
+            u.entry[e, E_AT] = max(u.entry[e, E_AT], now + l1.fill_latency)
     else:
-        end_filling(address_in(l1.rows, 0), l1.stride, l1.mshr[cu, tag, M_PLACE])
-        l1.m_free[cu, l1.m_free_count[cu]] = tag
-        l1.m_free_count[cu] += 1
-        l1.t_free_count[cu] += 1
-        _arrived(m, now, cu, l1.mshr[cu, tag, M_ENTRY], l1.mshr[cu, tag, M_SINCE])
-        t = l1.mshr[cu, tag, M_MERGED]
+        end_filling(address_in(l1.rows, 0), l1.stride, u.mshr[tag, M_PLACE])
+        u.m_free[u.m_free_count] = tag
+        u.m_free_count += 1
+        u.t_free_count += 1
+        _arrived(m, now, cu, u.mshr[tag, M_ENTRY], u.mshr[tag, M_SINCE])
+        t = u.mshr[tag, M_MERGED]
         while t >= 0:
-            follow = l1.target[cu, t, T_NEXT]
-            _arrived(m, now, cu, l1.target[cu, t, T_ENTRY], l1.target[cu, t, T_SINCE])
-            l1.target[cu, t, T_NEXT] = l1.t_free[cu]
-            l1.t_free[cu] = t
-            l1.t_free_count[cu] += 1
+            follow = u.target[t, T_NEXT]
+            _arrived(m, now, cu, u.target[t, T_ENTRY], u.target[t, T_SINCE])
+            u.target[t, T_NEXT] = u.t_free
+            u.t_free = t
+            u.t_free_count += 1
             t = follow
     _schedule_returns(m, now, cu)
+    return -1
 
 
 @jit
 def l1_next_load_done(m, now, cu):
     """Token of a load whose data is in the registers now, or -1; arms the wake-up for the next one."""
     l1 = m.l1
-    h = l1.r_head[cu]
-    if h == l1.r_scheduled[cu]:
+    u = l1.unit[cu]
+    h = u.r_head
+    if h == u.r_scheduled:
         return -1
     e = h & (l1.return_ring - 1)
-    if l1.entry[cu, e, E_AT] > now:
-        wake(m, CU_MEMORY, l1.entry[cu, e, E_AT], cu)
+    if u.entry[e, E_AT] > now:
+        wake(m, CU_RETURN, u.entry[e, E_AT], cu)
         return -1
-    if h + 1 == l1.r_tail[cu]:
+    if h + 1 == u.r_tail:
         h = -1  # nothing is left: start over at the ring's front, as memory.rings says
-        l1.r_scheduled[cu] = 0
-        l1.r_tail[cu] = 0
-    l1.r_head[cu] = h + 1
-    return l1.entry[cu, e, E_TOKEN]
+        u.r_scheduled = 0
+        u.r_tail = 0
+    u.r_head = h + 1
+    return u.entry[e, E_TOKEN]
 
 
 @jit
 def l1_next_ack(m, cu):
     """Token of a finished store packet; there must be one."""
-    l1 = m.l1
-    n = l1.ack_count[cu]
-    h = l1.ack_head[cu]
-    l1.ack_head[cu] = 0 if n == 1 else (h + 1) & (MAX_ACKS - 1)
-    l1.ack_count[cu] = n - 1
-    return l1.ack_token[cu, h]
+    u = m.l1.unit[cu]
+    n = u.ack_count
+    h = u.ack_head
+    u.ack_head = 0 if n == 1 else (h + 1) & (MAX_ACKS - 1)
+    u.ack_count = n - 1
+    return u.ack_token[h]

@@ -37,7 +37,7 @@ from memory.ports import (
 )
 from memory.timeline import ANSWERED, SERVED, record
 from memory.wheel import L2 as L2_CLASS
-from memory.wheel import wake
+from memory.wheel import wake, wake_next
 
 MAX_LINES = 262144  # 16 MiB in all
 MAX_PLACES = LANES * MAX_LINES
@@ -415,7 +415,7 @@ def _serve_oldest(m, now, channel):
     l2.i_head[channel] = (h + 1) & (MAX_INPUT - 1)
     l2.i_count[channel] -= 1
     if l2.i_count[channel]:
-        wake(m, L2_CLASS, now + 1, channel)
+        wake_next(m, L2_CLASS, now, channel)
     return 1
 
 
@@ -474,4 +474,4 @@ def l2_tick(m, now, channel):
             l2.input[channel, q, P_MASK] = x.request[cu, h, P_MASK]
             l2.input[channel, q, P_READY] = now
             l2.i_count[channel] = n + 1
-            wake(m, L2_CLASS, now + 1, channel)
+            wake_next(m, L2_CLASS, now, channel)

@@ -8,28 +8,28 @@ from gpusim.jit import jit, seldom
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
 from memory.cache_fields import VECTOR_QUEUE
 from memory.translation import ask_ahead, page_of
-from memory.wheel import CU_MEMORY, wake
+from memory.wheel import CU_LOOK_UP, wake_next
 
 
 @jit
 def look_ahead(m, now, cu, waited_for):
     """Ask for the next page behind those already looked at; look-up waits for the page `waited_for`."""
     seldom()
-    l1 = m.l1
-    behind = l1.ahead[cu]
-    position = l1.ahead_position[cu]
-    if behind == 0 and position <= l1.q_position[cu]:
-        position = l1.q_position[cu] + 1
-        l1.ahead_page[cu] = waited_for
-    page = l1.ahead_page[cu]
+    u = m.l1.unit[cu]
+    behind = u.ahead
+    position = u.ahead_position
+    if behind == 0 and position <= u.q_position:
+        position = u.q_position + 1
+        u.ahead_page = waited_for
+    page = u.ahead_page
     found = 0
-    while behind < l1.q_count[cu] and not found:
-        q = (l1.q_head[cu] + behind) & (VECTOR_QUEUE - 1)
-        header = l1.q_header[cu, q]
+    while behind < u.q_count and not found:
+        q = (u.q_head + behind) & (VECTOR_QUEUE - 1)
+        header = u.q_header[q]
         stride = 2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1
         while position < header & LINES_MASK:
-            page = page_of(m, l1.q_words[cu, q, stride * position])
-            if page != l1.ahead_page[cu]:
+            page = page_of(m, u.q_words[q, stride * position])
+            if page != u.ahead_page:
                 found = 1
                 break
             position += 1
@@ -37,8 +37,8 @@ def look_ahead(m, now, cu, waited_for):
             behind += 1
             position = 0
     if found and ask_ahead(m, now, cu, page):
-        l1.ahead_page[cu] = page
+        u.ahead_page = page
         position += 1
-        wake(m, CU_MEMORY, now + 1, cu)
-    l1.ahead[cu] = behind
-    l1.ahead_position[cu] = position
+        wake_next(m, CU_LOOK_UP, now, cu)
+    u.ahead = behind
+    u.ahead_position = position

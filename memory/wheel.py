@@ -11,20 +11,23 @@ from gpusim.jit import Field, State, jit, u32
 
 SIZE = 1024  # cycles; a power of two
 WORD_BITS = 32
-ROW_WORDS = 16  # a row fills one line of the host's cache
+ROW_WORDS = 32  # a row fills two lines of the host's cache
 
 # classes in the order in which they run within a cycle: each is the number of its first word in a row
 TRANSLATION = 0
-CU_MEMORY = 1  # two words: up to 64 CUs
-SCALAR = 3  # two words: up to 64 shader arrays
-FETCH = 5  # two words
-L2 = 7
-ENGINE = 8
-DRAM = 9
-CU_ISSUE = 10  # two words
-DISPATCH = 12
-CLASSES = (TRANSLATION, CU_MEMORY, SCALAR, FETCH, L2, ENGINE, DRAM, CU_ISSUE, DISPATCH)
-WIDE = (CU_MEMORY, SCALAR, FETCH, CU_ISSUE)
+CU_RESPONSE = 1  # an answer from the crossbar; two words: up to 64 CUs
+CU_RETURN = 3  # finished loads, stores, LDS accesses; two words
+CU_LOOK_UP = 5  # the vector L1's look-up; two words
+SCALAR = 7  # two words: up to 64 shader arrays
+FETCH = 9  # two words
+L2 = 11
+ENGINE = 12
+DRAM = 13
+CU_ISSUE = 14  # two words
+DISPATCH = 16
+CLASSES = (TRANSLATION, CU_RESPONSE, CU_RETURN, CU_LOOK_UP, SCALAR, FETCH, L2, ENGINE, DRAM, CU_ISSUE, DISPATCH)
+WIDE = (CU_RESPONSE, CU_RETURN, CU_LOOK_UP, SCALAR, FETCH, CU_ISSUE)
+WORDS = DISPATCH + 1
 
 WHEEL = State(
     "wheel",
@@ -40,11 +43,21 @@ WHEEL = State(
 def wake(m, unit_class, t, unit):
     """Run `unit` of `unit_class` in cycle `t`, or in the next one in which its class's turn is still to come."""
     now = m.wheel.now
-    if t <= now:
-        t = now if unit_class > m.wheel.running else now + 1
-    if t >= now + SIZE:
-        t = now + SIZE - 1
+    t = max(t, now + 1 - (unit_class > m.wheel.running))
+    t = min(t, now + SIZE - 1)
     m.wheel.row[t & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)
+
+
+@jit
+def wake_now(m, unit_class, now, unit):
+    """Run `unit` of `unit_class`, whose turn is still to come, in the current cycle."""
+    m.wheel.row[now & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)
+
+
+@jit
+def wake_next(m, unit_class, now, unit):
+    """Run `unit` of `unit_class` in the cycle behind the current one, `now`."""
+    m.wheel.row[(now + 1) & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)
 
 
 @jit
@@ -67,6 +80,6 @@ def due_of_wide(m, slot, unit_class):
 def anything_due(m, slot):
     """Not 0 if a unit runs in a cycle."""
     units = 0
-    for word in range(ROW_WORDS):
+    for word in range(WORDS):
         units |= np.int64(m.wheel.row[slot, word])
     return units

@@ -20,7 +20,7 @@ from gpusim.core.wave import pause
 from gpusim.jit import ctz, inlined, jit
 from memory.instruction_cache import FETCH_HIT, FETCH_STALLED, instruction_fill, instruction_look_up
 from memory.wheel import FETCH as FETCH_CLASS
-from memory.wheel import wake
+from memory.wheel import wake, wake_next
 
 
 @jit
@@ -101,7 +101,7 @@ def fetch_tick(m, now, array):
                     left |= 1 << k
     c.fetching_cus[array] = left
     if left:
-        wake(m, FETCH_CLASS, now + 1, array)
+        wake_next(m, FETCH_CLASS, now, array)
 
 
 @jit

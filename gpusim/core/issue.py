@@ -67,7 +67,7 @@ from isa.trace import (
 )
 from memory.l1 import FLAG_BYPASS, FLAG_INVALIDATE, l1_next_ack, l1_next_load_done, l1_queue, l1_receive, l1_step
 from memory.scalar_cache import scalar_next_done, scalar_queue, scalar_receive, scalar_step
-from memory.wheel import CU_MEMORY, wake
+from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_now
 
 _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free again within a turn
 
@@ -127,7 +127,7 @@ def _use_lds(m, now, cu, who, cycles):
     c.lds_who[cu, q] = who
     c.lds_count[cu] = n + 1
     if n == 0:
-        wake(m, CU_MEMORY, end + c.lds_latency, cu)
+        wake(m, CU_RETURN, end + c.lds_latency, cu)
 
 
 @jit
@@ -157,7 +157,7 @@ def _issue_vmem(m, now, cu, w):
     if word & INVALIDATE:
         flags |= FLAG_INVALIDATE
     l1_queue(m, now, cu, record, flags, token)
-    if m.l1.q_count[cu] == m.l1.queue_limit:
+    if m.l1.unit[cu].q_count == m.l1.queue_limit:
         block_pipe(m, VMEM_PIPE + cu, now + 1, FOREVER)
 
 
@@ -189,7 +189,7 @@ def _places(m, now, g, unit):
     c = m.cu
     cu = g >> SIMDS_BITS
     if unit == VMEM:
-        return min(m.l1.queue_limit - m.l1.q_count[cu], 2)
+        return min(m.l1.queue_limit - m.l1.unit[cu].q_count, 2)
     if unit == SMEM:
         return min(m.scalar.queue_limit - m.scalar.q_count[cu], 2)
     waited = now - (c.lds_free[cu] - c.lds_backlog)
@@ -408,7 +408,7 @@ def _lds_results(m, now, cu):
     while c.lds_count[cu]:
         h = c.lds_head[cu]
         if c.lds_at[cu, h] > now:
-            wake(m, CU_MEMORY, c.lds_at[cu, h], cu)
+            wake(m, CU_RETURN, c.lds_at[cu, h], cu)
             break
         c.lds_head[cu] = (h + 1) & (EVENTS - 1)
         c.lds_count[cu] -= 1
@@ -422,25 +422,43 @@ def _lds_results(m, now, cu):
 
 
 @jit
-def memory_tick(m, now, cu):
-    """A CU's memory side: one response, finished loads and stores, LDS results, one line looked up."""
+def response_tick(m, now, cu):
+    """A CU takes one answer from the crossbar. What look-up waits for may be free then."""
     inlined()
-    l1 = m.l1
-    if m.xbar.returning[cu]:
-        l1_receive(m, now, cu)
-    if l1.r_head[cu] != l1.r_scheduled[cu]:
+    token = l1_receive(m, now, cu)
+    if token >= 0:
+        vm_answered(m, now, cu, token)
+    if m.l1.unit[cu].stalled_since >= 0:
+        wake_now(m, CU_LOOK_UP, now, cu)
+
+
+@jit
+def return_tick(m, now, cu):
+    """A CU's finished loads, stores without lines and LDS accesses. What look-up waits for may be free then."""
+    inlined()
+    u = m.l1.unit[cu]
+    if u.r_head != u.r_scheduled:
         token = l1_next_load_done(m, now, cu)
         while token >= 0:
             vm_answered(m, now, cu, token)
             token = l1_next_load_done(m, now, cu)
-    while l1.ack_count[cu]:
+    while u.ack_count:
         vm_answered(m, now, cu, l1_next_ack(m, cu))
     if m.cu.lds_count[cu]:
         _lds_results(m, now, cu)
-    if l1.q_count[cu] and l1_step(m, now, cu) and m.cu.pipe_to[VMEM_PIPE + cu] == FOREVER:
-        m.cu.pipe_to[VMEM_PIPE + cu] = now
+    if u.stalled_since >= 0:
+        wake_now(m, CU_LOOK_UP, now, cu)
+
+
+@jit
+def look_up_tick(m, now, cu):
+    """A CU's vector L1 looks one line up; a place of its queue may come free."""
+    inlined()
+    c = m.cu
+    if m.l1.unit[cu].q_count and l1_step(m, now, cu) and c.pipe_to[VMEM_PIPE + cu] == FOREVER:
+        c.pipe_to[VMEM_PIPE + cu] = now
         for simd in range(SIMDS):
-            if m.cu.want[cu * SIMDS + simd, VMEM]:
+            if c.want[cu * SIMDS + simd, VMEM]:
                 wake_simd(m, now, cu, simd)
 
 

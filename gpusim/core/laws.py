@@ -94,9 +94,9 @@ def who_waits(m: Any) -> str:
         if count and state:
             lines.append(f"  wavefronts {name}: {count}")
     for name, values in (
-        ("vector memory instructions queued", m.l1.q_count),
-        ("loads not returned", m.l1.r_tail - m.l1.r_head),
-        ("store packets unacknowledged", m.l1.stores_out),
+        ("vector memory instructions queued", m.l1.unit["q_count"]),
+        ("loads not returned", m.l1.unit["r_tail"] - m.l1.unit["r_head"]),
+        ("store packets unacknowledged", m.l1.unit["stores_out"]),
         ("scalar loads queued", m.scalar.q_count),
         ("instruction lines missing", m.icache.mshrs - m.icache.m_free_count[: int(m.scalar.arrays)]),
         ("look-ups waiting for a translation", (m.translation.since >= 0).astype(int)),

@@ -6,14 +6,16 @@ the same place of a queue in one cycle, it is each one's turn as often.
 
 from gpusim.core.dispatch import dispatch_tick
 from gpusim.core.fetch import fetch_tick
-from gpusim.core.issue import issue_tick, memory_tick, scalar_tick
+from gpusim.core.issue import issue_tick, look_up_tick, response_tick, return_tick, scalar_tick
 from gpusim.jit import ctz, ctz_from, inlined, jit, seldom
 from memory.dram import dram_tick
 from memory.l2 import l2_tick
 from memory.translation import translation_tick
 from memory.wheel import (
     CU_ISSUE,
-    CU_MEMORY,
+    CU_LOOK_UP,
+    CU_RESPONSE,
+    CU_RETURN,
     DISPATCH,
     DRAM,
     ENGINE,
@@ -37,7 +39,9 @@ def _wake_everything(m, now):
     """Let every unit run this cycle."""
     seldom()
     for unit in range(m.cu.cus):
-        wake(m, CU_MEMORY, now, unit)
+        wake(m, CU_RESPONSE, now, unit)
+        wake(m, CU_RETURN, now, unit)
+        wake(m, CU_LOOK_UP, now, unit)
         wake(m, CU_ISSUE, now, unit)
     for unit in range(m.scalar.arrays):
         wake(m, SCALAR, now, unit)
@@ -58,9 +62,17 @@ def _run_units(m, now, slot):
     inlined()
     if due(m, slot, TRANSLATION):
         translation_tick(m, now)
-    units = due_of_wide(m, slot, CU_MEMORY)
+    units = due_of_wide(m, slot, CU_RESPONSE)
     while units:
-        memory_tick(m, now, ctz(units))
+        response_tick(m, now, ctz(units))
+        units &= units - 1
+    units = due_of_wide(m, slot, CU_RETURN)
+    while units:
+        return_tick(m, now, ctz(units))
+        units &= units - 1
+    units = due_of_wide(m, slot, CU_LOOK_UP)
+    while units:
+        look_up_tick(m, now, ctz(units))
         units &= units - 1
     units = due_of_wide(m, slot, SCALAR)
     while units:

@@ -43,12 +43,12 @@ from gpusim.core.cu_state import (
     WAITING,
     WANT,
 )
-from gpusim.jit import call_i64_4, inlined, jit, ld_i64, seldom, st_i64
+from gpusim.jit import call_i64_4, inlined, jit, ld_i64, outlined, seldom, st_i64
 from isa.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.crossbar_state import MAX_CUS
 from memory.timeline import CHARGED, RETURNED, record
-from memory.wheel import CU_ISSUE, SIZE, wake
+from memory.wheel import CU_ISSUE, SIZE, wake, wake_next
 from memory.wheel import FETCH as FETCH_CLASS
 
 LDS_PIPE = MAX_SIMDS
@@ -62,6 +62,7 @@ JUMPED = 2  # what `step` returns for a branch that was taken
 @jit
 def wake_simd(m, t, cu, simd):
     """Visit the SIMD in its first turn at or after cycle `t` that is still to come."""
+    outlined()
     now = m.wheel.now
     t = max(t, now if m.wheel.running < CU_ISSUE else now + 1)
     t += (simd - t) & (SIMDS - 1)
@@ -238,7 +239,7 @@ def _want_fetch(m, w):
     array = c.array[cu]
     c.fetch[cu, WANT] |= 1 << (w & (SLOTS - 1))
     c.fetching_cus[array] |= c.bit_in_array[cu]
-    wake(m, FETCH_CLASS, m.wheel.now + 1, array)
+    wake_next(m, FETCH_CLASS, m.wheel.now, array)
 
 
 @jit
@@ -371,7 +372,7 @@ def account_issue(m, now, w, unit):
 @jit
 def vm_answered(m, now, cu, token):
     """An answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
-    inlined()
+    outlined()
     c = m.cu
     if m.timeline.on:
         record(m, RETURNED, cu, token, 0)

@@ -96,6 +96,10 @@ if JIT_DISABLED:
     def prefetch(address: int) -> None:
         """Have the host bring the line at `address` into its cache: it will be needed soon."""
 
+    def quotient(a: int, b: int) -> int:
+        """a // b of a number that is not negative by one that is positive: without the cases that are excluded."""
+        return int(a) // int(b)
+
     def popcount(x: int) -> int:
         """Number of set bits of a 64-bit word."""
         return (int(x) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
@@ -150,6 +154,15 @@ else:
             return context.get_dummy_value()
 
         return types.void(types.int64), generate
+
+    @intrinsic
+    def quotient(typing_context, a, b):  # type: ignore[no-untyped-def]
+        """a // b of a number that is not negative by one that is positive: without the cases that are excluded."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.udiv(*arguments)
+
+        return types.int64(types.int64, types.int64), generate
 
     @intrinsic
     def popcount(typing_context, x):  # type: ignore[no-untyped-def]

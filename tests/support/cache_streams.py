@@ -54,8 +54,8 @@ class Streams:
     def _state(self) -> tuple[Any, ...]:
         l1, x, cus, channels = self._l1, self._x, self._cus, self._channels
         return (
-            l1["q_head"][0, :cus].tolist(),
-            l1["q_position"][0, :cus].tolist(),
+            l1["unit"]["q_head"][0, :cus].tolist(),
+            l1["unit"]["q_position"][0, :cus].tolist(),
             (x["o_head"][0, :cus].copy(), x["o_count"][0, :cus].copy()),
             self._l2["i_head"][0, :channels].tolist(),
             int(self._l2["misses"][0]),
@@ -70,10 +70,10 @@ class Streams:
             head, position = before[0][cu], before[1][cu]
             if after[0][cu] == head and after[1][cu] == position:
                 continue
-            header = int(self._l1["q_header"][0, cu, head % MAX_QUEUE])
+            header = int(self._l1["unit"]["q_header"][0, cu, head % MAX_QUEUE])
             assert not header & (FLAG_BYPASS | FLAG_INVALIDATE), "the twin knows plain loads, stores and atomics"
             if header & LINES_MASK and not header & (RECORD_STORE | RECORD_ATOMIC):
-                line = int(self._l1["q_words"][0, cu, head, position])
+                line = int(self._l1["unit"]["q_words"][0, cu, head, position])
                 self.l1.append(LookUp(cu, line, bool(sent[cu])))
         accesses = []
         for channel in range(self._channels):
