@@ -66,7 +66,7 @@ class CycleLaws:
         state["pc"] = waves["pc"].copy()
         state["lds_free"] = cu["lds_free"][0, : self.cus].copy()
         for name in ("q_head", "q_count", "q_position", "q_started", "r_head"):
-            state[name] = l1[name][0, : self.cus].copy()
+            state[name] = l1["unit"][name][0, : self.cus].copy()
         for name in ("o_head", "o_count"):
             state[name] = x[name][0, self.port_numbers].copy()
         for name in ("i_head", "i_count"):
@@ -128,7 +128,7 @@ class CycleLaws:
             moved = int(after["q_position"][cu]) - position
             if not done and not moved:
                 continue
-            of_instruction = int(l1["q_header"][0, cu, old]) & LINES_MASK
+            of_instruction = int(l1["unit"]["q_header"][0, cu, old]) & LINES_MASK
             self._must(done <= 1 and (done == 0 or position >= of_instruction - 1), f"L1 {cu} looks two lines up")
             self._must(done or moved == 1, f"L1 {cu} looks two lines up")
             look_ups, lines = look_ups + 1, lines + (of_instruction > 0)
@@ -177,12 +177,14 @@ class CycleLaws:
         groups = self.run["workgroups_per_cu"][0]
         self._must((cu["wg_resident"][0, : self.cus] <= groups).all(), "a CU holds too many workgroups")
         for name, limit in (("q_count", "queue_limit"), ("stores_out", "store_limit")):
-            self._must((l1[name][0, : self.cus] <= l1[limit][0]).all(), f"an L1's {name} exceeds {limit}")
-        loads = l1["r_tail"][0, : self.cus] - l1["r_head"][0, : self.cus]
+            self._must((l1["unit"][name][0, : self.cus] <= l1[limit][0]).all(), f"an L1's {name} exceeds {limit}")
+        loads = l1["unit"]["r_tail"][0, : self.cus] - l1["unit"]["r_head"][0, : self.cus]
         self._must((loads <= l1["return_limit"][0]).all(), "an L1 holds more loads than it has return entries")
-        for caches, count in ((l1, self.cus), (l2, k)):
-            free = caches["m_free_count"][0, :count]
-            self._must((free >= 0).all() and (free <= caches["mshrs"][0]).all(), "MSHRs leave their number")
+        for free, limit in (
+            (l1["unit"]["m_free_count"][0, : self.cus], l1["mshrs"]),
+            (l2["m_free_count"][0, :k], l2["mshrs"]),
+        ):
+            self._must((free >= 0).all() and (free <= limit[0]).all(), "MSHRs leave their number")
         self._must((x["o_count"][0, self.port_numbers] <= x["request_limit"][0]).all(), "a request queue overflows")
         self._must((l2["i_count"][0, :k] <= l2["input_limit"][0]).all(), "an L2 channel's queue overflows")
 
