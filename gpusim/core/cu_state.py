@@ -70,6 +70,23 @@ WAVE = State(
     },
 )
 
+# a SIMD's state lies together: what each visit looks at fills the first line of the host's cache
+SIMD = State(
+    "simd",
+    {
+        "want": Field((8,), "by rank: wavefronts whose next instruction is of the unit", i32),
+        "last": Field((8,), "rank after the one that last issued to the unit", i32),
+        "wanted": Field((), "by unit: 1 if a wavefront wants it", i32),
+        "paused": Field((), "by rank: wavefronts with a resume cycle", i32),
+        "resume_far": Field((), "1: next_resume is out of the wheel's reach, so that the SIMD is visited before", i32),
+        "resident": Field((), "resident wavefronts", i32),
+        "free": Field((), "mask of free slots (0-9)", i32),
+        "next_resume": Field((), "a cycle not after the first in which a paused wavefront goes on"),
+        "valu_free": Field((), "cycle in which the vector ALU is free"),
+        "order": Field((1 << SIMD_BITS,), "slot (0-9) of each rank", i32),
+    },
+)
+
 CU = State(
     "cu",
     {
@@ -87,18 +104,8 @@ CU = State(
         "fetching_cus": Field((MAX_ARRAYS,), "mask of the array's CUs that want to fetch"),
         "array": Field((MAX_CUS,), "shader array of the CU"),
         "bit_in_array": Field((MAX_CUS,), "bit of the CU in masks of its array"),
-        # SIMDs
-        "want": Field((MAX_SIMDS, 8), "by rank: wavefronts whose next instruction is of the unit"),
-        "wanted": Field((MAX_SIMDS,), "by unit: 1 if a wavefront wants it"),
-        "paused": Field((MAX_SIMDS,), "by rank: wavefronts with a resume cycle"),
-        "next_resume": Field((MAX_SIMDS,), "a cycle not after the first of these"),
-        "resume_far": Field((MAX_SIMDS,), "1: that is out of the wheel's reach, so that the SIMD is visited before"),
-        "order": Field((MAX_SIMDS, 1 << SIMD_BITS), "slot (0-9) of each rank"),
-        "resident": Field((MAX_SIMDS,), "resident wavefronts"),
-        "free": Field((MAX_SIMDS,), "mask of free slots (0-9)"),
-        "last": Field((MAX_SIMDS, 8), "rank after the one that last issued to the unit"),
+        "simd": Field((MAX_SIMDS,), "SIMDs", SIMD.dtype()),
         "served": Field((MAX_CUS, 8), "SIMD that last issued to the unit"),
-        "valu_free": Field((MAX_SIMDS,), "cycle in which the vector ALU is free"),
         # pipes: 0-255 vector ALU by SIMD, then by CU: LDS, vector memory queue, scalar memory queue
         "pipe_total": Field((MAX_SIMDS + 3 * MAX_CUS,), "cycles it was blocked before the current interval"),
         "pipe_from": Field((MAX_SIMDS + 3 * MAX_CUS,), "start of the current blocked interval"),

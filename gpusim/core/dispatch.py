@@ -16,7 +16,7 @@ def _has_room(m, cu):
         return 0
     room = 0
     for simd in range(SIMDS):
-        room += run.waves_per_simd - c.resident[cu * SIMDS + simd]
+        room += run.waves_per_simd - c.simd[cu * SIMDS + simd].resident
     return 1 if room >= run.workgroup_waves else 0
 
 
@@ -25,7 +25,7 @@ def _emptiest_simd(m, cu):
     c = m.cu
     best = 0
     for simd in range(1, SIMDS):
-        if c.resident[cu * SIMDS + simd] < c.resident[cu * SIMDS + best]:
+        if c.simd[cu * SIMDS + simd].resident < c.simd[cu * SIMDS + best].resident:
             best = simd
     return best
 
@@ -36,14 +36,14 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     c = m.cu
     run = m.run
     g = cu * SIMDS + _emptiest_simd(m, cu)
-    i = ctz(c.free[g])
-    c.free[g] &= ~(1 << i)
+    i = ctz(c.simd[g].free)
+    c.simd[g].free &= ~(1 << i)
     w = (g << SIMD_BITS) + i
     wave = c.wave[w]
-    rank = c.resident[g]
-    c.order[g, rank] = i
+    rank = c.simd[g].resident
+    c.simd[g].order[rank] = i
     wave.rank = rank
-    c.resident[g] = rank + 1
+    c.simd[g].resident = rank + 1
     wave.workgroup = group_slot
     c.wg_slot[cu, group_slot, number] = w & (SLOTS - 1)
     wave.generation = (wave.generation + 1) & 0xFF
@@ -128,19 +128,19 @@ def end_wave(m, now, w):
         record(m, ENDED, w, wave.mark, 0)
     rank = wave.rank
     for unit in range(8):
-        c.want[g, unit] = _close_rank(m, g, c.want[g, unit], rank)
-        if c.policy == GREEDY and c.last[g, unit] == rank + 1:
-            c.last[g, unit] = 0  # who issued last is gone: the oldest comes next
-        elif c.last[g, unit] > rank:
-            c.last[g, unit] -= 1
-    c.paused[g] = _close_rank(m, g, c.paused[g], rank)
-    n = c.resident[g] - 1
+        c.simd[g].want[unit] = _close_rank(m, g, c.simd[g].want[unit], rank)
+        if c.policy == GREEDY and c.simd[g].last[unit] == rank + 1:
+            c.simd[g].last[unit] = 0  # who issued last is gone: the oldest comes next
+        elif c.simd[g].last[unit] > rank:
+            c.simd[g].last[unit] -= 1
+    c.simd[g].paused = _close_rank(m, g, c.simd[g].paused, rank)
+    n = c.simd[g].resident - 1
     for r in range(rank, n):
-        i = c.order[g, r + 1]
-        c.order[g, r] = i
+        i = c.simd[g].order[r + 1]
+        c.simd[g].order[r] = i
         c.wave[(g << SIMD_BITS) + i].rank = r
-    c.resident[g] = n
-    c.free[g] |= 1 << (w & ((1 << SIMD_BITS) - 1))
+    c.simd[g].resident = n
+    c.simd[g].free |= 1 << (w & ((1 << SIMD_BITS) - 1))
     wave.state = FREE
     forget_fetches(m, w)
     run.waves_left -= 1

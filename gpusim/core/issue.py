@@ -53,6 +53,7 @@ from gpusim.core.wave import (
     vm_answered,
     wake_simd,
     wake_to_resume,
+    wave_of,
 )
 from gpusim.jit import ctz, inlined, jit, ld_i64
 from isa.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
@@ -77,7 +78,7 @@ def _choose(m, g, unit, wanting):
     """Rank of the wavefront that issues to `unit`, by the scheduling policy."""
     c = m.cu
     if c.policy != OLDEST:
-        last = c.last[g, unit]
+        last = c.simd[g].last[unit]
         if c.policy == GREEDY:
             if last > 0 and (wanting >> (last - 1)) & 1:
                 return last - 1
@@ -210,7 +211,7 @@ def _takes(m, now, g, unit):
     cu = g >> SIMDS_BITS
     for k in range(1, SIMDS + 1):
         other = cu * SIMDS + ((c.served[cu, unit] + k) & (SIMDS - 1))
-        if c.want[other, unit]:
+        if c.simd[other].want[unit]:
             return 1 if other == g else 0
     return 0
 
@@ -218,10 +219,10 @@ def _takes(m, now, g, unit):
 @jit
 def _no_longer_wants(m, g, unit, rank):
     c = m.cu
-    left = c.want[g, unit] & ~(1 << rank)
-    c.want[g, unit] = left
+    left = c.simd[g].want[unit] & ~(1 << rank)
+    c.simd[g].want[unit] = left
     if left == 0:
-        c.wanted[g] &= ~(1 << unit)
+        c.simd[g].wanted &= ~(1 << unit)
 
 
 @jit
@@ -231,9 +232,9 @@ def _selected(m, now, g, unit, wanting):
     c = m.cu
     rank = _choose(m, g, unit, wanting)
     _no_longer_wants(m, g, unit, rank)
-    c.last[g, unit] = rank + 1
+    c.simd[g].last[unit] = rank + 1
     c.served[g >> SIMDS_BITS, unit] = g & (SIMDS - 1)
-    w = (g << SIMD_BITS) + c.order[g, rank]
+    w = wave_of(m, g, rank)
     account_issue(m, now, w, unit)
     return w
 
@@ -257,7 +258,7 @@ def _issue_vector_alu(m, now, g, wanting):
     w = _selected(m, now, g, VALU, wanting)
     word = code_word(m, w)
     cycles = (word >> CYCLES_SHIFT) & CYCLES_MASK
-    c.valu_free[g] = now + cycles
+    c.simd[g].valu_free = now + cycles
     c.valu_busy += cycles
     if cycles > TURN_CYCLES:
         block_pipe(m, g, now + TURN_CYCLES, now + cycles)
@@ -315,19 +316,19 @@ def _internal(m, now, cu, w):
 def _resume(m, now, cu, g):
     """Let paused wavefronts whose time has come go on; the SIMD is visited again when the next one's comes."""
     c = m.cu
-    asleep = c.paused[g]
-    c.next_resume[g] = FOREVER
+    asleep = c.simd[g].paused
+    c.simd[g].next_resume = FOREVER
     while asleep:
         rank = ctz(asleep)
         asleep &= asleep - 1
-        w = (g << SIMD_BITS) + c.order[g, rank]
+        w = wave_of(m, g, rank)
         if c.wave[w].resume <= now:
-            c.paused[g] &= ~(1 << rank)
+            c.simd[g].paused &= ~(1 << rank)
             released(m, now, w, c.wave[w].pause_reason)  # it may have to pause again
         else:
-            c.next_resume[g] = min(c.next_resume[g], c.wave[w].resume)
-    c.resume_far[g] = 0
-    if c.paused[g]:
+            c.simd[g].next_resume = min(c.simd[g].next_resume, c.wave[w].resume)
+    c.simd[g].resume_far = 0
+    if c.simd[g].paused:
         wake_to_resume(m, g)
 
 
@@ -337,7 +338,7 @@ def _issue_internal(m, now, cu, g, ranks):
     c = m.cu
     slots = 0
     while ranks:
-        slots |= 1 << c.order[g, ctz(ranks)]
+        slots |= 1 << c.simd[g].order[ctz(ranks)]
         ranks &= ranks - 1
     while slots:
         w = (g << SIMD_BITS) + ctz(slots)
@@ -354,40 +355,40 @@ def issue_tick(m, now, cu):
     c = m.cu
     simd = now & (SIMDS - 1)
     g = cu << SIMDS_BITS | simd
-    if c.paused[g] and (c.next_resume[g] <= now or c.resume_far[g]):
+    if c.simd[g].paused and (c.simd[g].next_resume <= now or c.simd[g].resume_far):
         _resume(m, now, cu, g)
     issued = 0  # by rank: a wavefront issues once a turn
-    kinds = c.wanted[g]
-    if kinds & (1 << VALU) and c.valu_free[g] <= now:
-        issued = _issue_vector_alu(m, now, g, c.want[g, VALU])
+    kinds = c.simd[g].wanted
+    if kinds & (1 << VALU) and c.simd[g].valu_free <= now:
+        issued = _issue_vector_alu(m, now, g, c.simd[g].want[VALU])
     if kinds & (1 << SALU | 1 << SMEM):
         # one scalar instruction a turn, of the ALU or of memory: the older wavefront's
         unit = SALU
-        wanting = c.want[g, SALU] & ~issued
-        memory = c.want[g, SMEM] & ~issued
+        wanting = c.simd[g].want[SALU] & ~issued
+        memory = c.simd[g].want[SMEM] & ~issued
         if memory and not (wanting >> ctz(wanting | memory)) & 1 and _takes(m, now, g, SMEM):
             unit = SMEM
             wanting = memory
         if wanting:
             issued |= _issue_other(m, now, g, unit, wanting)
     if kinds & (1 << VMEM):
-        wanting = c.want[g, VMEM] & ~issued
+        wanting = c.simd[g].want[VMEM] & ~issued
         if wanting and _takes(m, now, g, VMEM):
             issued |= _issue_other(m, now, g, VMEM, wanting)
     if kinds & (1 << LDS):
-        wanting = c.want[g, LDS] & ~issued
+        wanting = c.simd[g].want[LDS] & ~issued
         if wanting and _takes(m, now, g, LDS):
             issued |= _issue_other(m, now, g, LDS, wanting)
     if kinds & (1 << BRANCH):
-        wanting = c.want[g, BRANCH] & ~issued
+        wanting = c.simd[g].want[BRANCH] & ~issued
         if wanting:
             issued |= _issue_other(m, now, g, BRANCH, wanting)
-    internal = c.want[g, INTERNAL] & ~issued
+    internal = c.simd[g].want[INTERNAL] & ~issued
     if issued | internal:
         c.issue_cycles += 1
     if internal:
         _issue_internal(m, now, cu, g, internal)
-    wanted = c.wanted[g]
+    wanted = c.simd[g].wanted
     if wanted == 0:
         return
     again = wanted & _NEVER_FULL
@@ -458,7 +459,7 @@ def look_up_tick(m, now, cu):
     if m.l1.unit[cu].q_count and l1_step(m, now, cu) and c.pipe_to[VMEM_PIPE + cu] == FOREVER:
         c.pipe_to[VMEM_PIPE + cu] = now
         for simd in range(SIMDS):
-            if c.want[cu * SIMDS + simd, VMEM]:
+            if c.simd[cu * SIMDS + simd].want[VMEM]:
                 wake_simd(m, now, cu, simd)
 
 
@@ -481,5 +482,5 @@ def scalar_tick(m, now, array):
     if cu >= 0 and c.pipe_to[SMEM_PIPE + cu] == FOREVER:
         c.pipe_to[SMEM_PIPE + cu] = now
         for simd in range(SIMDS):
-            if c.want[cu * SIMDS + simd, SMEM]:
+            if c.simd[cu * SIMDS + simd].want[SMEM]:
                 wake_simd(m, now, cu, simd)

@@ -68,7 +68,7 @@ def _configure_cus(m: Any, gpu: GpuSpec) -> None:
     c.lds_latency, c.lds_backlog = spec.lds_latency_cycles, spec.lds_backlog_cycles
     c.array[: gpu.cus] = [cu // gpu.cus_per_array for cu in range(gpu.cus)]
     c.bit_in_array[: gpu.cus] = [1 << cu % gpu.cus_per_array for cu in range(gpu.cus)]
-    c.free[: gpu.cus * SIMDS] = (1 << spec.waves_per_simd) - 1
+    c.simd["free"][: gpu.cus * SIMDS] = (1 << spec.waves_per_simd) - 1
     assert spec.waves_per_simd <= MAX_WAVES_PER_SIMD
 
 

@@ -60,6 +60,12 @@ JUMPED = 2  # what `step` returns for a branch that was taken
 
 
 @jit
+def wave_of(m, g, rank):
+    """Slot of a SIMD's wavefront of a rank."""
+    return (g << SIMD_BITS) + m.cu.simd[g].order[rank]
+
+
+@jit
 def wake_simd(m, t, cu, simd):
     """Visit the SIMD in its first turn at or after cycle `t` that is still to come."""
     outlined()
@@ -148,9 +154,9 @@ def counters_allow(m, w, word):
 def wake_to_resume(m, g):
     """Visit the SIMD when the first of its paused wavefronts may go on, or at the end of the wheel's reach."""
     c = m.cu
-    t = c.next_resume[g]
+    t = c.simd[g].next_resume
     if t - m.wheel.now >= SIZE - SIMDS:
-        c.resume_far[g] = 1
+        c.simd[g].resume_far = 1
     wake_simd(m, t, g >> SIMDS_BITS, g & (SIMDS - 1))
 
 
@@ -164,8 +170,8 @@ def pause(m, w, t, reason):
     wave.resume = t
     wave.pause_reason = reason
     g = w >> SIMD_BITS
-    c.next_resume[g] = min(c.next_resume[g], t) if c.paused[g] else t
-    c.paused[g] |= 1 << wave.rank
+    c.simd[g].next_resume = min(c.simd[g].next_resume, t) if c.simd[g].paused else t
+    c.simd[g].paused |= 1 << wave.rank
     wake_to_resume(m, g)
 
 
@@ -198,8 +204,8 @@ def enter(m, t, w):
         return
     wave.state = READY
     g = w >> SIMD_BITS
-    c.want[g, unit] |= 1 << wave.rank
-    c.wanted[g] |= 1 << unit
+    c.simd[g].want[unit] |= 1 << wave.rank
+    c.simd[g].wanted |= 1 << unit
     pipe = pipe_of(unit, w)
     if pipe >= 0:
         wave.snapshot = pipe_blocked(m, pipe, t)
