@@ -34,11 +34,10 @@ def clear_rows(rows: np.ndarray, count: int, ways: int) -> None:
 def way_of(row, stride, tag):
     """Way of the row at address `row` that holds a tag, or -1."""
     inlined()
-    for way in range(0, stride, LANES):
-        same = equal_4(row + 4 * way, tag)
-        if same:
-            return way + ctz(same)
-    return -1
+    same = 0
+    for way in range(0, stride, LANES):  # all of them: where the tag is has no pattern, and a branch would guess
+        same |= equal_4(row + 4 * way, tag) << way
+    return ctz(same) if same else -1
 
 
 @jit

@@ -209,6 +209,12 @@ def _advance(m, channel, limit, ahead):
         banks = c.hits[kind] & allowed
         if banks:
             t = max(c.column_any[kind], c.column_not_before)
+            if c.misses[kind] & allowed == 0:
+                # nothing else can be done before: go there at once
+                clock = max(clock, min(t, soonest))
+                if clock >= min(limit, soonest):
+                    continue
+                too_early = clock >= ahead and c.listed[READ] == 0
             if clock >= t:
                 bank = _ready_column(m, channel, kind, banks, clock)
                 if bank >= 0:

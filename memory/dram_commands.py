@@ -119,10 +119,12 @@ def _free_slots(m, channel, now):
     outlined()
     d = m.dram
     c = d.channel[channel]
-    while c.done_count and c.done[c.done_head, 0] <= now:
+    while c.done[c.done_head, 0] <= now:
         s = c.done[c.done_head, 1]
         c.done_head = (c.done_head + 1) & (SLOTS - 1)
         c.done_count -= 1
+        if c.done_count == 0:
+            c.done[c.done_head, 0] = NEVER
         kind = c.slot[s].kind
         if kind == WRITE:
             b = c.slot[s].local & (BUCKETS - 1)
@@ -145,7 +147,7 @@ def release(m, channel, now):
     """Free the slots of the requests whose last burst has begun by core cycle `now`."""
     inlined()
     c = m.dram.channel[channel]
-    if c.done_count and c.done[c.done_head, 0] <= now:
+    if c.done[c.done_head, 0] <= now:
         _free_slots(m, channel, now)
 
 

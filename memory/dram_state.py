@@ -100,7 +100,10 @@ _SETTINGS = {
 _CHANNEL = {
     "clock": Field((), "next clock to decide"),
     "next_look": Field((), "core cycle in which the channel looks at its requests again, NEVER: when one comes"),
-    "done": Field((SLOTS, 2), "ring of slots whose last burst is decided: core cycle of that burst, slot"),
+    "done": Field(
+        (SLOTS, 2),
+        "ring of slots whose last burst is decided: core cycle of it (NEVER at the head: none), slot",
+    ),
     "done_head": Field((), "position of the oldest"),
     "done_count": Field((), "slots in the ring"),
     "refresh_at": Field((), "clock from which a refresh is due"),
@@ -228,6 +231,7 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
         held[name] = -1
     held["window"] = -NEVER
     held["next_look"] = NEVER
+    held["done"][..., 0] = NEVER
     held["slot"]["next"] = [*range(1, SLOTS), -1]
 
 

@@ -327,7 +327,6 @@ def _resume(m, now, cu, g):
             released(m, now, w, c.wave[w].pause_reason)  # it may have to pause again
         else:
             c.simd[g].next_resume = min(c.simd[g].next_resume, c.wave[w].resume)
-    c.simd[g].resume_far = 0
     if c.simd[g].paused:
         wake_to_resume(m, g)
 
@@ -355,11 +354,11 @@ def issue_tick(m, now, cu):
     c = m.cu
     simd = now & (SIMDS - 1)
     g = cu << SIMDS_BITS | simd
-    if c.simd[g].paused and (c.simd[g].next_resume <= now or c.simd[g].resume_far):
+    if c.simd[g].next_resume <= now:
         _resume(m, now, cu, g)
     issued = 0  # by rank: a wavefront issues once a turn
     kinds = c.simd[g].wanted
-    if kinds & (1 << VALU) and c.simd[g].valu_free <= now:
+    if (kinds >> VALU) & (c.simd[g].valu_free <= now):
         issued = _issue_vector_alu(m, now, g, c.simd[g].want[VALU])
     if kinds & (1 << SALU | 1 << SMEM):
         # one scalar instruction a turn, of the ALU or of memory: the older wavefront's

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.core.code_table import FETCH_BYTES, FetchTable
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
-from gpusim.core.cu_state import CU, GREEDY, OLDEST, ROUND_ROBIN, RUN
+from gpusim.core.cu_state import CU, GREEDY, NEVER, OLDEST, ROUND_ROBIN, RUN
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import Occupancy
 from gpusim.jit import address_of, new_record, record_dtype
@@ -69,6 +69,7 @@ def _configure_cus(m: Any, gpu: GpuSpec) -> None:
     c.array[: gpu.cus] = [cu // gpu.cus_per_array for cu in range(gpu.cus)]
     c.bit_in_array[: gpu.cus] = [1 << cu % gpu.cus_per_array for cu in range(gpu.cus)]
     c.simd["free"][: gpu.cus * SIMDS] = (1 << spec.waves_per_simd) - 1
+    c.simd["next_resume"] = NEVER
     assert spec.waves_per_simd <= MAX_WAVES_PER_SIMD
 
 

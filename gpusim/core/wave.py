@@ -152,11 +152,10 @@ def counters_allow(m, w, word):
 
 @jit
 def wake_to_resume(m, g):
-    """Visit the SIMD when the first of its paused wavefronts may go on, or at the end of the wheel's reach."""
+    """Visit the SIMD when its first paused wavefront may go on, or before if that is out of the wheel's reach."""
     c = m.cu
-    t = c.simd[g].next_resume
-    if t - m.wheel.now >= SIZE - SIMDS:
-        c.simd[g].resume_far = 1
+    t = min(c.simd[g].next_resume, m.wheel.now + SIZE - 2 * SIMDS)
+    c.simd[g].next_resume = t
     wake_simd(m, t, g >> SIMDS_BITS, g & (SIMDS - 1))
 
 
@@ -170,7 +169,7 @@ def pause(m, w, t, reason):
     wave.resume = t
     wave.pause_reason = reason
     g = w >> SIMD_BITS
-    c.simd[g].next_resume = min(c.simd[g].next_resume, t) if c.simd[g].paused else t
+    c.simd[g].next_resume = min(c.simd[g].next_resume, t)
     c.simd[g].paused |= 1 << wave.rank
     wake_to_resume(m, g)
 
@@ -196,7 +195,7 @@ def enter(m, t, w):
     if (word >> ACTION_SHIFT) & ACTION_MASK == WAIT and not counters_allow(m, w, word):
         wave.state = WAITING
         return
-    if unit == VMEM and wave.vm_tail - wave.vm_head >= MAX_IN_FLIGHT:
+    if (unit == VMEM) & (wave.vm_tail - wave.vm_head >= MAX_IN_FLIGHT):  # one branch, of no pattern, in place of two
         wave.state = VM_FULL
         return
     if (unit == LDS or unit == SMEM or word & COUNTS_LGKM) and wave.lgkm >= MAX_IN_FLIGHT:
