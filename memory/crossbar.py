@@ -37,7 +37,7 @@ from memory.crossbar_state import (
 )
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
-from memory.wheel import L2, wake
+from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake, wake_now
 
 
 @jit
@@ -49,7 +49,7 @@ def _announce_request(m, port, earliest):
     ready = max(x.request[port, h, P_READY], earliest)
     x.o_ready[port] = ready
     x.waiting[channel, port >> 6] |= 1 << (port & 63)
-    wake(m, L2, ready, channel)
+    wake(m, L2_TAKE, ready, channel)
 
 
 @jit
@@ -79,6 +79,12 @@ def crossbar_send(m, now, port, line, source, mask):
         ideal_announce_request(m, port, q)
     elif n == 0:
         _announce_request(m, port, now)
+
+
+@jit
+def crossbar_offers(m, channel):
+    """Not 0 if a port's oldest packet is for the channel, there already or on its way."""
+    return m.xbar.waiting[channel, 0] | m.xbar.waiting[channel, 1]
 
 
 @jit
@@ -177,7 +183,8 @@ def _pop_response(m, now, port, channel):
     x.port_turn[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
     x.responses += 1
     if n == x.response_limit:
-        wake(m, L2, now, channel)
+        wake_now(m, L2_FILL, now, channel)
+        wake_now(m, L2_SERVE, now, channel)
     if x.ideal:
         return ideal_pop_response(m, now, channel, port)
     h = x.r_head[channel]

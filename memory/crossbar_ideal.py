@@ -3,7 +3,7 @@
 from gpusim.jit import jit, seldom
 from memory.address_map import l2_channel
 from memory.crossbar_state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
-from memory.wheel import L2, wake
+from memory.wheel import L2_TAKE, wake
 
 
 @jit
@@ -25,7 +25,7 @@ def ideal_announce_request(m, port, q):
     if x.o_first[port, channel] < 0:
         x.o_first[port, channel] = q
         x.waiting[channel, port >> 6] |= 1 << (port & 63)
-        wake(m, L2, x.request[port, q, P_READY], channel)
+        wake(m, L2_TAKE, x.request[port, q, P_READY], channel)
     else:
         x.o_next[port, x.o_last[port, channel]] = q
     x.o_last[port, channel] = q
@@ -38,7 +38,7 @@ def ideal_has_bandwidth(m, now, channel):
     x = m.xbar
     if x.o_free[channel] < (now + 1) * MICRO:
         return 1
-    wake(m, L2, x.o_free[channel] // MICRO, channel)
+    wake(m, L2_TAKE, x.o_free[channel] // MICRO, channel)
     return 0
 
 
@@ -50,7 +50,7 @@ def ideal_request_ready(m, now, channel, port):
     ready = x.request[port, x.o_first[port, channel], P_READY]
     if ready <= now:
         return 1
-    wake(m, L2, ready, channel)
+    wake(m, L2_TAKE, ready, channel)
     return 0
 
 
@@ -68,7 +68,7 @@ def ideal_pop_request(m, now, channel, port):
     if q < 0:
         x.waiting[channel, port >> 6] &= ~(1 << (port & 63))
     else:
-        wake(m, L2, max(x.request[port, q, P_READY], now + 1), channel)
+        wake(m, L2_TAKE, max(x.request[port, q, P_READY], now + 1), channel)
     return h
 
 

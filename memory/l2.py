@@ -21,7 +21,13 @@ from memory.cache_sets import (
     stride_of,
     way_of,
 )
-from memory.crossbar import crossbar_pick_request, crossbar_pop_request, crossbar_respond, crossbar_response_room
+from memory.crossbar import (
+    crossbar_offers,
+    crossbar_pick_request,
+    crossbar_pop_request,
+    crossbar_respond,
+    crossbar_response_room,
+)
 from memory.crossbar_state import KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, READ, WRITE
 from memory.dram import dram_has_room, dram_read, dram_write
 from memory.ports import (
@@ -36,8 +42,7 @@ from memory.ports import (
     wait_for_dram,
 )
 from memory.timeline import ANSWERED, SERVED, record
-from memory.wheel import L2 as L2_CLASS
-from memory.wheel import wake, wake_next
+from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake, wake_next, wake_now
 
 MAX_LINES = 262144  # 16 MiB in all
 MAX_PLACES = LANES * MAX_LINES
@@ -415,7 +420,9 @@ def _serve_oldest(m, now, channel):
     l2.i_head[channel] = (h + 1) & (MAX_INPUT - 1)
     l2.i_count[channel] -= 1
     if l2.i_count[channel]:
-        wake_next(m, L2_CLASS, now, channel)
+        wake_next(m, L2_SERVE, now, channel)
+    if l2.i_count[channel] == l2.input_limit - 1:
+        wake_now(m, L2_TAKE, now, channel)
     return 1
 
 
@@ -445,33 +452,52 @@ def _take_fill(m, now, channel, port):
             m.l2.refused_by[channel] = 0
             took = 1
         if p.count[port] and (p.far or port_ready(m, now, port)):
-            wake(m, L2_CLASS, p.ready[port, p.head[port]], channel)
+            wake(m, L2_FILL, p.ready[port, p.head[port]], channel)
     return took
 
 
 @jit
-def l2_tick(m, now, channel):
-    """One cycle of a channel: at most one fill from each port, one request served, one taken from the crossbar."""
+def l2_fill_tick(m, now, channel):
+    """A channel takes at most one fill from each port. What its oldest request waits for may be free then."""
     inlined()
     l2 = m.l2
     if m.ports.count[L2_FROM_DRAM + channel]:
         l2.fills += _take_fill(m, now, channel, L2_FROM_DRAM + channel)
     if m.ports.count[L2_FROM_ENGINE + channel]:
         l2.sparse_fills += _take_fill(m, now, channel, L2_FROM_ENGINE + channel)
-    if l2.i_count[channel] and not (m.ports.l2_refused >> channel) & 1:
+    if l2.stalled_since[channel] >= 0:
+        wake_now(m, L2_SERVE, now, channel)
+
+
+@jit
+def l2_serve_tick(m, now, channel):
+    """A channel serves its oldest waiting request, if there is one and DRAM has not refused it."""
+    inlined()
+    if m.l2.i_count[channel] and not (m.ports.l2_refused >> channel) & 1:
         _try_oldest(m, now, channel)
+
+
+@jit
+def l2_take_tick(m, now, channel):
+    """A channel takes one request from the crossbar, if it has room; it is served in the next cycle at the soonest."""
+    inlined()
+    l2 = m.l2
     n = l2.i_count[channel]
-    if n < l2.input_limit:
-        cu = crossbar_pick_request(m, now, channel)
-        if cu >= 0:
-            q = (l2.i_head[channel] + n) & (MAX_INPUT - 1)
-            x = m.xbar
-            h = crossbar_pop_request(m, now, channel, cu)
-            line = x.request[cu, h, P_LINE]
-            _prefetch_row(m, channel, line)
-            l2.input[channel, q, P_LINE] = line
-            l2.input[channel, q, P_SOURCE] = x.request[cu, h, P_SOURCE]
-            l2.input[channel, q, P_MASK] = x.request[cu, h, P_MASK]
-            l2.input[channel, q, P_READY] = now
-            l2.i_count[channel] = n + 1
-            wake_next(m, L2_CLASS, now, channel)
+    if n == l2.input_limit:
+        return
+    port = crossbar_pick_request(m, now, channel)
+    if port < 0:
+        return
+    q = (l2.i_head[channel] + n) & (MAX_INPUT - 1)
+    x = m.xbar
+    h = crossbar_pop_request(m, now, channel, port)
+    line = x.request[port, h, P_LINE]
+    _prefetch_row(m, channel, line)
+    l2.input[channel, q, P_LINE] = line
+    l2.input[channel, q, P_SOURCE] = x.request[port, h, P_SOURCE]
+    l2.input[channel, q, P_MASK] = x.request[port, h, P_MASK]
+    l2.input[channel, q, P_READY] = now
+    l2.i_count[channel] = n + 1
+    wake_next(m, L2_SERVE, now, channel)
+    if crossbar_offers(m, channel):
+        wake_next(m, L2_TAKE, now, channel)

@@ -20,12 +20,17 @@ CU_RETURN = 3  # finished loads, stores, LDS accesses; two words
 CU_LOOK_UP = 5  # the vector L1's look-up; two words
 SCALAR = 7  # two words: up to 64 shader arrays
 FETCH = 9  # two words
-L2 = 11
-ENGINE = 12
-DRAM = 13
-CU_ISSUE = 14  # two words
-DISPATCH = 16
-CLASSES = (TRANSLATION, CU_RESPONSE, CU_RETURN, CU_LOOK_UP, SCALAR, FETCH, L2, ENGINE, DRAM, CU_ISSUE, DISPATCH)
+L2_FILL = 11  # lines from DRAM and the engine
+L2_SERVE = 12  # the oldest waiting request
+L2_TAKE = 13  # a request from the crossbar
+ENGINE = 14
+DRAM = 15
+CU_ISSUE = 16  # two words
+DISPATCH = 18
+CLASSES = (
+    *(TRANSLATION, CU_RESPONSE, CU_RETURN, CU_LOOK_UP, SCALAR, FETCH),
+    *(L2_FILL, L2_SERVE, L2_TAKE, ENGINE, DRAM, CU_ISSUE, DISPATCH),
+)
 WIDE = (CU_RESPONSE, CU_RETURN, CU_LOOK_UP, SCALAR, FETCH, CU_ISSUE)
 WORDS = DISPATCH + 1
 

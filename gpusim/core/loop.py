@@ -9,7 +9,7 @@ from gpusim.core.fetch import fetch_tick
 from gpusim.core.issue import issue_tick, look_up_tick, response_tick, return_tick, scalar_tick
 from gpusim.jit import ctz, ctz_from, inlined, jit, seldom
 from memory.dram import dram_tick
-from memory.l2 import l2_tick
+from memory.l2 import l2_fill_tick, l2_serve_tick, l2_take_tick
 from memory.translation import translation_tick
 from memory.wheel import (
     CU_ISSUE,
@@ -20,7 +20,9 @@ from memory.wheel import (
     DRAM,
     ENGINE,
     FETCH,
-    L2,
+    L2_FILL,
+    L2_SERVE,
+    L2_TAKE,
     SCALAR,
     SIZE,
     TRANSLATION,
@@ -47,7 +49,9 @@ def _wake_everything(m, now):
         wake(m, SCALAR, now, unit)
         wake(m, FETCH, now, unit)
     for unit in range(m.map.l2_channels):
-        wake(m, L2, now, unit)
+        wake(m, L2_FILL, now, unit)
+        wake(m, L2_SERVE, now, unit)
+        wake(m, L2_TAKE, now, unit)
     for unit in range(m.map.dram_channels):
         wake(m, DRAM, now, unit)
     if m.run.engine_on:
@@ -82,12 +86,22 @@ def _run_units(m, now, slot):
     while units:
         fetch_tick(m, now, ctz(units))
         units &= units - 1
-    units = due(m, slot, L2)
     first = now & (m.map.l2_channels - 1)
+    units = due(m, slot, L2_FILL)
     while units:
         channel = ctz_from(units, first)
         units ^= 1 << channel
-        l2_tick(m, now, channel)
+        l2_fill_tick(m, now, channel)
+    units = due(m, slot, L2_SERVE)
+    while units:
+        channel = ctz_from(units, first)
+        units ^= 1 << channel
+        l2_serve_tick(m, now, channel)
+    units = due(m, slot, L2_TAKE)
+    while units:
+        channel = ctz_from(units, first)
+        units ^= 1 << channel
+        l2_take_tick(m, now, channel)
     if due(m, slot, ENGINE):
         engine_tick(m, now)
     units = due(m, slot, DRAM)

@@ -173,7 +173,7 @@ class CycleLaws:
         lgkm = waves["lgkm"]
         self._must((lgkm >= 0).all() and (lgkm <= MAX_IN_FLIGHT).all(), "lgkmcnt leaves 0 to 15")
         waves = self.run["waves_per_simd"][0]
-        self._must((cu["resident"][0, : self.cus * SIMDS] <= waves).all(), "a SIMD holds too many wavefronts")
+        self._must((cu["simd"]["resident"][0, : self.cus * SIMDS] <= waves).all(), "a SIMD holds too many wavefronts")
         groups = self.run["workgroups_per_cu"][0]
         self._must((cu["wg_resident"][0, : self.cus] <= groups).all(), "a CU holds too many workgroups")
         for name, limit in (("q_count", "queue_limit"), ("stores_out", "store_limit")):

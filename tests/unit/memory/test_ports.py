@@ -20,7 +20,7 @@ from memory.ports import (
     sparse_taken,
     wait_for_dram,
 )
-from memory.wheel import ENGINE, L2, SIZE, WHEEL
+from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, WHEEL
 from tests.support.smaller_machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP))
@@ -63,7 +63,7 @@ def test_delivery_wakes_the_reader_when_the_answer_is_ready():
     deliver(m, 15, L2_FROM_DRAM + 2, 0)
     deliver(m, 17, L2_FROM_ENGINE + 2, 0)
     deliver(m, 19, ENGINE_FROM_DRAM + 1, 0)
-    assert sorted(woken(m, L2, 2)) == [15, 17]
+    assert sorted(woken(m, L2_FILL, 2)) == [15, 17]
     assert woken(m, ENGINE, 0) == [19]
 
 
@@ -82,7 +82,7 @@ def test_sparse_queue_refuses_at_its_limit_and_wakes_the_stalled_channel():
     head = m.ports.sparse_head[5]
     assert (m.ports.sparse_line[5, head], m.ports.sparse_mshr[5, head]) == (100, 0)
     sparse_taken(m, 20, 5)
-    assert woken(m, L2, 5) == [21]
+    assert woken(m, L2_SERVE, 5) == [21]
     assert sparse_request(m, 22, 5, 104, 4) == 1
 
 
@@ -93,6 +93,6 @@ def test_space_in_a_dram_queue_wakes_its_waiters_once():
     wait_for_dram(m, 1, ENGINE_WAITER)
     wait_for_dram(m, 2, 7)
     dram_space_freed(m, 30, 1)
-    assert woken(m, L2, 0) == woken(m, L2, MAX_L2_CHANNELS - 1) == woken(m, ENGINE, 0) == [31]
-    assert woken(m, L2, 7) == []
+    assert woken(m, L2_SERVE, 0) == woken(m, L2_SERVE, MAX_L2_CHANNELS - 1) == woken(m, ENGINE, 0) == [31]
+    assert woken(m, L2_SERVE, 7) == []
     assert m.ports.dram_waiters[1] == 0

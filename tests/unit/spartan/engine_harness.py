@@ -35,8 +35,7 @@ from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_
 from memory.timeline import TIMELINE
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import ENGINE as ENGINE_CLASS
-from memory.wheel import L2 as L2_CLASS
-from memory.wheel import SIZE, WHEEL, due
+from memory.wheel import L2_FILL, SIZE, WHEEL, due
 from spartan import engine as real_engine  # first: what it calls is everybody's, not the double's alone
 from spartan.configure import EngineBuffers, configure_engine, engine_counters
 from spartan.counters import ENGINE_COUNTERS
@@ -134,7 +133,7 @@ def drive(m, requests, limit):
     while t < limit:
         t += 1
         wheel.now = t
-        wheel.running = L2_CLASS
+        wheel.running = L2_FILL
         for channel in range(m.map.l2_channels):
             while port_ready(m, t, L2_FROM_ENGINE + channel):
                 tag = port_take(m, L2_FROM_ENGINE + channel)
