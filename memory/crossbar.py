@@ -95,6 +95,14 @@ def crossbar_pick_request(m, now, channel):
     if x.ideal and not ideal_has_bandwidth(m, now, channel):
         return -1
     turn = x.turn[channel]
+    if x.waiting[channel, 1] == 0 and not x.ideal:  # as most often: ports of one word only
+        bits = x.waiting[channel, 0]
+        while bits:
+            port = ctz_from(bits, turn if turn < 64 else 0)
+            if x.o_ready[port] <= now:
+                return port
+            bits ^= 1 << port
+        return -1
     for step in range(PORT_WORDS + 1):
         word = ((turn >> 6) + step) & (PORT_WORDS - 1)
         bits = x.waiting[channel, word]

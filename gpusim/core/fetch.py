@@ -17,7 +17,7 @@ from gpusim.core.cu_state import (
     WANT,
 )
 from gpusim.core.wave import pause
-from gpusim.jit import ctz, inlined, jit
+from gpusim.jit import ctz, ctz_from, inlined, jit
 from memory.instruction_cache import FETCH_HIT, FETCH_STALLED, instruction_fill, instruction_look_up
 from memory.wheel import FETCH as FETCH_CLASS
 from memory.wheel import wake, wake_next
@@ -86,19 +86,15 @@ def fetch_tick(m, now, array):
     first = array * cus_per_array
     # a division costs as much as a fetch, and most arrays have a power of two of CUs
     turn = now & (cus_per_array - 1) if cus_per_array & (cus_per_array - 1) == 0 else now % cus_per_array
-    before = (1 << turn) - 1
     asking = c.fetching_cus[array]
     busy = 0
     left = 0
-    for part in range(2):
-        cus = asking & ~before if part == 0 else asking & before
-        while cus:
-            k = ctz(cus)
-            cus &= cus - 1
-            if c.fetch[first + k, WANT]:
-                busy = _fetch_for(m, now, array, first + k, busy)
-                if c.fetch[first + k, WANT]:
-                    left |= 1 << k
+    while asking:
+        k = ctz_from(asking, turn)
+        asking ^= 1 << k
+        if c.fetch[first + k, WANT]:
+            busy = _fetch_for(m, now, array, first + k, busy)
+            left |= (c.fetch[first + k, WANT] != 0) << k
     c.fetching_cus[array] = left
     if left:
         wake_next(m, FETCH_CLASS, now, array)
