@@ -9,7 +9,20 @@ added while the way is being filled.
 
 import numpy as np
 
-from gpusim.jit import LANES, ctz, equal_4, inlined, jit, ld_u32, least_4, seldom, st_i32
+from gpusim.jit import (
+    LANES,
+    WIDE_LANES,
+    ctz,
+    equal_4,
+    equal_16,
+    inlined,
+    jit,
+    ld_u32,
+    least_4,
+    least_16,
+    seldom,
+    st_i32,
+)
 
 FILLING = 1 << 31
 NO_TAG = 0xFFFF_FFFF
@@ -35,8 +48,11 @@ def way_of(row, stride, tag):
     """Way of the row at address `row` that holds a tag, or -1."""
     inlined()
     same = 0
-    for way in range(0, stride, LANES):  # all of them: where the tag is has no pattern, and a branch would guess
-        same |= equal_4(row + 4 * way, tag) << way
+    if stride == WIDE_LANES:
+        same = equal_16(row, tag)
+    else:
+        for way in range(0, stride, LANES):  # all of them: where the tag is has no pattern, and a branch would guess
+            same |= equal_4(row + 4 * way, tag) << way
     return ctz(same) if same else -1
 
 
@@ -45,9 +61,12 @@ def oldest_way(row, stride):
     """Least recently used way that is not being filled, or -1."""
     inlined()
     ages = row + 4 * stride
-    least = FILLING
-    for way in range(0, stride, LANES):
-        least = min(least, least_4(ages + 4 * way))
+    if stride == WIDE_LANES:
+        least = least_16(ages)
+    else:
+        least = least_4(ages)
+        for way in range(LANES, stride, LANES):
+            least = min(least, least_4(ages + 4 * way))
     return way_of(ages, stride, least) if least < FILLING else -1
 
 

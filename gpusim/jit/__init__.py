@@ -39,13 +39,14 @@ from gpusim.jit.raw import (
     st_u8,
 )
 from gpusim.jit.state import Field, State, i32, new_record, record_dtype, u16, u32
-from gpusim.jit.vector import LANES, address_in, equal_4, least_4
+from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16
 
 __all__ = [
     "Field",
     "JIT_DISABLED",
     "LANES",
     "State",
+    "WIDE_LANES",
     "address_in",
     "address_of",
     "cache_dir",
@@ -56,6 +57,7 @@ __all__ = [
     "compiled_versions",
     "ctz",
     "ctz_from",
+    "equal_16",
     "equal_4",
     "i32",
     "inlined",
@@ -67,6 +69,7 @@ __all__ = [
     "ld_u16",
     "ld_u32",
     "ld_u8",
+    "least_16",
     "least_4",
     "native_callback",
     "new_record",
