@@ -11,7 +11,7 @@ from gpusim.jit import Field, State, jit
 from gpusim.spec import Spec, param
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS
-from memory.wheel import CU_LOOK_UP, CU_RESPONSE, SCALAR, wake, wake_next
+from memory.wheel import CU_LOOK_UP, CU_RESPONSE, SCALAR, wake, wake_at
 
 MAX_CUS = 64
 MAX_ARRAYS = 64
@@ -168,6 +168,6 @@ def wake_receiver(m, t, port):
 def wake_sender(m, now, port):
     """Have the unit behind a port send on in the next cycle."""
     if port < FIRST_SCALAR_PORT:
-        wake_next(m, CU_LOOK_UP, now, port)
+        wake_at(m, CU_LOOK_UP, now + 1, port)
     else:
-        wake_next(m, SCALAR, now, port - FIRST_SCALAR_PORT)
+        wake_at(m, SCALAR, now + 1, port - FIRST_SCALAR_PORT)

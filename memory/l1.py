@@ -41,7 +41,7 @@ from memory.look_ahead import look_ahead
 from memory.rings import RING_FRONT
 from memory.timeline import LOOKED_UP, record
 from memory.translation import page_of, translated
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_next
+from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
 MAX_PLACES = LANES * MAX_L1_LINES
@@ -221,7 +221,7 @@ def l1_queue(m, now, cu, record, flags, token):
     u.q_count = n + 1
     l1.queued += 1
     if n == 0 or m.translation.since[cu] >= 0:
-        wake_next(m, CU_LOOK_UP, now, cu)
+        wake_at(m, CU_LOOK_UP, now + 1, cu)
 
 
 @jit
@@ -410,7 +410,7 @@ def l1_step(m, now, cu):
             if m.translation.since[cu] < now:
                 look_ahead(m, now, cu, page_of(m, line))
             else:
-                wake_next(m, CU_LOOK_UP, now, cu)
+                wake_at(m, CU_LOOK_UP, now + 1, cu)
             return 0
     moved = 1
     if position == 0 and u.q_started < 0:
@@ -428,7 +428,7 @@ def l1_step(m, now, cu):
     position += 1
     if position < lines:
         u.q_position = position
-        wake_next(m, CU_LOOK_UP, now, cu)
+        wake_at(m, CU_LOOK_UP, now + 1, cu)
         return 0
     if header & FLAG_INVALIDATE:
         _invalidate(m, cu)
@@ -438,7 +438,7 @@ def l1_step(m, now, cu):
         _schedule_returns(m, now, cu)
     elif lines == 0:
         _acknowledge(m, cu, u.q_token[q])
-        wake_next(m, CU_RETURN, now, cu)
+        wake_at(m, CU_RETURN, now + 1, cu)
     u.look_free = max(now + 1, u.q_started + least)
     u.q_position = 0
     u.q_started = -1

@@ -42,7 +42,7 @@ from memory.ports import (
     wait_for_dram,
 )
 from memory.timeline import ANSWERED, SERVED, record
-from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake, wake_next, wake_now
+from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake, wake_at
 
 MAX_LINES = 262144  # 16 MiB in all
 MAX_PLACES = LANES * MAX_LINES
@@ -420,9 +420,9 @@ def _serve_oldest(m, now, channel):
     l2.i_head[channel] = (h + 1) & (MAX_INPUT - 1)
     l2.i_count[channel] -= 1
     if l2.i_count[channel]:
-        wake_next(m, L2_SERVE, now, channel)
+        wake_at(m, L2_SERVE, now + 1, channel)
     if l2.i_count[channel] == l2.input_limit - 1:
-        wake_now(m, L2_TAKE, now, channel)
+        wake_at(m, L2_TAKE, now, channel)
     return 1
 
 
@@ -466,7 +466,7 @@ def l2_fill_tick(m, now, channel):
     if m.ports.count[L2_FROM_ENGINE + channel]:
         l2.sparse_fills += _take_fill(m, now, channel, L2_FROM_ENGINE + channel)
     if l2.stalled_since[channel] >= 0:
-        wake_now(m, L2_SERVE, now, channel)
+        wake_at(m, L2_SERVE, now, channel)
 
 
 @jit
@@ -498,6 +498,6 @@ def l2_take_tick(m, now, channel):
     l2.input[channel, q, P_MASK] = x.request[port, h, P_MASK]
     l2.input[channel, q, P_READY] = now
     l2.i_count[channel] = n + 1
-    wake_next(m, L2_SERVE, now, channel)
+    wake_at(m, L2_SERVE, now + 1, channel)
     if crossbar_offers(m, channel):
-        wake_next(m, L2_TAKE, now, channel)
+        wake_at(m, L2_TAKE, now + 1, channel)

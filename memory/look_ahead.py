@@ -8,7 +8,7 @@ from gpusim.jit import jit, seldom
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
 from memory.cache_fields import VECTOR_QUEUE
 from memory.translation import ask_ahead, page_of
-from memory.wheel import CU_LOOK_UP, wake_next
+from memory.wheel import CU_LOOK_UP, wake_at
 
 
 @jit
@@ -39,6 +39,6 @@ def look_ahead(m, now, cu, waited_for):
     if found and ask_ahead(m, now, cu, page):
         u.ahead_page = page
         position += 1
-        wake_next(m, CU_LOOK_UP, now, cu)
+        wake_at(m, CU_LOOK_UP, now + 1, cu)
     u.ahead = behind
     u.ahead_position = position

@@ -16,7 +16,7 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 from gpusim.jit import Field, State, ctz, inlined, jit, popcount
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.rings import RING_FRONT
-from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_next
+from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at
 
 L2_FROM_DRAM = 0
 L2_FROM_ENGINE = MAX_L2_CHANNELS
@@ -134,7 +134,7 @@ def sparse_taken(m, now, channel):
     p = m.ports
     p.sparse_head[channel] = (p.sparse_head[channel] + 1) & (SPARSE_DEPTH - 1)
     p.sparse_count[channel] -= 1
-    wake_next(m, L2_SERVE, now, channel)
+    wake_at(m, L2_SERVE, now + 1, channel)
 
 
 @jit
@@ -165,7 +165,7 @@ def dram_turn(m, now, queue, channel):
         before |= others & ~((1 << turn) - 1)
     if popcount(before) < p.dram_freed[queue]:
         return 1
-    wake_next(m, L2_SERVE, now, channel)
+    wake_at(m, L2_SERVE, now + 1, channel)
     return 0
 
 
@@ -195,8 +195,8 @@ def dram_space_freed(m, now, dram_ch):
         p.l2_refused &= ~waiters
         p.dram_trying[queue] |= waiters & ((1 << ENGINE_WAITER) - 1)
         if waiters >> ENGINE_WAITER:
-            wake_next(m, ENGINE, now, 0)
+            wake_at(m, ENGINE, now + 1, 0)
         waiters &= (1 << ENGINE_WAITER) - 1
         while waiters:
-            wake_next(m, L2_SERVE, now, ctz(waiters))
+            wake_at(m, L2_SERVE, now + 1, ctz(waiters))
             waiters &= waiters - 1

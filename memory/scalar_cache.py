@@ -15,7 +15,7 @@ from memory.crossbar_state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, 
 from memory.instruction_cache import FETCH_ID
 from memory.l1 import FLAG_INVALIDATE
 from memory.translation import FIRST_SCALAR_USER, translated
-from memory.wheel import SCALAR, wake, wake_next
+from memory.wheel import SCALAR, wake, wake_at
 
 MAX_SCALAR_LINES = 1024  # an array: 64 KiB
 MAX_QUEUE = 32
@@ -117,7 +117,7 @@ def scalar_queue(m, now, cu, record, flags, who):
     if n == 0:
         array = m.cu.array[cu]
         s.waiting[array] |= m.cu.bit_in_array[cu]
-        wake_next(m, SCALAR, now, array)
+        wake_at(m, SCALAR, now + 1, array)
 
 
 @jit
@@ -236,7 +236,7 @@ def scalar_step(m, now, array):
             s.reads += 1
         position += 1
         s.q_position[array] = position
-    wake_next(m, SCALAR, now, array)
+    wake_at(m, SCALAR, now + 1, array)
     if position < lines:
         return -1
     if header & FLAG_INVALIDATE:

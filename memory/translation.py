@@ -18,7 +18,7 @@ from gpusim.jit import Field, State, ctz, inlined, jit, outlined
 from gpusim.spec import Spec, param
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 from memory.crossbar_state import MAX_ARRAYS, MAX_CUS
-from memory.wheel import CU_LOOK_UP, FETCH, SCALAR, TRANSLATION, wake, wake_next
+from memory.wheel import CU_LOOK_UP, FETCH, SCALAR, TRANSLATION, wake, wake_at
 
 FIRST_SCALAR_USER = MAX_CUS
 FIRST_INSTRUCTION_USER = MAX_CUS + MAX_ARRAYS
@@ -215,7 +215,7 @@ def _request(m, now, tlb, page):
         t.r_page[tlb, (t.r_head[tlb] + t.r_count[tlb]) & (MAX_PORT_QUEUE - 1)] = page
         t.r_count[tlb] += 1
         t.asking[tlb >> 5] |= 1 << (tlb & 31)
-        wake_next(m, TRANSLATION, now, 0)
+        wake_at(m, TRANSLATION, now + 1, 0)
     return ASKED
 
 
@@ -415,6 +415,6 @@ def translation_tick(m, now):
             t.asking[tlb >> 5] &= ~(1 << (tlb & 31))
         if n == t.port_limit:
             _wake_users(m, now, tlb)
-        wake_next(m, TRANSLATION, now, 0)
+        wake_at(m, TRANSLATION, now + 1, 0)
     if t.w_count:
         wake(m, TRANSLATION, t.w_done[t.w_head], 0)

@@ -54,15 +54,9 @@ def wake(m, unit_class, t, unit):
 
 
 @jit
-def wake_now(m, unit_class, now, unit):
-    """Run `unit` of `unit_class`, whose turn is still to come, in the current cycle."""
-    m.wheel.row[now & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)
-
-
-@jit
-def wake_next(m, unit_class, now, unit):
-    """Run `unit` of `unit_class` in the cycle behind the current one, `now`."""
-    m.wheel.row[(now + 1) & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)
+def wake_at(m, unit_class, t, unit):
+    """As `wake`, for a cycle `t` that is known to lie within the wheel's reach, its class's turn still to come."""
+    m.wheel.row[t & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)
 
 
 @jit

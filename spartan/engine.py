@@ -18,7 +18,7 @@ from memory.ports import (
 )
 from memory.timeline import ENGINE_DATA, ENGINE_READ, record
 from memory.wheel import ENGINE as ENGINE_CLASS
-from memory.wheel import wake, wake_next
+from memory.wheel import wake, wake_at
 from spartan.compaction import data_arrived, finish_units, start_units
 from spartan.prefetch_buffer import (
     close_if_done,
@@ -301,13 +301,13 @@ def _wake_again(m, now, more_requests):
     """Wake the engine for what it knows to come; data, requests and DRAM space wake it themselves."""
     g = m.engine
     if g.unit_mask:
-        wake_next(m, ENGINE_CLASS, now, 0)
+        wake_at(m, ENGINE_CLASS, now + 1, 0)
     if g.pipe_count:
         wake(m, ENGINE_CLASS, g.pipe_ready[g.pipe_head], 0)
     if g.lookup_count and (g.lookup_since == NONE):
         wake(m, ENGINE_CLASS, g.lookup_ready[g.lookup_head], 0)
     if more_requests and g.lookup_count < g.lookup_capacity and g.request_free != NONE:
-        wake_next(m, ENGINE_CLASS, now, 0)
+        wake_at(m, ENGINE_CLASS, now + 1, 0)
     if g.read_free != NONE:
         queued = g.issue_first[0] != NONE or g.issue_first[1] != NONE
         for k in range(g.shifters):

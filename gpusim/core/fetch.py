@@ -20,7 +20,7 @@ from gpusim.core.wave import pause
 from gpusim.jit import ctz, ctz_from, inlined, jit
 from memory.instruction_cache import FETCH_HIT, FETCH_STALLED, instruction_fill, instruction_look_up
 from memory.wheel import FETCH as FETCH_CLASS
-from memory.wheel import wake, wake_next
+from memory.wheel import wake, wake_at
 
 
 @jit
@@ -97,7 +97,7 @@ def fetch_tick(m, now, array):
             left |= (c.fetch[first + k, WANT] != 0) << k
     c.fetching_cus[array] = left
     if left:
-        wake_next(m, FETCH_CLASS, now, array)
+        wake_at(m, FETCH_CLASS, now + 1, array)
 
 
 @jit

@@ -38,6 +38,7 @@ from gpusim.core.wave import (
     FOREVER,
     JUMPED,
     LDS_PIPE,
+    REACH,
     SMEM_PIPE,
     TURN_CYCLES,
     VMEM_PIPE,
@@ -68,7 +69,7 @@ from isa.trace import (
 )
 from memory.l1 import FLAG_BYPASS, FLAG_INVALIDATE, l1_next_ack, l1_next_load_done, l1_queue, l1_receive, l1_step
 from memory.scalar_cache import scalar_next_done, scalar_queue, scalar_receive, scalar_step
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_now
+from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at
 
 _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free again within a turn
 
@@ -398,7 +399,8 @@ def issue_tick(m, now, cu):
     if again:
         wake_simd(m, now + TURN_CYCLES, cu, simd)
     elif wanted & (1 << LDS):
-        wake_simd(m, max(now + TURN_CYCLES, c.lds_free[cu] - c.lds_backlog), cu, simd)
+        free = min(c.lds_free[cu] - c.lds_backlog, now + REACH)  # if that is before, the visit arms it again
+        wake_simd(m, max(now + TURN_CYCLES, free), cu, simd)
 
 
 @jit
@@ -429,7 +431,7 @@ def response_tick(m, now, cu):
     if token >= 0:
         vm_answered(m, now, cu, token)
     if m.l1.unit[cu].stalled_since >= 0:
-        wake_now(m, CU_LOOK_UP, now, cu)
+        wake_at(m, CU_LOOK_UP, now, cu)
 
 
 @jit
@@ -447,7 +449,7 @@ def return_tick(m, now, cu):
     if m.cu.lds_count[cu]:
         _lds_results(m, now, cu)
     if u.stalled_since >= 0:
-        wake_now(m, CU_LOOK_UP, now, cu)
+        wake_at(m, CU_LOOK_UP, now, cu)
 
 
 @jit

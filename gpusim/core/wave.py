@@ -48,7 +48,7 @@ from isa.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.crossbar_state import MAX_CUS
 from memory.timeline import CHARGED, RETURNED, record
-from memory.wheel import CU_ISSUE, SIZE, wake, wake_next
+from memory.wheel import CU_ISSUE, SIZE, wake_at
 from memory.wheel import FETCH as FETCH_CLASS
 
 LDS_PIPE = MAX_SIMDS
@@ -56,6 +56,7 @@ VMEM_PIPE = MAX_SIMDS + MAX_CUS
 SMEM_PIPE = MAX_SIMDS + 2 * MAX_CUS
 TURN_CYCLES = SIMDS  # a SIMD is visited every fourth cycle
 FOREVER = 1 << 60
+REACH = SIZE - SIMDS  # cycles for which the wheel holds a turn of each SIMD
 JUMPED = 2  # what `step` returns for a branch that was taken
 
 
@@ -67,14 +68,10 @@ def wave_of(m, g, rank):
 
 @jit
 def wake_simd(m, t, cu, simd):
-    """Visit the SIMD in its first turn at or after cycle `t` that is still to come."""
+    """Visit the SIMD in its first turn at or after cycle `t`, at most REACH away, that is still to come."""
     outlined()
-    now = m.wheel.now
-    t = max(t, now if m.wheel.running < CU_ISSUE else now + 1)
-    t += (simd - t) & (SIMDS - 1)
-    if t >= now + SIZE:
-        t -= (t - now - SIZE + SIMDS) // SIMDS * SIMDS  # the last turn within the wheel; the visit arms it again
-    wake(m, CU_ISSUE, t, cu)
+    t = max(t, m.wheel.now + (m.wheel.running >= CU_ISSUE))
+    wake_at(m, CU_ISSUE, t + ((simd - t) & (SIMDS - 1)), cu)
 
 
 @jit
@@ -154,7 +151,7 @@ def counters_allow(m, w, word):
 def wake_to_resume(m, g):
     """Visit the SIMD when its first paused wavefront may go on, or before if that is out of the wheel's reach."""
     c = m.cu
-    t = min(c.simd[g].next_resume, m.wheel.now + SIZE - 2 * SIMDS)
+    t = min(c.simd[g].next_resume, m.wheel.now + REACH)
     c.simd[g].next_resume = t
     wake_simd(m, t, g >> SIMDS_BITS, g & (SIMDS - 1))
 
@@ -244,7 +241,7 @@ def _want_fetch(m, w):
     array = c.array[cu]
     c.fetch[cu, WANT] |= 1 << (w & (SLOTS - 1))
     c.fetching_cus[array] |= c.bit_in_array[cu]
-    wake_next(m, FETCH_CLASS, m.wheel.now, array)
+    wake_at(m, FETCH_CLASS, m.wheel.now + 1, array)
 
 
 @jit
