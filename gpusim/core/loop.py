@@ -4,10 +4,12 @@ Within a class units run by number, L2 and DRAM channels from one that rotates w
 the same place of a queue in one cycle, it is each one's turn as often.
 """
 
+from gpusim.core.cu_spec import SIMDS
+from gpusim.core.cu_state import SIMDS_BITS
 from gpusim.core.dispatch import dispatch_tick
 from gpusim.core.fetch import fetch_tick
 from gpusim.core.issue import issue_tick, look_up_tick, response_tick, return_tick, scalar_tick
-from gpusim.jit import ctz, ctz_from, inlined, jit, seldom
+from gpusim.jit import address_in, ctz, ctz_from, inlined, jit, prefetch, seldom
 from memory.dram import dram_tick
 from memory.l2 import l2_fill_tick, l2_serve_tick, l2_take_tick
 from memory.translation import translation_tick
@@ -76,8 +78,10 @@ def _run_units(m, now, slot):
         units &= units - 1
     units = due_of_wide(m, slot, CU_LOOK_UP)
     while units:
-        look_up_tick(m, now, ctz(units))
+        cu = ctz(units)
         units &= units - 1
+        prefetch(address_in(m.l1.unit, ctz(units)))
+        look_up_tick(m, now, cu)
     units = due_of_wide(m, slot, SCALAR)
     while units:
         scalar_tick(m, now, ctz(units))
@@ -112,8 +116,12 @@ def _run_units(m, now, slot):
         dram_tick(m, now, channel)
     units = due_of_wide(m, slot, CU_ISSUE)
     while units:
-        issue_tick(m, now, ctz(units))
+        cu = ctz(units)
         units &= units - 1
+        following = address_in(m.cu.simd, ctz(units) << SIMDS_BITS | now & (SIMDS - 1))
+        prefetch(following)
+        prefetch(following + 64)
+        issue_tick(m, now, cu)
     if due(m, slot, DISPATCH):
         dispatch_tick(m, now)
 
