@@ -36,19 +36,19 @@ def _probe(place: Path) -> None:
 def compile_in_second_process() -> None:
     """The second process's share of the first start; tells on standard output when its part of the core is there."""
     inside, _ = split("timing", _SECOND_ROOMS)
-    compile_on_the_way(inside, new_record(machine_dtype()))
+    compile_on_the_way(inside, new_record(machine_dtype()), inside)
     print("core", flush=True)
     compile_interpreter()
 
 
 def _compile_with(helper: subprocess.Popen[str]) -> None:
     """Compile the rest of the timing core while `helper` compiles its share. What it fails to do is done here."""
-    _, apart = split("timing", _SECOND_ROOMS)
+    inside, apart = split("timing", _SECOND_ROOMS)
     record = new_record(machine_dtype())
-    compile_on_the_way(apart, record)
+    compile_on_the_way(apart, record, ())
     assert helper.stdout is not None
     helper.stdout.readline()
-    compile_all("timing", record, (run_cycles, engine_finish))
+    compile_all("timing", record, (run_cycles, engine_finish), inside)
     helper.wait()
 
 
@@ -72,6 +72,6 @@ def prepare_core() -> float:
             except BaseException:
                 helper.kill()
                 raise
-    compile_all("timing", new_record(machine_dtype()), (run_cycles, engine_finish))
+    compile_all("timing", new_record(machine_dtype()), (run_cycles, engine_finish), ())
     compile_interpreter()
     return time.perf_counter() - start

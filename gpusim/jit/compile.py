@@ -40,7 +40,7 @@ def jit(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     finally:
         numba.config.CACHE_DIR = before
-    dispatcher.compile = _in_its_form(dispatcher, _is_part_of_its_callers(function))
+    dispatcher.compile = _in_its_form(dispatcher)
     _registered[domain].append(dispatcher)
     return dispatcher
 
@@ -106,18 +106,20 @@ def _is_part_of_its_callers(function: Callable[..., Any]) -> bool:
 
 
 _compiling: list[bool] = []  # innermost last: whether what is being compiled is a part of its callers
-_parts_wanted = False
+_parts: set[Any] = set()  # dispatchers that have been compiled as parts
+_whole: set[Any] | None = None  # what is not one while parts are wanted
 
 
-def _in_its_form(dispatcher: Any, is_part: bool) -> Callable[[Any], Any]:
+def _in_its_form(dispatcher: Any) -> Callable[[Any], Any]:
     """The dispatcher's `compile`, which says what it compiles and keeps a part out of the cache."""
     compile_it = dispatcher.compile
 
     def compile_in_its_form(signature: Any) -> Any:
-        part = is_part and _parts_wanted
+        part = _whole is not None and dispatcher not in _whole
         kept = dispatcher._cache
         if part:
             dispatcher._cache = NullCache()
+            _parts.add(dispatcher)
         _compiling.append(part)
         try:
             return compile_it(signature)
@@ -129,9 +131,9 @@ def _in_its_form(dispatcher: Any, is_part: bool) -> Callable[[Any], Any]:
 
 
 @contextmanager
-def _parts_unfinished() -> Iterator[None]:
-    """Compile functions that say `inlined()` only to what their callers take in: not optimised, no machine code."""
-    global _parts_wanted
+def _parts_unfinished(whole: set[Any]) -> Iterator[None]:
+    """Compile all but `whole` only to what their callers take in: not optimised, no machine code."""
+    global _whole
 
     def executable(context: Any, library: Any, description: Any, environment: Any) -> Any:
         name = description.qualname.split(".")[-1]
@@ -149,11 +151,11 @@ def _parts_unfinished() -> Iterator[None]:
     before = [getattr(place, name) for place, name, _ in steps]
     for (place, name, otherwise), finish in zip(steps, before, strict=True):
         setattr(place, name, unless_part(finish, otherwise))
-    _parts_wanted = True
+    _whole = whole
     try:
         yield
     finally:
-        _parts_wanted = False
+        _whole = None
         for (place, name, _), finish in zip(steps, before, strict=True):
             setattr(place, name, finish)
 
@@ -182,11 +184,13 @@ def _calls_only_within() -> Iterator[None]:
         codegen.CPUCodeLibrary._optimize_final_module = optimise
 
 
-def _forget(dispatcher: Any) -> None:
+def _forget_parts() -> None:
     """Drop what was compiled as a part, so that a call from Python compiles anew."""
-    dispatcher.disable_compile(False)
-    dispatcher._reset_overloads()
-    dispatcher.overloads.clear()
+    for dispatcher in _parts:
+        dispatcher.disable_compile(False)
+        dispatcher._reset_overloads()
+        dispatcher.overloads.clear()
+    _parts.clear()
 
 
 @cache
@@ -213,29 +217,31 @@ def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
             gc.enable()
 
 
-def compile_on_the_way(dispatchers: Iterable[Any], record: Any) -> None:
-    """As `compile_functions`, for callers in the core alone: functions that say `inlined()` cannot be called yet."""
-    with _parts_unfinished():
+def compile_on_the_way(dispatchers: Iterable[Any], record: Any, finished: Iterable[Any]) -> None:
+    """As `compile_functions`, for callers in the core alone: only those of `finished` that do not say `inlined()` can
+    be called and are kept in the cache."""
+    with _parts_unfinished({d for d in finished if not _is_part_of_its_callers(d.py_func)}):
         compile_functions(dispatchers, record)
 
 
-def compile_all(domain: str, record: Any, entry_points: tuple[Any, ...]) -> float:
+def compile_all(
+    domain: str, record: Any, entry_points: tuple[Any, ...], finished: Iterable[Any] | None = None
+) -> float:
     """Make a domain's `entry_points` ready to call with `record` as `m`; returns the seconds it took.
 
-    From a complete cache only the entry points are loaded: their code holds everything they call.
+    From a complete cache only the entry points are loaded: their code holds everything they call. Of the others
+    `finished` are kept in the cache too, None: all.
     """
     if JIT_DISABLED:
         return 0.0
     start = time.perf_counter()
     complete = is_compiled(domain)
     if not complete:
-        compile_on_the_way((d for d in _registered[domain] if d not in entry_points), record)
+        others = [d for d in _registered[domain] if d not in entry_points]
+        compile_on_the_way(others, record, others if finished is None else finished)
     with _calls_only_within():
         compile_functions(entry_points, record)
-    if not complete:
-        for dispatcher in _registered[domain]:
-            if _is_part_of_its_callers(dispatcher.py_func):
-                _forget(dispatcher)
+    _forget_parts()
     marker = cache_dir(domain) / "complete"
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()
