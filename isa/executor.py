@@ -143,6 +143,8 @@ class FunctionalContext:
 
     def _lay_out_registers(self, slots: int, workgroup_slots: int) -> None:
         words, kernel = self._words, self.program.kernel
+        words[at.C_FREE_FILES] = self._buffer("free_files", np.arange(slots - 1, -1, -1, dtype=np.int64))
+        words[at.C_FREE_FILE_COUNT] = slots
         vgpr_stride = (self.program.vgprs + at.SCRATCH_ROWS) * at.ROW_BYTES
         words[at.C_VGPRS] = self._buffer("vgprs", aligned_bytes(slots * vgpr_stride))
         words[at.C_VGPR_STRIDE], words[at.C_VGPR_COUNT] = vgpr_stride, self.program.vgprs

@@ -17,13 +17,9 @@ from isa.layout import (
     C_MAX_INSTRUCTIONS,
     C_MEMORY_FUNCTION,
     C_PROGRAM,
-    C_SGPR_STRIDE,
-    C_SGPRS,
     C_TOTAL,
     C_TRACE,
     C_VGPR_COUNT,
-    C_VGPR_STRIDE,
-    C_VGPRS,
     C_WAVES,
     EXECZ,
     F_CODE,
@@ -76,7 +72,9 @@ from isa.layout import (
     W_EXECUTED,
     W_PC,
     W_SCC,
+    W_SGPRS,
     W_STATUS,
+    W_VGPRS,
     WAVE_BYTES,
 )
 from isa.lds_access import lane_exchange, lds_access
@@ -100,6 +98,7 @@ from isa.trace import (
     STATUS,
     TRACE_WORDS,
 )
+from isa.wave_state import free_registers
 
 MODE = S_MODE // 2  # as a 64-bit word of the scalar register file
 
@@ -127,8 +126,9 @@ def memory_instruction(ctx, slot, row, out):  # type: ignore[no-untyped-def]
 
     Reached through its address, so that it is compiled once and not again inside the interpreter.
     """
-    vb = ld_i64(ctx, C_VGPRS) + slot * ld_i64(ctx, C_VGPR_STRIDE)
-    sb = ld_i64(ctx, C_SGPRS) + slot * ld_i64(ctx, C_SGPR_STRIDE)
+    wave = ld_i64(ctx, C_WAVES) + slot * WAVE_BYTES
+    vb = ld_i64(wave, W_VGPRS)
+    sb = ld_i64(wave, W_SGPRS)
     exe = ld_i64(sb, EXEC)
     kind = ld_i64(row, I_KIND)
     if kind == K_LDS:
@@ -148,9 +148,9 @@ def memory_instruction(ctx, slot, row, out):  # type: ignore[no-untyped-def]
 @jit
 def run_slice(ctx, slot):
     """Run the wavefront in `slot` until a barrier, its end or a full trace buffer; MORE, BARRIER, END or a fault."""
-    vb = ld_i64(ctx, C_VGPRS) + slot * ld_i64(ctx, C_VGPR_STRIDE)
-    sb = ld_i64(ctx, C_SGPRS) + slot * ld_i64(ctx, C_SGPR_STRIDE)
     wave = ld_i64(ctx, C_WAVES) + slot * WAVE_BYTES
+    vb = ld_i64(wave, W_VGPRS)
+    sb = ld_i64(wave, W_SGPRS)
     trace = ld_i64(ctx, C_TRACE) + slot * (8 * TRACE_WORDS)
     program = ld_i64(ctx, C_PROGRAM)
     memory_function = ld_i64(ctx, C_MEMORY_FUNCTION)
@@ -275,6 +275,8 @@ def run_slice(ctx, slot):
     st_i64(wave, W_PC, pc)
     st_i64(wave, W_EXECUTED, executed + n)
     st_i64(wave, W_STATUS, status)
+    if status == END:
+        free_registers(ctx, wave)
     st_i64(ctx, C_TOTAL, clock + n)
     if code < 0:
         f = ld_i64(ctx, C_FAULT)
@@ -288,7 +290,7 @@ def run_slice(ctx, slot):
 def produce(ctx, slot, unused0, unused1):  # type: ignore[no-untyped-def]
     """Trace producer (`isa.trace`): run the next slice of the wavefront in `slot` with its floating-point mode."""
     helpers = ld_i64(ctx, C_HELPERS)
-    mode = ld_i64(ld_i64(ctx, C_SGPRS) + slot * ld_i64(ctx, C_SGPR_STRIDE), MODE)
+    mode = ld_i64(ld_i64(ld_i64(ctx, C_WAVES) + slot * WAVE_BYTES, W_SGPRS), MODE)
     host = call_lane_op(ld_i64(helpers, H_SET_MODE), mode, 0, 0, 0, 0, 0)
     status = run_slice(ctx, slot)
     call_lane_op(ld_i64(helpers, H_RESTORE_MODE), host, 0, 0, 0, 0, 0)

@@ -11,10 +11,12 @@ buffer addresses from it at run time, so that no kernel and no configuration com
     C_PC_TABLE,  # address of int32 [code bytes / 4]: instruction index at each dword of the code, or -1
     C_CODE_BYTES,
     C_CODE_ADDRESS,  # device address of the code's first byte
-    C_VGPRS,  # address of slot 0's vector registers: rows of 64 x 32 bits
-    C_VGPR_STRIDE,  # bytes between slots
+    C_FREE_FILES,  # address of a stack of the register files that no wavefront holds
+    C_FREE_FILE_COUNT,
+    C_VGPRS,  # address of register file 0's vector registers: rows of 64 x 32 bits
+    C_VGPR_STRIDE,  # bytes between files
     C_VGPR_COUNT,  # rows the kernel may use; the scratch rows follow
-    C_SGPRS,  # address of slot 0's scalar registers, at their operand codes
+    C_SGPRS,  # address of register file 0's scalar registers, at their operand codes
     C_SGPR_STRIDE,
     C_WAVES,  # address of slot 0's wavefront words
     C_LDS,  # address of workgroup slot 0's LDS
@@ -45,7 +47,7 @@ buffer addresses from it at run time, so that no kernel and no configuration com
     C_LANES_FUNCTION,  # address of `access_lanes`
     C_HELPERS,  # address of the addresses of the lane library's row helpers
     C_WORDS,
-) = range(39)
+) = range(41)
 
 # -- lane library functions, in the order of the words at C_HELPERS ------------------------------------------
 HELPERS = (
@@ -90,8 +92,11 @@ HELPERS = (
     W_WORKGROUP_SLOT,
     W_WAVE,
     W_STATUS,
+    W_FILE,  # register file that it holds; 1 more than its number, 0 none
+    W_VGPRS,  # address of its vector registers
+    W_SGPRS,  # address of its scalar registers
     W_WORDS,
-) = range(8)
+) = range(11)
 WAVE_BYTES = 8 * W_WORDS
 
 # -- scalar register file: word index = operand code -----------------------------------------------------

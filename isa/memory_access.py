@@ -41,10 +41,6 @@ from isa.layout import (
     C_REGIONS,
     C_SCRATCH,
     C_SCRATCH_TOTAL,
-    C_SGPR_STRIDE,
-    C_SGPRS,
-    C_VGPR_STRIDE,
-    C_VGPRS,
     C_WAVES,
     C_WORK,
     F_ADDRESS,
@@ -82,6 +78,8 @@ from isa.layout import (
     S_FLAT_SCRATCH,
     SHARED_APERTURE_HIGH,
     STORE,
+    W_SGPRS,
+    W_VGPRS,
     W_WORKGROUP_SLOT,
     WAVE_BYTES,
     X_EXEC,
@@ -218,13 +216,13 @@ def access_lanes(ctx, slot, row, out):  # type: ignore[no-untyped-def]
     """
     work = ld_i64(ctx, C_WORK)
     exe = ld_i64(work, X_EXEC)
-    vb = ld_i64(ctx, C_VGPRS) + slot * ld_i64(ctx, C_VGPR_STRIDE)
-    sb = ld_i64(ctx, C_SGPRS) + slot * ld_i64(ctx, C_SGPR_STRIDE)
+    wave = ld_i64(ctx, C_WAVES) + slot * WAVE_BYTES
+    vb = ld_i64(wave, W_VGPRS)
+    sb = ld_i64(wave, W_SGPRS)
     kind = ld_i64(row, M_CLASS)
     size = ld_i64(row, M_BYTES)
     need = READABLE if kind == LOAD else WRITABLE
     host = ld_i64(ctx, C_IMAGE) - ld_i64(ctx, C_MEMORY_BASE)
-    wave = ld_i64(ctx, C_WAVES) + slot * WAVE_BYTES
     lds = ld_i64(ctx, C_LDS) + ld_i64(wave, W_WORKGROUP_SLOT) * ld_i64(ctx, C_LDS_STRIDE)
     begin_lines(work)
     count = 0

@@ -4,6 +4,8 @@ from gpusim.jit import jit, ld_i64, st_i32, st_i64
 from isa.layout import (
     C_END_INDEX,
     C_FLOAT_MODE,
+    C_FREE_FILE_COUNT,
+    C_FREE_FILES,
     C_LAUNCH,
     C_LDS,
     C_LDS_BYTES,
@@ -38,9 +40,12 @@ from isa.layout import (
     S_MODE,
     SGPR_BYTES,
     W_EXECUTED,
+    W_FILE,
     W_PC,
     W_SCC,
+    W_SGPRS,
     W_STATUS,
+    W_VGPRS,
     W_WAVE,
     W_WORKGROUP,
     W_WORKGROUP_SLOT,
@@ -54,6 +59,28 @@ def clear(address, size):
     """Zero `size` bytes, a multiple of 8."""
     for i in range(size >> 3):
         st_i64(address, i, 0)
+
+
+@jit
+def _take_registers(ctx, wave):
+    """Give the wavefront the register file that was freed last, unless it holds one."""
+    if ld_i64(wave, W_FILE):
+        return
+    count = ld_i64(ctx, C_FREE_FILE_COUNT) - 1
+    st_i64(ctx, C_FREE_FILE_COUNT, count)
+    file = ld_i64(ld_i64(ctx, C_FREE_FILES), count)
+    st_i64(wave, W_FILE, file + 1)
+    st_i64(wave, W_VGPRS, ld_i64(ctx, C_VGPRS) + file * ld_i64(ctx, C_VGPR_STRIDE))
+    st_i64(wave, W_SGPRS, ld_i64(ctx, C_SGPRS) + file * ld_i64(ctx, C_SGPR_STRIDE))
+
+
+@jit
+def free_registers(ctx, wave):
+    """The wavefront has ended. The next one to start takes its registers: they are in the host's cache."""
+    count = ld_i64(ctx, C_FREE_FILE_COUNT)
+    st_i64(ld_i64(ctx, C_FREE_FILES), count, ld_i64(wave, W_FILE) - 1)
+    st_i64(ctx, C_FREE_FILE_COUNT, count + 1)
+    st_i64(wave, W_FILE, 0)
 
 
 def start(ctx, slot, workgroup, wave_and_group_slot):  # type: ignore[no-untyped-def]
@@ -89,9 +116,10 @@ def start(ctx, slot, workgroup, wave_and_group_slot):  # type: ignore[no-untyped
 
     if wave_number == 0:
         clear(ld_i64(ctx, C_LDS) + group_slot * ld_i64(ctx, C_LDS_STRIDE), (ld_i64(ctx, C_LDS_BYTES) + 7) & ~7)
-    vb = ld_i64(ctx, C_VGPRS) + slot * ld_i64(ctx, C_VGPR_STRIDE)
+    _take_registers(ctx, wave)
+    vb = ld_i64(wave, W_VGPRS)
     clear(vb, ld_i64(ctx, C_VGPR_COUNT) * ROW_BYTES)
-    sb = ld_i64(ctx, C_SGPRS) + slot * ld_i64(ctx, C_SGPR_STRIDE)
+    sb = ld_i64(wave, W_SGPRS)
     clear(sb, SGPR_BYTES)
     st_i64(sb, S_MODE // 2, ld_i64(ctx, C_FLOAT_MODE))
 

@@ -4,9 +4,12 @@ import ctypes
 from itertools import pairwise
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED, compiled_versions
 from gpusim.jit.compile import _python_callbacks
+from isa import layout
 from isa import trace as tr
 from isa.emulator import run_functional
 from isa.executor import FunctionalContext
@@ -124,6 +127,29 @@ def test_slices_end_at_barriers_and_before_a_buffer_is_full():
     assert call(context.produce_address, context.address, 2, 0, 0) == tr.BARRIER
     _, last = segments(slot_trace(context, 2))[-1]
     assert context.instructions[last - 1].opcode.mnemonic == "s_barrier"
+
+
+@given(st.lists(st.integers(0, 3), max_size=40))
+def test_each_wavefront_under_way_has_registers_of_its_own_those_freed_last_first(slots):
+    """A slot that is named starts its wavefront, or runs it to its end if it is under way."""
+    _, launch = add_device(64, 1)
+    context = FunctionalContext(launch, 4, 4)
+    waves = context._keep["waves"].reshape(-1, layout.W_WORDS)
+    free = [3, 2, 1, 0]
+    held = {}
+    for slot in slots:
+        if slot in held:
+            assert call(context.produce_address, context.address, slot, 0, 0) == tr.END
+            free.append(held.pop(slot))
+        else:
+            call(context.start_address, context.address, slot, 0, slot << 32)
+            held[slot] = free.pop()
+        for other, file in held.items():
+            assert waves[other, layout.W_FILE] == file + 1
+    start = [
+        waves[slot, layout.W_VGPRS] - file * int(context._words[layout.C_VGPR_STRIDE]) for slot, file in held.items()
+    ]
+    assert len(set(start)) <= 1
 
 
 def test_another_kernel_compiles_nothing():
