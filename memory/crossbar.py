@@ -37,7 +37,7 @@ from memory.crossbar_state import (
 )
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
-from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake, wake_at
+from memory.wheel import L2_FILL, L2_TAKE, wake, wake_at
 
 
 @jit
@@ -191,8 +191,7 @@ def _pop_response(m, now, port, channel):
     x.port_turn[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
     x.responses += 1
     if n == x.response_limit:
-        wake_at(m, L2_FILL, now, channel)
-        wake_at(m, L2_SERVE, now, channel)
+        wake_at(m, L2_FILL, now, channel)  # which lets the channel serve again, too
     if x.ideal:
         return ideal_pop_response(m, now, channel, port)
     h = x.r_head[channel]

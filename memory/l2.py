@@ -458,7 +458,10 @@ def _take_fill(m, now, channel, port):
 
 @jit
 def l2_fill_tick(m, now, channel):
-    """A channel takes at most one fill from each port. What its oldest request waits for may be free then."""
+    """A channel takes at most one fill from each port. What its oldest request waits for may be free then.
+
+    It runs too when the channel may answer again, for both.
+    """
     inlined()
     l2 = m.l2
     if m.ports.count[L2_FROM_DRAM + channel]:

@@ -164,9 +164,9 @@ def _parts_unfinished(whole: set[Any]) -> Iterator[None]:
 def _calls_only_within() -> Iterator[None]:
     """Compile functions that nothing else will be linked to: what they call is theirs alone.
 
-    They have names of their own, because the linker takes any function of a name for the one that is called.
-    The optimiser then sees that no callee fails, which saves passing and testing a status, and arguments that are not
-    used; calls become short. Less code is fetched, of which the host's cache holds half of what a cycle needs.
+    The optimiser then sees that no callee fails, which saves passing and testing a status, and which arguments are not
+    used; calls become short. What is theirs has names of its own: the linker takes any function of a name for the one
+    that is called.
     """
     optimise = codegen.CPUCodeLibrary._optimize_final_module
 

@@ -142,6 +142,29 @@ def test_laws_hold_and_idle_cycles_may_be_skipped(
     assert fingerprint(r) == fingerprint(run(gpu, groups, True)), "running idle units changes the result"
 
 
+NARROW = GpuSpec(
+    shader_arrays=1,
+    cus_per_array=4,
+    crossbar=CrossbarSpec(
+        request_queue_packets=1, request_latency_cycles=1, response_queue_packets=1, response_latency_cycles=1
+    ),
+    l2=L2Spec(channels=1, input_queue_packets=1, latency_cycles=40),
+    instruction_cache=InstructionCacheSpec(model="ideal"),
+    translation=TranslationSpec(model="off"),
+    dram=DramSpec(model="ideal"),
+)
+
+
+@pytest.mark.parametrize("access", ["load", "store"])
+def test_who_waits_for_a_place_in_the_crossbar_goes_on_when_there_is_one(access: str) -> None:
+    lines = [[LINE + 640 * cu + 40 * k + n for n in range(32)] for cu in range(4) for k in range(4)]
+    scripts = [Script() for _ in range(4)]
+    for number, wanted in enumerate(lines):
+        getattr(scripts[number // 4], access)(wanted)
+    groups = [[s.end()] for s in scripts]
+    assert fingerprint(run(NARROW, groups, False)) == fingerprint(run(NARROW, groups, True))
+
+
 def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.MonkeyPatch) -> None:
     # a port that never has room: fetch asks again in every cycle, and nothing comes of it
     monkeypatch.setattr(simulator, "STUCK_CYCLES", 3 * simulator.FIRST_CHUNK_CYCLES)
