@@ -5,8 +5,8 @@ is translated (memory/translation.py); a look-up never waits for an earlier miss
 instruction order over a 64-byte-a-cycle path. Write-through, no allocation on write, misses merged in MSHRs. Atomics
 and loads marked `glc` go to L2.
 
-The CU core queues instructions with `l1_queue` and learns of finished ones from the rings read by
-`l1_next_load_done` and `l1_next_ack`. A *token* is the core's own name of an instruction in flight.
+The CU core queues instructions with `l1_queue` and learns of finished ones from `l1_next_load_done`, `l1_receive` and
+`l1_take_lineless`. A *token* is the core's own name of an instruction in flight.
 """
 
 from gpusim.jit import Field, State, address_in, inlined, jit, ld_i64, seldom, st_i32, u32
@@ -49,7 +49,6 @@ MAX_QUEUE = VECTOR_QUEUE
 MAX_RETURN = 256
 MAX_MSHRS = 256
 MAX_TARGETS = 1024
-MAX_ACKS = 128
 # words of a return entry, side by side because they are used together
 E_OPEN = 0  # lines still missing; one more until all were looked up
 E_AT = 1  # cycle in which the last line is there; once that is known, in which the registers hold the data
@@ -111,7 +110,7 @@ class L1Spec(Spec):
         ge=1,
         le=900,
     )
-    stores_in_flight: int = param(64, "store packets not yet acknowledged", "assumed", ge=1, le=MAX_ACKS)
+    stores_in_flight: int = param(64, "store packets not yet acknowledged", "assumed", ge=1, le=128)
     bypass: bool = param(False, "send every load to L2 without looking up L1", "off: as in hardware")
 
 
@@ -135,14 +134,12 @@ UNIT = State(
         "t_free_count": Field((), "loads' lines that may yet wait for missing ones"),
         "stores_out": Field((), "store packets not yet acknowledged"),
         "stalled_since": Field((), "cycle from which look-up waits, -1 if it does not"),
-        "ack_head": Field((), "oldest acknowledgement"),
-        "ack_count": Field((), "acknowledgements held"),
+        "lineless": Field((), "token + 1 of a store without lines that was looked up and not yet reported, 0 none"),
         "ahead": Field((), "instructions behind the oldest that looking ahead for pages has come to"),
         "ahead_position": Field((), "line of that instruction it looks at next"),
         "ahead_page": Field((), "page it has looked at last"),
         "q_header": Field((MAX_QUEUE,), "memory record header of a queued instruction"),
         "q_token": Field((MAX_QUEUE,), "the core's name of it"),
-        "ack_token": Field((MAX_ACKS,), "finished stores and atomics without return, one token a packet"),
         "entry": Field((MAX_RETURN, 4), "loads between look-up and return, by E_OPEN ... E_TOKEN"),
         "m_free": Field((MAX_MSHRS,), "stack of free MSHRs"),
         "mshr": Field((MAX_MSHRS, 4), "missing lines, by M_PLACE ... M_MERGED"),
@@ -437,7 +434,7 @@ def l1_step(m, now, cu):
         u.entry[u.q_entry, E_OPEN] -= 1
         _schedule_returns(m, now, cu)
     elif lines == 0:
-        _acknowledge(m, cu, u.q_token[q])
+        u.lineless = u.q_token[q] + 1
         wake_at(m, CU_RETURN, now + 1, cu)
     u.look_free = max(now + 1, u.q_started + least)
     u.q_position = 0
@@ -454,14 +451,6 @@ def l1_step(m, now, cu):
     elif u.q_head >= RING_FRONT:
         u.q_head = 0
     return 1
-
-
-@jit
-def _acknowledge(m, cu, token):
-    u = m.l1.unit[cu]
-    n = u.ack_count
-    u.ack_token[(u.ack_head + n) & (MAX_ACKS - 1)] = token
-    u.ack_count = n + 1
 
 
 @jit
@@ -534,11 +523,9 @@ def l1_next_load_done(m, now, cu):
 
 
 @jit
-def l1_next_ack(m, cu):
-    """Token of a finished store packet; there must be one."""
+def l1_take_lineless(m, cu):
+    """Token of a store without lines, looked up in the last cycle, or -1."""
     u = m.l1.unit[cu]
-    n = u.ack_count
-    h = u.ack_head
-    u.ack_head = 0 if n == 1 else (h + 1) & (MAX_ACKS - 1)
-    u.ack_count = n - 1
-    return u.ack_token[h]
+    token = u.lineless - 1
+    u.lineless = 0
+    return token

@@ -26,6 +26,7 @@ from gpusim.core.cu_state import (
     FETCH,
     FLAT_ENTRY,
     GREEDY,
+    NEVER,
     OLDEST,
     SIMD_BITS,
     SIMDS_BITS,
@@ -67,7 +68,7 @@ from isa.trace import (
     RECORD_RETURN,
     RECORD_STORE,
 )
-from memory.l1 import FLAG_BYPASS, FLAG_INVALIDATE, l1_next_ack, l1_next_load_done, l1_queue, l1_receive, l1_step
+from memory.l1 import FLAG_BYPASS, FLAG_INVALIDATE, l1_next_load_done, l1_queue, l1_receive, l1_step, l1_take_lineless
 from memory.scalar_cache import scalar_next_done, scalar_queue, scalar_receive, scalar_step
 from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at
 
@@ -318,7 +319,7 @@ def _resume(m, now, cu, g):
     """Let paused wavefronts whose time has come go on; the SIMD is visited again when the next one's comes."""
     c = m.cu
     asleep = c.simd[g].paused
-    c.simd[g].next_resume = FOREVER
+    c.simd[g].next_resume = NEVER
     while asleep:
         rank = ctz(asleep)
         asleep &= asleep - 1
@@ -444,8 +445,8 @@ def return_tick(m, now, cu):
         while token >= 0:
             vm_answered(m, now, cu, token)
             token = l1_next_load_done(m, now, cu)
-    while u.ack_count:
-        vm_answered(m, now, cu, l1_next_ack(m, cu))
+    if u.lineless:
+        vm_answered(m, now, cu, l1_take_lineless(m, cu))
     if m.cu.lds_count[cu]:
         _lds_results(m, now, cu)
     if u.stalled_since >= 0:
