@@ -165,6 +165,12 @@ def test_who_waits_for_a_place_in_the_crossbar_goes_on_when_there_is_one(access:
     assert fingerprint(run(NARROW, groups, False)) == fingerprint(run(NARROW, groups, True))
 
 
+def test_a_store_of_no_lane_is_done_in_the_cycle_after_its_look_up() -> None:
+    r = run(NARROW, [[Script().store([]).wait(vm=0).end()]], False)
+    assert r.m.l1.writes == 0 and r.cycles < 100
+    assert fingerprint(r) == fingerprint(run(NARROW, [[Script().store([]).wait(vm=0).end()]], True))
+
+
 def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.MonkeyPatch) -> None:
     # a port that never has room: fetch asks again in every cycle, and nothing comes of it
     monkeypatch.setattr(simulator, "STUCK_CYCLES", 3 * simulator.FIRST_CHUNK_CYCLES)
