@@ -219,7 +219,7 @@ def _advance(m, channel, limit, ahead):
                 bank = _ready_column(m, channel, kind, banks, clock)
                 if bank >= 0:
                     if too_early or (
-                        kind == WRITE and clock >= ahead and c.slot[c.chosen[WRITE, bank]].mask != WHOLE_LINE
+                        kind == WRITE and clock >= ahead and c.mask[c.chosen[WRITE, bank]] != WHOLE_LINE
                     ):
                         break
                     issue_column(m, channel, kind, bank, clock)
@@ -333,7 +333,7 @@ def _held_write(m, channel, local):
     c = m.dram.channel[channel]
     s = c.bucket[local & (BUCKETS - 1)]
     while s >= 0 and c.slot[s].local != local:
-        s = c.slot[s].bucket_next
+        s = c.bucket_next[s]
     return s
 
 
@@ -351,7 +351,7 @@ def _accept(m, now, channel, line, kind):
     c.slot[s].bank = place & 255
     c.slot[s].row = place >> 24
     c.slot[s].found = HIT
-    c.slot[s].begun = NEVER
+    c.first_burst[s] = NEVER
     t = now + d.request_latency
     c.slot[s].visible = t
     c.held[kind] += 1
@@ -409,7 +409,7 @@ def dram_read(m, now, line, port, tag):
         release(m, channel, now - 1)
         # a read of a line that is only partly queued goes to the bank and is completed from the queue on return
         w = _held_write(m, channel, dram_local_line(m, line))
-        if w >= 0 and c.slot[w].mask == WHOLE_LINE:
+        if w >= 0 and c.mask[w] == WHOLE_LINE:
             t = now + d.request_latency + d.response_latency
             c.read_forwards += 1
     if t:
@@ -453,10 +453,10 @@ def dram_write(m, now, line, mask):
             left |= 1 << burst
     local = dram_local_line(m, line)
     s = _held_write(m, channel, local)
-    begun = s >= 0 and c.slot[s].begun < now
+    begun = s >= 0 and c.first_burst[s] < now
     if s >= 0 and not (begun and c.slot[s].left == 0):
-        c.slot[s].mask |= mask
-        if begun or c.slot[s].begun == NEVER:  # one decided ahead of time has all its bursts
+        c.mask[s] |= mask
+        if begun or c.first_burst[s] == NEVER:  # one decided ahead of time has all its bursts
             c.slot[s].left |= left
         c.write_merges += 1
     elif left:
@@ -464,10 +464,10 @@ def dram_write(m, now, line, mask):
             _refuse(m, channel, WRITE)
             return 0
         s = _accept(m, now, channel, line, WRITE)
-        c.slot[s].mask = mask
+        c.mask[s] = mask
         c.slot[s].left = left
         b = local & (BUCKETS - 1)
-        c.slot[s].bucket_next = c.bucket[b]
+        c.bucket_next[s] = c.bucket[b]
         c.bucket[b] = s
     c.writes += 1
     return 1

@@ -130,11 +130,11 @@ def _free_slots(m, channel, now):
             b = c.slot[s].local & (BUCKETS - 1)
             q = c.bucket[b]
             if q == s:
-                c.bucket[b] = c.slot[s].bucket_next
+                c.bucket[b] = c.bucket_next[s]
             else:
-                while c.slot[q].bucket_next != s:
-                    q = c.slot[q].bucket_next
-                c.slot[q].bucket_next = c.slot[s].bucket_next
+                while c.bucket_next[q] != s:
+                    q = c.bucket_next[q]
+                c.bucket_next[q] = c.bucket_next[s]
         c.slot[s].next = c.free
         c.free = s
         c.held[kind] -= 1
@@ -217,8 +217,8 @@ def issue_column(m, channel, kind, bank, clock):
         c.column_any[READ] = max(c.column_any[READ], clock + d.write_to_read_short)
         c.column_group[READ, group] = max(c.column_group[READ, group], clock + d.write_to_read_long)
         c.bytes_written += d.burst_bytes
-        if c.slot[s].begun == NEVER:
-            c.slot[s].begun = quotient(clock * d.cycles, d.clocks)
+        if c.first_burst[s] == NEVER:
+            c.first_burst[s] = quotient(clock * d.cycles, d.clocks)
     c.precharge_ready[bank] = max(c.precharge_ready[bank], clock + d.to_precharge[kind])
     c.data_bus_busy += d.burst_clocks
     column = line_of_row(m, c.slot[s].local)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.jit import Field, State
+from gpusim.jit import Field, State, i32
 from memory.address_map import MAX_DRAM_CHANNELS as CHANNELS
 from memory.dram_spec import LINE_BYTES, MAX_BANKS, MAX_QUEUE, DramSpec, resolve
 
@@ -19,7 +19,7 @@ ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, WRITE_BURST, REFRESH = range(6)
 RECORD_WORDS = 6  # channel, clock, command, bank, row, burst column
 
 SLOTS = 2 * MAX_QUEUE
-BUCKETS = 64
+BUCKETS = 256
 NEVER = 1 << 60
 MICRO = 1_000_000
 ACTIVATES_IN_WINDOW = 4
@@ -117,7 +117,10 @@ _CHANNEL = {
     "inbound_head": Field((), "position of the oldest"),
     "inbound_count": Field((), "slots in the ring"),
     "free": Field((), "first free slot, linked through `next`"),
-    "bucket": Field((BUCKETS,), "first held write of a hash bucket, -1: none"),
+    "bucket": Field((BUCKETS,), "first held write of a hash bucket, -1: none", i32),
+    "bucket_next": Field((SLOTS,), "by slot: next write of its hash bucket", i32),
+    "mask": Field((SLOTS,), "by slot: bytes of a write"),
+    "first_burst": Field((SLOTS,), "by slot: core cycle of a write's first burst, NEVER: not decided"),
     "column_any": Field((2,), "first clock for a read, a write to any bank"),
     "column_group": Field((2, MAX_BANKS), "first clock for a read, a write to a bank group"),
     "activate_any": Field((), "first clock for an activate of any bank"),
@@ -146,24 +149,21 @@ _BANK = {
     "begun": Field((2,), "banks whose chosen request has had some of its bursts"),
 }
 
-# what the scheduler looks at comes first: one line of the host's cache
+# a line of the host's cache
 _REQUEST = {
     "order": Field((), "its place in the order of arrival"),
-    "row": Field((), "row of the line"),
-    "next": Field((), "next younger of the bank, or next free slot"),
-    "previous": Field((), "next older of the bank"),
-    "left": Field((), "bursts still to do, one bit each"),
-    "bank": Field((), "bank of the line"),
-    "kind": Field((), "READ or WRITE"),
-    "found": Field((), "HIT, CLOSED or CONFLICT"),
     "arrived": Field((), "clock in which the scheduler got it"),
     "visible": Field((), "core cycle in which the scheduler gets it"),
-    "local": Field((), "line number in the channel"),
-    "port": Field((), "port that awaits a read"),
-    "tag": Field((), "what the read answers"),
-    "mask": Field((), "bytes of a write"),
-    "begun": Field((), "core cycle of a write's first burst, NEVER: not decided"),
-    "bucket_next": Field((), "next write of the hash bucket"),
+    "row": Field((), "row of the line", i32),
+    "next": Field((), "next younger of the bank, or next free slot", i32),
+    "previous": Field((), "next older of the bank", i32),
+    "left": Field((), "bursts still to do, one bit each", i32),
+    "bank": Field((), "bank of the line", i32),
+    "kind": Field((), "READ or WRITE", i32),
+    "local": Field((), "line number in the channel", i32),
+    "port": Field((), "port that awaits a read", i32),
+    "tag": Field((), "what the read answers", i32),
+    "found": Field((), "HIT, CLOSED or CONFLICT", i32),
 }
 
 REQUEST = State("request", _REQUEST)
