@@ -10,7 +10,7 @@ bandwidth say less. What a cache or a channel takes in a cycle stays its own lim
 and packets from one port to one channel, and back, stay in order.
 """
 
-from gpusim.jit import ctz, ctz_from, inlined, jit
+from gpusim.jit import ctz, ctz_from, inlined, jit, unlikely
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.crossbar_ideal import (
     ideal_announce_request,
@@ -73,7 +73,7 @@ def crossbar_send(m, now, port, line, source, mask):
     x.request[port, q, P_READY] = now + x.request_latency
     x.o_count[port] = n + 1
     x.requests += 1
-    if m.timeline.on:
+    if unlikely(m.timeline.on):
         record(m, SENT, port, source, line)
     if x.ideal:
         ideal_announce_request(m, port, q)
@@ -223,6 +223,6 @@ def crossbar_take_response(m, now, port):
     if taken < 0:
         return -1
     source = _pop_response(m, now, port, taken)
-    if m.timeline.on:
+    if unlikely(m.timeline.on):
         record(m, TAKEN, port | taken << 8, source, 0)
     return source

@@ -218,9 +218,7 @@ def _advance(m, channel, limit, ahead):
             if clock >= t:
                 bank = _ready_column(m, channel, kind, banks, clock)
                 if bank >= 0:
-                    if too_early or (
-                        kind == WRITE and clock >= ahead and c.mask[c.chosen[WRITE, bank]] != WHOLE_LINE
-                    ):
+                    if too_early or (kind == WRITE and clock >= ahead and c.mask[c.chosen[WRITE, bank]] != WHOLE_LINE):
                         break
                     issue_column(m, channel, kind, bank, clock)
                     issued = 1

@@ -1,6 +1,6 @@
 """DRAM commands and requests: what a request's way through its bank and each issued command do to the state."""
 
-from gpusim.jit import ctz, inlined, jit, outlined, quotient, seldom, st_i64
+from gpusim.jit import ctz, inlined, jit, outlined, quotient, seldom, st_i64, unlikely
 from memory.dram_spec import MAX_BANKS
 from memory.dram_state import (
     ACTIVATE,
@@ -34,7 +34,7 @@ def line_of_row(m, local):
 @jit
 def record_command(m, channel, clock, command, bank, row, column):
     d = m.dram
-    if d.record_address:
+    if unlikely(d.record_address):
         if d.record_count < d.record_capacity:
             at = d.record_count * RECORD_WORDS
             st_i64(d.record_address, at, channel)

@@ -9,7 +9,9 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 `l1_take_lineless`. A *token* is the core's own name of an instruction in flight.
 """
 
-from gpusim.jit import Field, State, address_in, inlined, jit, ld_i64, seldom, st_i32, u32
+import numpy as np
+
+from gpusim.jit import Field, State, address_in, i16, i32, inlined, jit, ld_i64, seldom, st_i32, u32, unlikely
 from gpusim.spec import Spec, param
 from isa.trace import (
     BUSY_MASK,
@@ -49,20 +51,8 @@ MAX_QUEUE = VECTOR_QUEUE
 MAX_RETURN = 256
 MAX_MSHRS = 256
 MAX_TARGETS = 1024
-# words of a return entry, side by side because they are used together
-E_OPEN = 0  # lines still missing; one more until all were looked up
-E_AT = 1  # cycle in which the last line is there; once that is known, in which the registers hold the data
-E_BEATS = 2  # cycles on the return path
-E_TOKEN = 3  # the core's name of the instruction
-# words of an MSHR: its line's way, and the load that missed it
-M_PLACE = 0  # place of the way that it fills
-M_ENTRY = 1  # return entry that waits
-M_SINCE = 2  # cycle of its look-up
-M_MERGED = 3  # the first of the loads that joined it, -1 none
-# words of a load that joined one
-T_NEXT = 0  # the next one, or the next free one; -1 none
-T_ENTRY = 1  # return entry that waits
-T_SINCE = 2  # cycle of its look-up
+NEAR_WORDS = 8  # an instruction of no more line words has them beside those of the others
+FAR_WORDS = 2 * MAX_LINES + 8  # off the powers of two
 DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
 
 HIT, MERGE, MISS, STALL = range(4)  # what becomes of a look-up
@@ -114,6 +104,46 @@ class L1Spec(Spec):
     bypass: bool = param(False, "send every load to L2 without looking up L1", "off: as in hardware")
 
 
+QUEUED = State(
+    "queued",
+    {
+        "header": Field((), "memory record header of the instruction, with FLAG_BYPASS and FLAG_INVALIDATE"),
+        "token": Field((), "the core's name of it", i32),
+        "words": Field((), "where its lines begin in `q_words`", i32),
+    },
+)
+
+RETURN_ENTRY = State(
+    "entry",
+    {
+        "at": Field(
+            (), "cycle in which the last line is there; once it is known, in which the registers hold the data"
+        ),
+        "token": Field((), "the core's name of the instruction", i32),
+        "open": Field((), "lines still missing; one more until all were looked up", i16),
+        "beats": Field((), "cycles on the return path", i16),
+    },
+)
+
+MSHR = State(
+    "mshr",
+    {
+        "since": Field((), "cycle of the look-up that missed"),
+        "place": Field((), "place of the way that it fills", i32),
+        "entry": Field((), "return entry that waits", i16),
+        "merged": Field((), "the first of the loads that joined it, -1 none", i16),
+    },
+)
+
+TARGET = State(
+    "target",
+    {
+        "since": Field((), "cycle of the look-up of a load that joined a missing line"),
+        "entry": Field((), "return entry that waits", i16),
+        "next": Field((), "the next load that joined it, or the next free one; -1 none", i16),
+    },
+)
+
 # all that belongs to a CU lies together, what each visit looks at in the first lines of the host's cache
 UNIT = State(
     "unit",
@@ -138,13 +168,14 @@ UNIT = State(
         "ahead": Field((), "instructions behind the oldest that looking ahead for pages has come to"),
         "ahead_position": Field((), "line of that instruction it looks at next"),
         "ahead_page": Field((), "page it has looked at last"),
-        "q_header": Field((MAX_QUEUE,), "memory record header of a queued instruction"),
-        "q_token": Field((MAX_QUEUE,), "the core's name of it"),
-        "entry": Field((MAX_RETURN, 4), "loads between look-up and return, by E_OPEN ... E_TOKEN"),
+        "queue": Field((MAX_QUEUE,), "queued instructions", QUEUED.dtype()),
+        "q_words": Field(
+            (MAX_QUEUE * (NEAR_WORDS + FAR_WORDS),), "their lines, with byte masks for stores and atomics"
+        ),
+        "entry": Field((MAX_RETURN,), "loads between look-up and return", RETURN_ENTRY.dtype()),
         "m_free": Field((MAX_MSHRS,), "stack of free MSHRs"),
-        "mshr": Field((MAX_MSHRS, 4), "missing lines, by M_PLACE ... M_MERGED"),
-        "target": Field((MAX_TARGETS, 4), "loads that joined a missing line, by T_NEXT ... T_SINCE"),
-        "q_words": Field((MAX_QUEUE, 2 * MAX_LINES), "its lines, with byte masks for stores and atomics"),
+        "mshr": Field((MAX_MSHRS,), "missing lines", MSHR.dtype()),
+        "target": Field((MAX_TARGETS,), "loads that joined a missing line", TARGET.dtype()),
     },
 )
 
@@ -197,7 +228,7 @@ def configure_l1(m, spec: L1Spec, cus: int) -> None:  # type: ignore[no-untyped-
     units["m_free_count"] = spec.mshrs
     units["t_free_count"] = spec.mshr_targets
     units["m_free"][:, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
-    units["target"][:, : spec.mshr_targets, T_NEXT] = range(1, spec.mshr_targets + 1)
+    units["target"]["next"][:, : spec.mshr_targets] = range(1, spec.mshr_targets + 1)
 
 
 @jit
@@ -211,10 +242,12 @@ def l1_queue(m, now, cu, record, flags, token):
     words = header & LINES_MASK
     if header & (RECORD_STORE | RECORD_ATOMIC):
         words *= 2
-    u.q_header[q] = header | flags
-    u.q_token[q] = token
+    at = q * NEAR_WORDS if words <= NEAR_WORDS else MAX_QUEUE * NEAR_WORDS + q * FAR_WORDS
+    u.queue[q].header = header | flags
+    u.queue[q].token = token
+    u.queue[q].words = at
     for i in range(words):
-        u.q_words[q, i] = ld_i64(record, 1 + i)
+        u.q_words[at + i] = ld_i64(record, 1 + i)
     u.q_count = n + 1
     l1.queued += 1
     if n == 0 or m.translation.since[cu] >= 0:
@@ -229,13 +262,13 @@ def _schedule_returns(m, now, cu):
     tail = u.r_tail
     while s < tail:
         e = s & (l1.return_ring - 1)
-        if u.entry[e, E_OPEN]:
+        if u.entry[e].open:
             break
-        beats = u.entry[e, E_BEATS]
-        done = max(u.entry[e, E_AT], u.bus_free) + beats
+        beats = u.entry[e].beats
+        done = max(u.entry[e].at, u.bus_free) + beats
         u.bus_free = done
         l1.return_busy += beats
-        u.entry[e, E_AT] = done
+        u.entry[e].at = done
         if s == u.r_head:
             wake(m, CU_RETURN, done, cu)
         s += 1
@@ -269,11 +302,11 @@ def _look_up(m, now, cu, line, entry):
             u.t_free_count -= 1
             mshr = l1.filled_by[base + way]
             t = u.t_free
-            u.t_free = u.target[t, T_NEXT]
-            u.target[t, T_ENTRY] = entry
-            u.target[t, T_SINCE] = now
-            u.target[t, T_NEXT] = u.mshr[mshr, M_MERGED]
-            u.mshr[mshr, M_MERGED] = t
+            u.t_free = u.target[t].next
+            u.target[t].entry = entry
+            u.target[t].since = now
+            u.target[t].next = u.mshr[mshr].merged
+            u.mshr[mshr].merged = t
         set_age(row, stride, way, _next_age(m, cu) | filling)
         return MERGE if filling else HIT
     n = u.m_free_count
@@ -288,10 +321,10 @@ def _look_up(m, now, cu, line, entry):
     st_i32(row, way, line)
     set_age(row, stride, way, _next_age(m, cu) | FILLING)
     l1.filled_by[base + way] = mshr
-    u.mshr[mshr, M_PLACE] = base + way
-    u.mshr[mshr, M_ENTRY] = entry
-    u.mshr[mshr, M_SINCE] = now
-    u.mshr[mshr, M_MERGED] = -1
+    u.mshr[mshr].place = base + way
+    u.mshr[mshr].entry = entry
+    u.mshr[mshr].since = now
+    u.mshr[mshr].merged = -1
     crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
     return MISS
 
@@ -306,10 +339,10 @@ def _start(m, now, cu, header, token):
         if tail - u.r_head >= l1.return_limit:
             return 0
         e = tail & (l1.return_ring - 1)
-        u.entry[e, E_OPEN] = 1
-        u.entry[e, E_AT] = now
-        u.entry[e, E_BEATS] = max((header >> BUSY_SHIFT) & BUSY_MASK, 1)
-        u.entry[e, E_TOKEN] = token
+        u.entry[e].open = 1
+        u.entry[e].at = now
+        u.entry[e].beats = max((header >> BUSY_SHIFT) & BUSY_MASK, 1)
+        u.entry[e].token = token
         u.r_tail = tail + 1
         u.q_entry = e
     u.q_started = now
@@ -326,28 +359,28 @@ def _access(m, now, cu, q, header, position):
     if header & (RECORD_STORE | RECORD_ATOMIC):
         if not crossbar_has_room(m, cu):
             return 0
-        line = u.q_words[q, 2 * position]
-        mask = u.q_words[q, 2 * position + 1]
+        line = u.q_words[u.queue[q].words + 2 * position]
+        mask = u.q_words[u.queue[q].words + 2 * position + 1]
         if header & RECORD_RETURN:
-            u.entry[e, E_OPEN] += 1
+            u.entry[e].open += 1
             source = ATOMIC_RETURN | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT
         else:
             if u.stores_out >= l1.store_limit:
                 return 0
             u.stores_out += 1
             kind = ATOMIC if header & RECORD_ATOMIC else WRITE
-            source = kind | cu << SOURCE_CU_SHIFT | u.q_token[q] << SOURCE_ID_SHIFT
+            source = kind | cu << SOURCE_CU_SHIFT | np.int64(u.queue[q].token) << SOURCE_ID_SHIFT
         crossbar_send(m, now, cu, line, source, mask)
-        if m.timeline.on:
-            record(m, LOOKED_UP, cu | MISS << 8, u.q_token[q], line)
+        if unlikely(m.timeline.on):
+            record(m, LOOKED_UP, cu | MISS << 8, np.int64(u.queue[q].token), line)
         l1.writes += 1
         l1.misses += 1
         return 1
-    line = u.q_words[q, position]
-    if l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE):
+    line = u.q_words[u.queue[q].words + position]
+    if unlikely(l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE)):
         if not crossbar_has_room(m, cu):
             return 0
-        u.entry[e, E_OPEN] += 1
+        u.entry[e].open += 1
         crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT, 0)
         result = MISS
         l1.latency -= now  # and its arrival adds the cycle in which it is there
@@ -357,17 +390,17 @@ def _access(m, now, cu, q, header, position):
         if result == STALL:
             return 0
         if result == HIT:
-            u.entry[e, E_AT] = max(u.entry[e, E_AT], now + l1.hit_latency)
+            u.entry[e].at = max(u.entry[e].at, now + l1.hit_latency)
             l1.latency += l1.hit_latency
             l1.hits += 1
         else:
-            u.entry[e, E_OPEN] += 1
+            u.entry[e].open += 1
             if result == MERGE:
                 l1.merges += 1
             else:
                 l1.misses += 1
-    if m.timeline.on:
-        record(m, LOOKED_UP, cu | result << 8, u.q_token[q], line)
+    if unlikely(m.timeline.on):
+        record(m, LOOKED_UP, cu | result << 8, np.int64(u.queue[q].token), line)
     l1.reads += 1
     return 1
 
@@ -397,12 +430,12 @@ def l1_step(m, now, cu):
         wake(m, CU_LOOK_UP, u.look_free, cu)
         return 0
     q = u.q_head
-    header = u.q_header[q]
+    header = u.queue[q].header
     position = u.q_position
     lines = header & LINES_MASK
     if lines:
         stride = 2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1
-        line = u.q_words[q, stride * position]
+        line = u.q_words[u.queue[q].words + stride * position]
         if not translated(m, now, cu, line):
             if m.translation.since[cu] < now:
                 look_ahead(m, now, cu, page_of(m, line))
@@ -411,7 +444,7 @@ def l1_step(m, now, cu):
             return 0
     moved = 1
     if position == 0 and u.q_started < 0:
-        moved = _start(m, now, cu, header, u.q_token[q])
+        moved = _start(m, now, cu, header, np.int64(u.queue[q].token))
     if moved and lines:
         moved = _access(m, now, cu, q, header, position)
     if not moved:
@@ -427,14 +460,14 @@ def l1_step(m, now, cu):
         u.q_position = position
         wake_at(m, CU_LOOK_UP, now + 1, cu)
         return 0
-    if header & FLAG_INVALIDATE:
+    if unlikely(header & FLAG_INVALIDATE):
         _invalidate(m, cu)
     least = max(l1.address_cycles, (header >> BUSY_SHIFT) & BUSY_MASK)
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
-        u.entry[u.q_entry, E_OPEN] -= 1
+        u.entry[u.q_entry].open -= 1
         _schedule_returns(m, now, cu)
     elif lines == 0:
-        u.lineless = u.q_token[q] + 1
+        u.lineless = u.queue[q].token + 1
         wake_at(m, CU_RETURN, now + 1, cu)
     u.look_free = max(now + 1, u.q_started + least)
     u.q_position = 0
@@ -458,8 +491,8 @@ def _arrived(m, now, cu, entry, since):
     l1 = m.l1
     u = l1.unit[cu]
     t = now + l1.fill_latency
-    u.entry[entry, E_OPEN] -= 1
-    u.entry[entry, E_AT] = max(u.entry[entry, E_AT], t)
+    u.entry[entry].open -= 1
+    u.entry[entry].at = max(u.entry[entry].at, t)
     l1.latency += t - since
 
 
@@ -482,19 +515,19 @@ def l1_receive(m, now, cu):
         if kind == READ:
             _arrived(m, now, cu, e, 0)
         else:
-            u.entry[e, E_OPEN] -= 1
-            u.entry[e, E_AT] = max(u.entry[e, E_AT], now + l1.fill_latency)
+            u.entry[e].open -= 1
+            u.entry[e].at = max(u.entry[e].at, now + l1.fill_latency)
     else:
-        end_filling(address_in(l1.rows, 0), l1.stride, u.mshr[tag, M_PLACE])
+        end_filling(address_in(l1.rows, 0), l1.stride, u.mshr[tag].place)
         u.m_free[u.m_free_count] = tag
         u.m_free_count += 1
         u.t_free_count += 1
-        _arrived(m, now, cu, u.mshr[tag, M_ENTRY], u.mshr[tag, M_SINCE])
-        t = u.mshr[tag, M_MERGED]
+        _arrived(m, now, cu, u.mshr[tag].entry, u.mshr[tag].since)
+        t = u.mshr[tag].merged
         while t >= 0:
-            follow = u.target[t, T_NEXT]
-            _arrived(m, now, cu, u.target[t, T_ENTRY], u.target[t, T_SINCE])
-            u.target[t, T_NEXT] = u.t_free
+            follow = u.target[t].next
+            _arrived(m, now, cu, u.target[t].entry, u.target[t].since)
+            u.target[t].next = u.t_free
             u.t_free = t
             u.t_free_count += 1
             t = follow
@@ -511,15 +544,15 @@ def l1_next_load_done(m, now, cu):
     if h == u.r_scheduled:
         return -1
     e = h & (l1.return_ring - 1)
-    if u.entry[e, E_AT] > now:
-        wake(m, CU_RETURN, u.entry[e, E_AT], cu)
+    if u.entry[e].at > now:
+        wake(m, CU_RETURN, u.entry[e].at, cu)
         return -1
     if h + 1 == u.r_tail:
         h = -1  # nothing is left: start over at the ring's front, as memory.rings says
         u.r_scheduled = 0
         u.r_tail = 0
     u.r_head = h + 1
-    return u.entry[e, E_TOKEN]
+    return u.entry[e].token
 
 
 @jit

@@ -5,7 +5,7 @@ compaction engine; both answer through the ports. A write miss needs no fill: th
 it holds, and a read of a partly held line fetches the rest.
 """
 
-from gpusim.jit import Field, State, address_in, inlined, jit, ld_u32, outlined, prefetch, st_i32, u16, u32
+from gpusim.jit import Field, State, address_in, inlined, jit, ld_u32, outlined, prefetch, st_i32, u16, u32, unlikely
 from gpusim.spec import Spec, param
 from isa.trace import LINE_SPARSE
 from memory.address_map import MAX_L2_CHANNELS, dram_channel, l2_local_line
@@ -195,7 +195,7 @@ def _set_bytes(m, at, which, mask):
 @jit
 def _answer(m, now, t, channel, source, since):
     leaves = crossbar_respond(m, now, t, channel, source)
-    if m.timeline.on:
+    if unlikely(m.timeline.on):
         record(m, ANSWERED, channel | since << 8, source, leaves)
     if source & KIND_MASK == READ:
         l2 = m.l2
@@ -402,7 +402,7 @@ def _serve_oldest(m, now, channel):
     result = _l2_access(m, now, channel, line, source, l2.input[channel, h, P_MASK], l2.input[channel, h, P_READY])
     if result == STALLED:
         return 0
-    if m.timeline.on:
+    if unlikely(m.timeline.on):
         record(m, SERVED, channel | result << 8 | l2.input[channel, h, P_READY] << 16, source, line)
     kind = source & KIND_MASK
     if kind == READ:

@@ -25,10 +25,10 @@ def look_ahead(m, now, cu, waited_for):
     found = 0
     while behind < u.q_count and not found:
         q = (u.q_head + behind) & (VECTOR_QUEUE - 1)
-        header = u.q_header[q]
+        header = u.queue[q].header
         stride = 2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1
         while position < header & LINES_MASK:
-            page = page_of(m, u.q_words[q, stride * position])
+            page = page_of(m, u.q_words[u.queue[q].words + stride * position])
             if page != u.ahead_page:
                 found = 1
                 break

@@ -5,7 +5,7 @@ masks of who wants what are kept by *rank*: bit 0 is the oldest resident wavefro
 """
 
 from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
-from gpusim.jit import Field, State, i32
+from gpusim.jit import Field, State, i16, i32
 from isa.trace import TRACE_WORDS
 from memory.crossbar_state import MAX_ARRAYS, MAX_CUS
 
@@ -13,13 +13,15 @@ SIMD_BITS = 4  # numbers for more slots than a SIMD has, so that slot, SIMD and 
 SIMDS_BITS = 2
 CU_BITS = SIMD_BITS + SIMDS_BITS
 SLOTS = 1 << CU_BITS
-assert MAX_WAVES_PER_SIMD <= 1 << SIMD_BITS and SIMDS == 1 << SIMDS_BITS
+ORDER_BITS = SIMD_BITS  # a slot among those of its SIMD
+assert MAX_WAVES_PER_SIMD < 1 << SIMD_BITS and SIMDS == 1 << SIMDS_BITS
 MAX_SLOTS = MAX_CUS * SLOTS
 MAX_SIMDS = MAX_CUS * SIMDS
+PIPES = MAX_SIMDS + 4 * MAX_CUS
 MAX_WORKGROUPS = SIMDS * MAX_WAVES_PER_SIMD  # resident on a CU
 MAX_WORKGROUP_WAVES = 16
 MAX_IN_FLIGHT = 15  # vmcnt and lgkmcnt have four bits
-FLAT_ENTRY = 1 << 16  # the instruction counts in lgkmcnt too
+FLAT_ENTRY = 1 << 14  # the instruction counts in lgkmcnt too
 EVENTS = 1024  # LDS results in flight on a CU
 NEVER = 1 << 60
 
@@ -40,49 +42,58 @@ REASONS = 8
 
 OLDEST, ROUND_ROBIN, GREEDY = range(3)
 
-# a wavefront's state lies together, what is used most in the first two lines of the host's cache
+# a wavefront's state lies together: what nearly every instruction uses fills the first line of the host's cache, what
+# memory instructions, waits and jumps use the second
 WAVE = State(
     "wave",
     {
+        "ready_at": Field((), "cycle from which its granule is in the instruction buffer, NEVER: unknown"),
+        "mark": Field((), "cycle up to which its time is accounted for"),
+        "snapshot": Field((), "pipe_blocked of the pipe it wants, when it began to want it"),
         "pc": Field((), "static index of the next instruction", i32),
         "stop": Field((), "static index up to which it goes on without a look at segment or granule", i32),
+        "memory_word": Field((), "next memory word of the slice", i32),
+        "vm_head": Field((), "oldest vector memory instruction in flight (a running number)", i32),
+        "vm_tail": Field((), "one past the youngest; tail - head = vmcnt", i32),
+        "lgkm": Field((), "LDS, scalar and flat accesses in flight: lgkmcnt", i32),
+        "state": Field((), "FREE ... FETCHING", i32),
+        "rank": Field((), "age among the SIMD's wavefronts, 0 the oldest", i32),
+        "generation": Field((), "counts the slot's wavefronts, so that late answers are told apart", i32),
+        "pause_reason": Field((), "stall reason of the pause", i16),
+        "workgroup": Field((), "workgroup slot on the CU", i16),
+        "vm_left": Field((16,), "answers that an instruction in flight still waits for | FLAT_ENTRY", i16),
+        "resume": Field((), "cycle in which a paused wavefront goes on"),
+        "scalar_result": Field((), "cycle in which it last issued a vector instruction marked SCALAR_RESULT"),
         "segment_end": Field((), "static index one past the segment", i32),
         "segment": Field((), "segment of the slice it is in", i32),
         "granule": Field((), "granule that its next instruction ends in", i32),
         "next_granule": Field((), "granule to be fetched next", i32),
-        "memory_word": Field((), "next memory word of the slice", i32),
-        "state": Field((), "FREE ... FETCHING", i32),
-        "rank": Field((), "age among the SIMD's wavefronts, 0 the oldest", i32),
-        "lgkm": Field((), "LDS, scalar and flat accesses in flight: lgkmcnt", i32),
-        "vm_head": Field((), "oldest vector memory instruction in flight (a running number)", i32),
-        "vm_tail": Field((), "one past the youngest; tail - head = vmcnt", i32),
-        "pause_reason": Field((), "stall reason of the pause", i32),
-        "workgroup": Field((), "workgroup slot on the CU", i32),
-        "generation": Field((), "counts the slot's wavefronts, so that late answers are told apart"),
-        "ready_at": Field((), "cycle from which its granule is in the instruction buffer, NEVER: unknown"),
-        "mark": Field((), "cycle up to which its time is accounted for"),
-        "snapshot": Field((), "pipe_blocked of the pipe it wants, when it began to want it"),
-        "scalar_result": Field((), "cycle in which it last issued a vector instruction marked SCALAR_RESULT"),
-        "resume": Field((), "cycle in which a paused wavefront goes on"),
-        "started": Field((), "cycle of dispatch"),
         "arrives": Field((ARRIVALS,), "cycles in which fetched granules are in the buffer, by granule"),
-        "vm_left": Field((16,), "answers that an instruction in flight still waits for | FLAT_ENTRY", i32),
     },
 )
 
-# a SIMD's state lies together: what each visit looks at fills the first line of the host's cache
+# a SIMD's state is one line of the host's cache
 SIMD = State(
     "simd",
     {
-        "want": Field((8,), "by rank: wavefronts whose next instruction is of the unit", i32),
-        "last": Field((8,), "rank after the one that last issued to the unit", i32),
-        "wanted": Field((), "by unit: 1 if a wavefront wants it", i32),
-        "paused": Field((), "by rank: wavefronts with a resume cycle", i32),
-        "resident": Field((), "resident wavefronts", i32),
-        "free": Field((), "mask of free slots (0-9)", i32),
+        "want": Field((8,), "by rank: wavefronts whose next instruction is of the unit", i16),
+        "last": Field((8,), "rank after the one that last issued to the unit", i16),
+        "order": Field((), "slot (0-9) of each rank, ORDER_BITS each"),
         "next_resume": Field((), "a cycle not after the first in which a paused one goes on, NEVER: there is none"),
         "valu_free": Field((), "cycle in which the vector ALU is free"),
-        "order": Field((1 << SIMD_BITS,), "slot (0-9) of each rank", i32),
+        "wanted": Field((), "by unit: 1 if a wavefront wants it", i16),
+        "paused": Field((), "by rank: wavefronts with a resume cycle", i16),
+        "resident": Field((), "resident wavefronts", i16),
+        "free": Field((), "mask of free slots (0-9)", i16),
+    },
+)
+
+PIPE = State(
+    "pipe",
+    {
+        "total": Field((), "cycles it was blocked before the current interval"),
+        "start": Field((), "start of the current blocked interval"),
+        "end": Field((), "its end"),
     },
 )
 
@@ -98,6 +109,7 @@ CU = State(
         "buffer_granules": Field((), "granules of an instruction buffer"),
         "fetch_granules": Field((), "granules that one fetch brings at most"),
         "wave": Field((MAX_SLOTS,), "wavefront slots", WAVE.dtype()),
+        "started": Field((MAX_SLOTS,), "cycle of dispatch, by wavefront slot"),
         # instruction fetch
         "fetch": Field((MAX_CUS, 4), "a CU's wavefronts that fetch, by WANT ... TURN"),
         "fetching_cus": Field((MAX_ARRAYS,), "mask of the array's CUs that want to fetch"),
@@ -105,10 +117,7 @@ CU = State(
         "bit_in_array": Field((MAX_CUS,), "bit of the CU in masks of its array"),
         "simd": Field((MAX_SIMDS,), "SIMDs", SIMD.dtype()),
         "served": Field((MAX_CUS, 8), "SIMD that last issued to the unit"),
-        # pipes: 0-255 vector ALU by SIMD, then by CU: LDS, vector memory queue, scalar memory queue
-        "pipe_total": Field((MAX_SIMDS + 3 * MAX_CUS,), "cycles it was blocked before the current interval"),
-        "pipe_from": Field((MAX_SIMDS + 3 * MAX_CUS,), "start of the current blocked interval"),
-        "pipe_to": Field((MAX_SIMDS + 3 * MAX_CUS,), "its end"),
+        "pipe": Field((PIPES,), "vector ALUs by SIMD; by CU: LDS, vector and scalar memory queue, none", PIPE.dtype()),
         # LDS
         "lds_free": Field((MAX_CUS,), "cycle in which the LDS banks are free"),
         "lds_at": Field((MAX_CUS, EVENTS), "cycle in which an LDS result is there"),

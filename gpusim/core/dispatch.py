@@ -1,9 +1,9 @@
 """The dispatcher: places workgroups on compute units that have room, one shader array after another."""
 
 from gpusim.core.cu_spec import SIMDS
-from gpusim.core.cu_state import FREE, GREEDY, IDLE, MAX_WORKGROUPS, SIMD_BITS, SIMDS_BITS, SLOTS
-from gpusim.core.wave import forget_fetches, open_slice, pause, redirect, release_barrier
-from gpusim.jit import call_i64_4, ctz, jit, outlined
+from gpusim.core.cu_state import FREE, GREEDY, IDLE, MAX_WORKGROUPS, OLDEST, ORDER_BITS, SIMD_BITS, SIMDS_BITS, SLOTS
+from gpusim.core.wave import forget_fetches, open_slice, pause, redirect, release_barrier, wave_of
+from gpusim.jit import call_i64_4, ctz, jit, outlined, seldom, unlikely
 from memory.timeline import ENDED, PLACED, record
 from memory.wheel import DISPATCH, wake
 
@@ -41,7 +41,7 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     w = (g << SIMD_BITS) + i
     wave = c.wave[w]
     rank = c.simd[g].resident
-    c.simd[g].order[rank] = i
+    c.simd[g].order |= i << (ORDER_BITS * rank)
     wave.rank = rank
     c.simd[g].resident = rank + 1
     wave.workgroup = group_slot
@@ -51,10 +51,10 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     wave.vm_head = 0
     wave.vm_tail = 0
     wave.scalar_result = 0
-    wave.started = now
+    c.started[w] = now
     wave.mark = now
     run.waves_left += 1
-    if m.timeline.placements:
+    if unlikely(m.timeline.placements):
         record(m, PLACED, w, workgroup, number)
     status = call_i64_4(run.start, run.producer, w, workgroup, number | (cu * MAX_WORKGROUPS + group_slot) << 32)
     if status < 0:
@@ -115,6 +115,18 @@ def _close_rank(m, g, mask, rank):
 
 
 @jit
+def _close_last(m, g, rank):
+    """A rank is gone: who issued last from a unit's point of view."""
+    seldom()
+    c = m.cu
+    for unit in range(8):
+        if c.policy == GREEDY and c.simd[g].last[unit] == rank + 1:
+            c.simd[g].last[unit] = 0  # who issued last is gone: the oldest comes next
+        elif c.simd[g].last[unit] > rank:
+            c.simd[g].last[unit] -= 1
+
+
+@jit
 def end_wave(m, now, w):
     """The wavefront ends: free its slot, move younger ones up, and free the workgroup with its last."""
     outlined()
@@ -123,22 +135,24 @@ def end_wave(m, now, w):
     run = m.run
     g = w >> SIMD_BITS
     cu = g >> SIMDS_BITS
-    c.resident_cycles += wave.mark - wave.started
-    if m.timeline.placements:
+    c.resident_cycles += wave.mark - c.started[w]
+    if unlikely(m.timeline.placements):
         record(m, ENDED, w, wave.mark, 0)
     rank = wave.rank
-    for unit in range(8):
+    units = c.simd[g].wanted
+    while units:
+        unit = ctz(units)
+        units &= units - 1
         c.simd[g].want[unit] = _close_rank(m, g, c.simd[g].want[unit], rank)
-        if c.policy == GREEDY and c.simd[g].last[unit] == rank + 1:
-            c.simd[g].last[unit] = 0  # who issued last is gone: the oldest comes next
-        elif c.simd[g].last[unit] > rank:
-            c.simd[g].last[unit] -= 1
+    if unlikely(c.policy != OLDEST):
+        _close_last(m, g, rank)
     c.simd[g].paused = _close_rank(m, g, c.simd[g].paused, rank)
     n = c.simd[g].resident - 1
+    order = c.simd[g].order
+    older = (1 << (ORDER_BITS * rank)) - 1
+    c.simd[g].order = (order & older) | ((order >> ORDER_BITS) & ~older)
     for r in range(rank, n):
-        i = c.simd[g].order[r + 1]
-        c.simd[g].order[r] = i
-        c.wave[(g << SIMD_BITS) + i].rank = r
+        c.wave[wave_of(m, g, r)].rank = r
     c.simd[g].resident = n
     c.simd[g].free |= 1 << (w & ((1 << SIMD_BITS) - 1))
     wave.state = FREE

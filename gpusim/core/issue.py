@@ -51,6 +51,7 @@ from gpusim.core.wave import (
     recheck,
     release_barrier,
     released,
+    slot_of_rank,
     step,
     vm_answered,
     wake_simd,
@@ -89,13 +90,6 @@ def _choose(m, g, unit, wanting):
             if later:
                 return ctz(later)
     return ctz(wanting)
-
-
-@jit
-def _go_on(m, now, w):
-    """Step to the next instruction, which may issue in the SIMD's next turn."""
-    if step(m, w):
-        enter(m, now + TURN_CYCLES, w)
 
 
 @jit
@@ -311,7 +305,7 @@ def _internal(m, now, cu, w):
         if step(m, w):
             pause(m, w, now + 1 + ((word >> CYCLES_SHIFT) & CYCLES_MASK), EXECUTION)
     else:
-        _go_on(m, now, w)
+        _go_on_after(m, now, w, 0)
 
 
 @jit
@@ -339,7 +333,7 @@ def _issue_internal(m, now, cu, g, ranks):
     c = m.cu
     slots = 0
     while ranks:
-        slots |= 1 << c.simd[g].order[ctz(ranks)]
+        slots |= 1 << slot_of_rank(m, g, ctz(ranks))
         ranks &= ranks - 1
     while slots:
         w = (g << SIMD_BITS) + ctz(slots)
@@ -458,8 +452,8 @@ def look_up_tick(m, now, cu):
     """A CU's vector L1 looks one line up; a place of its queue may come free."""
     inlined()
     c = m.cu
-    if m.l1.unit[cu].q_count and l1_step(m, now, cu) and c.pipe_to[VMEM_PIPE + cu] == FOREVER:
-        c.pipe_to[VMEM_PIPE + cu] = now
+    if m.l1.unit[cu].q_count and l1_step(m, now, cu) and c.pipe[VMEM_PIPE + cu].end == FOREVER:
+        c.pipe[VMEM_PIPE + cu].end = now
         for simd in range(SIMDS):
             if c.simd[cu * SIMDS + simd].want[VMEM]:
                 wake_simd(m, now, cu, simd)
@@ -481,8 +475,8 @@ def scalar_tick(m, now, array):
             recheck(m, now, w)
         who = scalar_next_done(m, now, array)
     cu = scalar_step(m, now, array)
-    if cu >= 0 and c.pipe_to[SMEM_PIPE + cu] == FOREVER:
-        c.pipe_to[SMEM_PIPE + cu] = now
+    if cu >= 0 and c.pipe[SMEM_PIPE + cu].end == FOREVER:
+        c.pipe[SMEM_PIPE + cu].end = now
         for simd in range(SIMDS):
             if c.simd[cu * SIMDS + simd].want[SMEM]:
                 wake_simd(m, now, cu, simd)

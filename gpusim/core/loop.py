@@ -121,9 +121,7 @@ def _run_units(m, now, slot):
     while units:
         cu = ctz(units)
         units &= units - 1
-        following = address_in(m.cu.simd, ctz(units) << SIMDS_BITS | now & (SIMDS - 1))
-        prefetch(following)
-        prefetch(following + 64)
+        prefetch(address_in(m.cu.simd, ctz(units) << SIMDS_BITS | now & (SIMDS - 1)))
         issue_tick(m, now, cu)
     if due(m, slot, DISPATCH):
         dispatch_tick(m, now)

@@ -29,7 +29,9 @@ from gpusim.core.cu_state import (
     MISSING,
     NEVER,
     NOT_SELECTED,
+    ORDER_BITS,
     PAUSED,
+    PIPES,
     READY,
     REASONS,
     SIMD_BITS,
@@ -43,7 +45,7 @@ from gpusim.core.cu_state import (
     WAITING,
     WANT,
 )
-from gpusim.jit import call_i64_4, inlined, jit, ld_i64, outlined, seldom, st_i64
+from gpusim.jit import call_i64_4, inlined, jit, ld_i64, outlined, seldom, st_i64, unlikely
 from isa.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.crossbar_state import MAX_CUS
@@ -52,8 +54,12 @@ from memory.wheel import CU_ISSUE, SIZE, wake_at
 from memory.wheel import FETCH as FETCH_CLASS
 
 LDS_PIPE = MAX_SIMDS
-VMEM_PIPE = MAX_SIMDS + MAX_CUS
-SMEM_PIPE = MAX_SIMDS + 2 * MAX_CUS
+VMEM_PIPE = LDS_PIPE + MAX_CUS
+SMEM_PIPE = VMEM_PIPE + MAX_CUS
+NO_PIPE = SMEM_PIPE + MAX_CUS
+assert PIPES == NO_PIPE + MAX_CUS
+_FIRST_PIPE = {LDS: LDS_PIPE, VMEM: VMEM_PIPE, SMEM: SMEM_PIPE}
+_FIRST_PIPES = sum(_FIRST_PIPE.get(unit, NO_PIPE) // MAX_CUS << (4 * unit) for unit in range(8))  # of units but VALU
 TURN_CYCLES = SIMDS  # a SIMD is visited every fourth cycle
 FOREVER = 1 << 60
 REACH = SIZE - SIMDS  # cycles for which the wheel holds a turn of each SIMD
@@ -61,9 +67,15 @@ JUMPED = 2  # what `step` returns for a branch that was taken
 
 
 @jit
+def slot_of_rank(m, g, rank):
+    """Number of the wavefront of a rank among the SIMD's slots."""
+    return (m.cu.simd[g].order >> (ORDER_BITS * rank)) & ((1 << ORDER_BITS) - 1)
+
+
+@jit
 def wave_of(m, g, rank):
     """Slot of a SIMD's wavefront of a rank."""
-    return (g << SIMD_BITS) + m.cu.simd[g].order[rank]
+    return (g << SIMD_BITS) + slot_of_rank(m, g, rank)
 
 
 @jit
@@ -88,7 +100,7 @@ def _charge_in_detail(m, w, reason, cycles):
 def charge(m, w, reason, cycles):
     """The wavefront spent `cycles` on `reason`, in front of its next instruction."""
     m.cu.stalls[w >> CU_BITS, reason] += cycles
-    if m.run.hotspots:
+    if unlikely(m.run.hotspots):
         _charge_in_detail(m, w, reason, cycles)
 
 
@@ -105,32 +117,23 @@ def account(m, w, t, reason):
 @jit
 def pipe_blocked(m, pipe, t):
     """Cycles before `t` in which the pipe could not take an instruction."""
-    c = m.cu
-    inside = min(t, c.pipe_to[pipe]) - c.pipe_from[pipe]
-    return c.pipe_total[pipe] + max(inside, 0)
+    p = m.cu.pipe[pipe]
+    return p.total + max(min(t, p.end) - p.start, 0)
 
 
 @jit
 def block_pipe(m, pipe, start, end):
     """The pipe takes nothing in cycles [start, end); intervals follow one another in time."""
-    c = m.cu
-    c.pipe_total[pipe] += max(c.pipe_to[pipe] - c.pipe_from[pipe], 0)
-    c.pipe_from[pipe] = start
-    c.pipe_to[pipe] = max(start, end)
+    p = m.cu.pipe[pipe]
+    p.total += max(p.end - p.start, 0)
+    p.start = start
+    p.end = max(start, end)
 
 
 @jit
 def pipe_of(unit, w):
-    """The pipe that instructions of `unit` go through, or -1."""
-    if unit == VALU:
-        return w >> SIMD_BITS
-    if unit == LDS:
-        return LDS_PIPE + (w >> CU_BITS)
-    if unit == VMEM:
-        return VMEM_PIPE + (w >> CU_BITS)
-    if unit == SMEM:
-        return SMEM_PIPE + (w >> CU_BITS)
-    return -1
+    """The pipe that instructions of `unit` go through; units without one have a pipe that is never blocked."""
+    return w >> SIMD_BITS if unit == VALU else MAX_CUS * ((_FIRST_PIPES >> (4 * unit)) & 15) + (w >> CU_BITS)
 
 
 @jit
@@ -185,32 +188,30 @@ def enter(m, t, w):
         return
     word = code_word(m, w)
     late = word >> RESULT_SHIFT
-    if late and wave.scalar_result + late > t:
+    if unlikely(late and wave.scalar_result + late > t):
         pause(m, w, wave.scalar_result + late, EXECUTION)
         return
     unit = word & 15
     if (word >> ACTION_SHIFT) & ACTION_MASK == WAIT and not counters_allow(m, w, word):
         wave.state = WAITING
         return
-    if (unit == VMEM) & (wave.vm_tail - wave.vm_head >= MAX_IN_FLIGHT):  # one branch, of no pattern, in place of two
+    if unlikely((unit == VMEM) & (wave.vm_tail - wave.vm_head >= MAX_IN_FLIGHT)):  # one branch, in place of two
         wave.state = VM_FULL
         return
-    if (unit == LDS or unit == SMEM or word & COUNTS_LGKM) and wave.lgkm >= MAX_IN_FLIGHT:
+    if unlikely((unit == LDS or unit == SMEM or word & COUNTS_LGKM) and wave.lgkm >= MAX_IN_FLIGHT):
         wave.state = LGKM_FULL
         return
     wave.state = READY
     g = w >> SIMD_BITS
     c.simd[g].want[unit] |= 1 << wave.rank
     c.simd[g].wanted |= 1 << unit
-    pipe = pipe_of(unit, w)
-    if pipe >= 0:
-        wave.snapshot = pipe_blocked(m, pipe, t)
+    wave.snapshot = pipe_blocked(m, pipe_of(unit, w), t)
 
 
 @jit
 def released(m, now, w, reason):
     """What the wavefront waited for has happened: its time so far went to `reason`, and it may issue from now on."""
-    inlined()
+    outlined()
     account(m, w, now, reason)
     enter(m, now, w)
     g = w >> SIMD_BITS
@@ -226,12 +227,11 @@ def recheck(m, now, w):
     if state == WAITING:
         if counters_allow(m, w, code_word(m, w)):
             released(m, now, w, MEMORY)
-    elif state == VM_FULL:
-        if wave.vm_tail - wave.vm_head < MAX_IN_FLIGHT:
-            released(m, now, w, THROTTLE)
-    elif state == LGKM_FULL:
-        if wave.lgkm < MAX_IN_FLIGHT:
-            released(m, now, w, THROTTLE)
+    elif unlikely(
+        (state == VM_FULL and wave.vm_tail - wave.vm_head < MAX_IN_FLIGHT)
+        or (state == LGKM_FULL and wave.lgkm < MAX_IN_FLIGHT)
+    ):
+        released(m, now, w, THROTTLE)
 
 
 @jit
@@ -357,11 +357,8 @@ def account_issue(m, now, w, unit):
     wave = c.wave[w]
     spent = now - wave.mark
     if spent > 0:
-        pipe = pipe_of(unit, w)
-        blocked = 0
-        if pipe >= 0:
-            # less than nothing if the pipe came free before the cycle from which the wavefront wanted it
-            blocked = max(min(spent, pipe_blocked(m, pipe, now) - wave.snapshot), 0)
+        # less than nothing if the pipe came free before the cycle from which the wavefront wanted it
+        blocked = max(min(spent, pipe_blocked(m, pipe_of(unit, w), now) - wave.snapshot), 0)
         if blocked:
             charge(m, w, THROTTLE if unit == VMEM or unit == SMEM else EXECUTION, blocked)
         charge(m, w, NOT_SELECTED, spent - blocked)
@@ -376,7 +373,7 @@ def vm_answered(m, now, cu, token):
     """An answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
     outlined()
     c = m.cu
-    if m.timeline.on:
+    if unlikely(m.timeline.on):
         record(m, RETURNED, cu, token, 0)
     w = cu * SLOTS + (token & 63)
     wave = c.wave[w]

@@ -37,8 +37,9 @@ from gpusim.jit.raw import (
     st_i32,
     st_i64,
     st_u8,
+    unlikely,
 )
-from gpusim.jit.state import Field, State, i32, new_record, record_dtype, u16, u32
+from gpusim.jit.state import Field, State, i16, i32, new_record, record_dtype, u16, u32
 from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "ctz_from",
     "equal_16",
     "equal_4",
+    "i16",
     "i32",
     "inlined",
     "is_compiled",
@@ -87,4 +89,5 @@ __all__ = [
     "st_u8",
     "u16",
     "u32",
+    "unlikely",
 ]

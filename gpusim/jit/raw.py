@@ -93,6 +93,10 @@ if JIT_DISABLED:
     def inlined() -> None:
         """In a function on a busy path: makes its code part of its callers."""
 
+    def unlikely(condition: Any) -> bool:
+        """The condition, of which it is known that it seldom holds: keeps what then happens out of the way."""
+        return bool(condition)
+
     def prefetch(address: int) -> None:
         """Have the host bring the line at `address` into its cache: it will be needed soon."""
 
@@ -140,6 +144,18 @@ else:
             return context.get_dummy_value()
 
         return types.void(), generate
+
+    @intrinsic
+    def unlikely(typing_context, condition):  # type: ignore[no-untyped-def]
+        """The condition, of which it is known that it seldom holds: keeps what then happens out of the way."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            bit = ir.IntType(1)
+            holds = context.cast(builder, arguments[0], signature.args[0], types.boolean)
+            expect = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bit, [bit, bit]), "llvm.expect.i1")
+            return builder.call(expect, [holds, ir.Constant(bit, 0)])
+
+        return types.boolean(condition), generate
 
     @intrinsic
     def prefetch(typing_context, address):  # type: ignore[no-untyped-def]

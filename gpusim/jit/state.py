@@ -15,7 +15,7 @@ from gpusim.jit.compile import JIT_DISABLED
 HOST_LINE_BYTES = 64
 SPREAD_BYTES = 1024
 
-i64, i32, u16, u32 = np.int64, np.int32, np.uint16, np.uint32
+i64, i32, i16, u16, u32 = np.int64, np.int32, np.int16, np.uint16, np.uint32
 
 
 @dataclass(frozen=True)

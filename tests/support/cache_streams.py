@@ -70,10 +70,12 @@ class Streams:
             head, position = before[0][cu], before[1][cu]
             if after[0][cu] == head and after[1][cu] == position:
                 continue
-            header = int(self._l1["unit"]["q_header"][0, cu, head % MAX_QUEUE])
+            unit = self._l1["unit"][0, cu]
+            queued = unit["queue"][head % MAX_QUEUE]
+            header = int(queued["header"])
             assert not header & (FLAG_BYPASS | FLAG_INVALIDATE), "the twin knows plain loads, stores and atomics"
             if header & LINES_MASK and not header & (RECORD_STORE | RECORD_ATOMIC):
-                line = int(self._l1["unit"]["q_words"][0, cu, head, position])
+                line = int(unit["q_words"][queued["words"] + position])
                 self.l1.append(LookUp(cu, line, bool(sent[cu])))
         accesses = []
         for channel in range(self._channels):

@@ -128,7 +128,7 @@ class CycleLaws:
             moved = int(after["q_position"][cu]) - position
             if not done and not moved:
                 continue
-            of_instruction = int(l1["unit"]["q_header"][0, cu, old]) & LINES_MASK
+            of_instruction = int(l1["unit"]["queue"]["header"][0, cu, old]) & LINES_MASK
             self._must(done <= 1 and (done == 0 or position >= of_instruction - 1), f"L1 {cu} looks two lines up")
             self._must(done or moved == 1, f"L1 {cu} looks two lines up")
             look_ups, lines = look_ups + 1, lines + (of_instruction > 0)
