@@ -10,7 +10,7 @@ bandwidth say less. What a cache or a channel takes in a cycle stays its own lim
 and packets from one port to one channel, and back, stay in order.
 """
 
-from gpusim.jit import ctz, ctz_from, inlined, jit, unlikely
+from gpusim.jit import ctz, ctz_from, inlined, jit, outlined, unlikely
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.crossbar_ideal import (
     ideal_announce_request,
@@ -37,7 +37,7 @@ from memory.crossbar_state import (
 )
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
-from memory.wheel import L2_FILL, L2_TAKE, wake, wake_at
+from memory.wheel import L2_FILL, L2_TAKE, wake_at
 
 
 @jit
@@ -49,7 +49,7 @@ def _announce_request(m, port, earliest):
     ready = max(x.request[port, h, P_READY], earliest)
     x.o_ready[port] = ready
     x.waiting[channel, port >> 6] |= 1 << (port & 63)
-    wake(m, L2_TAKE, ready, channel)
+    wake_at(m, L2_TAKE, ready, channel)
 
 
 @jit
@@ -64,9 +64,11 @@ def crossbar_send(m, now, port, line, source, mask):
     inlined()
     x = m.xbar
     n = x.o_count[port]
-    q = ideal_request_place(m, port) if x.ideal else x.o_head[port] + n
-    if q >= x.request_ring and not x.ideal:
+    q = x.o_head[port] + n
+    if q >= x.request_ring:
         q -= x.request_ring
+    if unlikely(x.ideal):
+        q = ideal_request_place(m, port)
     x.request[port, q, P_LINE] = line
     x.request[port, q, P_SOURCE] = source
     x.request[port, q, P_MASK] = mask
@@ -75,7 +77,7 @@ def crossbar_send(m, now, port, line, source, mask):
     x.requests += 1
     if unlikely(m.timeline.on):
         record(m, SENT, port, source, line)
-    if x.ideal:
+    if unlikely(x.ideal):
         ideal_announce_request(m, port, q)
     elif n == 0:
         _announce_request(m, port, now)
@@ -88,21 +90,13 @@ def crossbar_offers(m, channel):
 
 
 @jit
-def crossbar_pick_request(m, now, channel):
-    """The port whose oldest packet the channel takes this cycle, round robin, or -1."""
-    inlined()
+def _pick_of_all(m, now, channel):
+    """As `crossbar_pick_request`, where ports have two words or the crossbar is ideal."""
+    outlined()
     x = m.xbar
     if x.ideal and not ideal_has_bandwidth(m, now, channel):
         return -1
     turn = x.turn[channel]
-    if x.waiting[channel, 1] == 0 and not x.ideal:  # as most often: ports of one word only
-        bits = x.waiting[channel, 0]
-        while bits:
-            port = ctz_from(bits, turn if turn < 64 else 0)
-            if x.o_ready[port] <= now:
-                return port
-            bits ^= 1 << port
-        return -1
     for step in range(PORT_WORDS + 1):
         word = ((turn >> 6) + step) & (PORT_WORDS - 1)
         bits = x.waiting[channel, word]
@@ -122,6 +116,23 @@ def crossbar_pick_request(m, now, channel):
 
 
 @jit
+def crossbar_pick_request(m, now, channel):
+    """The port whose oldest packet the channel takes this cycle, round robin, or -1."""
+    inlined()
+    x = m.xbar
+    if unlikely(x.waiting[channel, 1] | x.ideal):
+        return _pick_of_all(m, now, channel)
+    turn = x.turn[channel]
+    bits = x.waiting[channel, 0]
+    while bits:
+        port = ctz_from(bits, turn if turn < 64 else 0)
+        if x.o_ready[port] <= now:
+            return port
+        bits ^= 1 << port
+    return -1
+
+
+@jit
 def crossbar_pop_request(m, now, channel, port):
     """Remove the packet found by `crossbar_pick_request`; its fields stay readable at the returned position."""
     inlined()
@@ -131,7 +142,7 @@ def crossbar_pop_request(m, now, channel, port):
     x.turn[channel] = (port + 1) & (MAX_PORTS - 1)
     if n == x.request_limit:
         wake_sender(m, now, port)
-    if x.ideal:
+    if unlikely(x.ideal):
         return ideal_pop_request(m, now, channel, port)
     h = x.o_head[port]
     x.waiting[channel, port >> 6] &= ~(1 << (port & 63))
@@ -169,7 +180,7 @@ def crossbar_respond(m, now, t, channel, source):
     x = m.xbar
     n = x.r_count[channel]
     x.r_count[channel] = n + 1
-    if x.ideal:
+    if unlikely(x.ideal):
         return ideal_respond(m, t, channel, source)
     leaves = max(t, x.r_free[channel])
     x.r_free[channel] = leaves + 1
@@ -192,7 +203,7 @@ def _pop_response(m, now, port, channel):
     x.responses += 1
     if n == x.response_limit:
         wake_at(m, L2_FILL, now, channel)  # which lets the channel serve again, too
-    if x.ideal:
+    if unlikely(x.ideal):
         return ideal_pop_response(m, now, channel, port)
     h = x.r_head[channel]
     x.returning[port] &= ~(1 << channel)

@@ -3,7 +3,7 @@
 from gpusim.jit import jit, seldom
 from memory.address_map import l2_channel
 from memory.crossbar_state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
-from memory.wheel import L2_TAKE, wake
+from memory.wheel import L2_TAKE, SIZE, wake
 
 
 @jit
@@ -73,6 +73,12 @@ def ideal_pop_request(m, now, channel, port):
 
 
 @jit
+def _wake_receiver(m, t, port):
+    """A given bandwidth may put cycle `t` out of the wheel's reach: then the port is woken before, to find that out."""
+    wake_receiver(m, min(t, m.wheel.now + SIZE - 1), port)
+
+
+@jit
 def ideal_respond(m, t, channel, source):
     """Send an answer on its way at `t`, or when the given bandwidth lets it; returns the cycle it leaves."""
     seldom()
@@ -91,7 +97,7 @@ def ideal_respond(m, t, channel, source):
     if x.r_first[channel, port] < 0:
         x.r_first[channel, port] = q
         x.returning[port] |= 1 << channel
-        wake_receiver(m, leaves + x.response_latency, port)
+        _wake_receiver(m, leaves + x.response_latency, port)
     else:
         x.r_next[channel, x.r_last[channel, port]] = q
     x.r_last[channel, port] = q
@@ -106,7 +112,7 @@ def ideal_response_ready(m, now, channel, port):
     ready = x.response[channel, x.r_first[channel, port], R_READY]
     if ready <= now:
         return 1
-    wake_receiver(m, ready, port)  # a given bandwidth may put it out of the wheel's reach
+    _wake_receiver(m, ready, port)
     return 0
 
 
@@ -123,5 +129,5 @@ def ideal_pop_response(m, now, channel, port):
     if q < 0:
         x.returning[port] &= ~(1 << channel)
     else:
-        wake_receiver(m, max(x.response[channel, q, R_READY], now + 1), port)
+        _wake_receiver(m, max(x.response[channel, q, R_READY], now + 1), port)
     return x.response[channel, h, R_SOURCE]

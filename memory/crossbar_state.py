@@ -11,7 +11,7 @@ from gpusim.jit import Field, State, jit
 from gpusim.spec import Spec, param
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS
-from memory.wheel import CU_LOOK_UP, CU_RESPONSE, SCALAR, wake, wake_at
+from memory.wheel import CU_LOOK_UP, CU_RESPONSE, SCALAR, wake_at
 
 MAX_CUS = 64
 MAX_ARRAYS = 64
@@ -157,11 +157,11 @@ def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycle
 
 @jit
 def wake_receiver(m, t, port):
-    """Have the unit behind a port take a response in cycle `t`."""
+    """Have the unit behind a port take a response in cycle `t`, within the wheel's reach and still to come."""
     if port < FIRST_SCALAR_PORT:
-        wake(m, CU_RESPONSE, t, port)
+        wake_at(m, CU_RESPONSE, t, port)
     else:
-        wake(m, SCALAR, t, port - FIRST_SCALAR_PORT)
+        wake_at(m, SCALAR, t, port - FIRST_SCALAR_PORT)
 
 
 @jit

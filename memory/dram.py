@@ -6,7 +6,7 @@ function of state and clock alone, so running a channel more often changes nothi
 request stands still and makes up for the missed refreshes when the next request comes.
 """
 
-from gpusim.jit import ctz, inlined, jit, quotient, seldom
+from gpusim.jit import ctz, inlined, jit, quotient, seldom, unlikely
 from memory.address_map import dram_channel, dram_local_line
 from memory.dram_commands import (
     enqueue,
@@ -33,7 +33,7 @@ from memory.dram_state import (
 )
 from memory.ports import DRAM_WRITES, ENGINE_FROM_DRAM, deliver, dram_space_freed
 from memory.wheel import DRAM as DRAM_CLASS
-from memory.wheel import SIZE, wake
+from memory.wheel import SIZE, wake, wake_at
 
 __all__ = [
     "DRAM",
@@ -203,7 +203,7 @@ def _advance(m, channel, limit, ahead):
                 soonest = min(soonest, c.read_idle_since + d.write_idle)
             clock = soonest
             continue
-        if d.fcfs:
+        if unlikely(d.fcfs):
             allowed = _oldest_bank(m, channel, kind)
         issued = 0
         banks = c.hits[kind] & allowed
@@ -270,7 +270,7 @@ def dram_tick(m, now, channel):
     inlined()
     d = m.dram
     c = d.channel[channel]
-    if d.ideal:
+    if unlikely(d.ideal):
         dram_space_freed(m, now, channel)
         return
     if now >= c.next_look:
@@ -357,7 +357,7 @@ def _accept(m, now, channel, line, kind):
     c.inbound_count += 1
     if not now <= c.next_look <= t:
         c.next_look = min(t, now + SIZE - 1)
-        wake(m, DRAM_CLASS, c.next_look, channel)
+        wake_at(m, DRAM_CLASS, c.next_look, channel)
     return s
 
 
@@ -378,7 +378,7 @@ def dram_has_room(m, now, queue):
     """1 if a request that a queue (as `memory.ports` numbers them) has refused may now find a place in it."""
     inlined()
     d = m.dram
-    if d.ideal:
+    if unlikely(d.ideal):
         return 1
     channel = queue & (DRAM_WRITES - 1)
     kind = WRITE if queue >= DRAM_WRITES else READ
@@ -397,7 +397,7 @@ def dram_read(m, now, line, port, tag):
     channel = dram_channel(m, line)
     c = d.channel[channel]
     t = 0
-    if d.ideal:
+    if unlikely(d.ideal):
         t = _ideal(m, now, channel, READ)
         if t == 0:
             c.read_full += 1
@@ -435,7 +435,7 @@ def dram_write(m, now, line, mask):
     d = m.dram
     channel = dram_channel(m, line)
     c = d.channel[channel]
-    if d.ideal:
+    if unlikely(d.ideal):
         if _ideal(m, now, channel, WRITE) == 0:
             c.write_full += 1
             return 0

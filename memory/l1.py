@@ -43,7 +43,7 @@ from memory.look_ahead import look_ahead
 from memory.rings import RING_FRONT
 from memory.timeline import LOOKED_UP, record
 from memory.translation import page_of, translated
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at
+from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, wake_later
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
 MAX_PLACES = LANES * MAX_L1_LINES
@@ -427,7 +427,7 @@ def l1_step(m, now, cu):
     l1 = m.l1
     u = l1.unit[cu]
     if u.look_free > now:
-        wake(m, CU_LOOK_UP, u.look_free, cu)
+        wake_later(m, CU_LOOK_UP, u.look_free, cu)
         return 0
     q = u.q_head
     header = u.queue[q].header
@@ -480,7 +480,7 @@ def l1_step(m, now, cu):
     else:
         u.ahead_position = 0
     if u.q_count:
-        wake(m, CU_LOOK_UP, u.look_free, cu)
+        wake_later(m, CU_LOOK_UP, u.look_free, cu)
     elif u.q_head >= RING_FRONT:
         u.q_head = 0
     return 1
@@ -545,7 +545,7 @@ def l1_next_load_done(m, now, cu):
         return -1
     e = h & (l1.return_ring - 1)
     if u.entry[e].at > now:
-        wake(m, CU_RETURN, u.entry[e].at, cu)
+        wake_later(m, CU_RETURN, u.entry[e].at, cu)
         return -1
     if h + 1 == u.r_tail:
         h = -1  # nothing is left: start over at the ring's front, as memory.rings says

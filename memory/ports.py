@@ -13,10 +13,10 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 (L2 MSHRs, the engine's reads in flight), and the checked mode asserts that they are never exceeded.
 """
 
-from gpusim.jit import Field, State, ctz, inlined, jit, popcount
+from gpusim.jit import Field, State, ctz, inlined, jit, popcount, unlikely
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.rings import RING_FRONT
-from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at
+from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, wake_later
 
 L2_FROM_DRAM = 0
 L2_FROM_ENGINE = MAX_L2_CHANNELS
@@ -60,7 +60,7 @@ def deliver_in_order(m, t, port, tag, cause):
     inlined()
     p = m.ports
     n = p.count[port]
-    if n >= PORT_DEPTH:
+    if unlikely(n >= PORT_DEPTH):
         p.overflows += 1
         return
     q = (p.head[port] + n) & (PORT_DEPTH - 1)
@@ -77,14 +77,12 @@ def deliver_in_order(m, t, port, tag, cause):
     p.tag[port, q] = tag
     p.cause[port, q] = cause
     p.count[port] = n + 1
-    if t - m.wheel.now >= SIZE:
+    if unlikely(t - m.wheel.now >= SIZE):
         p.far = 1
     if port >= ENGINE_FROM_DRAM:
         wake(m, ENGINE, t, 0)
-    elif port >= L2_FROM_ENGINE:
-        wake(m, L2_FILL, t, port - L2_FROM_ENGINE)
     else:
-        wake(m, L2_FILL, t, port)
+        wake_later(m, L2_FILL, t, port if port < L2_FROM_ENGINE else port - L2_FROM_ENGINE)
 
 
 @jit

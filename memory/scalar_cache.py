@@ -15,7 +15,7 @@ from memory.crossbar_state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, 
 from memory.instruction_cache import FETCH_ID
 from memory.l1 import FLAG_INVALIDATE
 from memory.translation import FIRST_SCALAR_USER, translated
-from memory.wheel import SCALAR, wake, wake_at
+from memory.wheel import SCALAR, wake_at
 
 MAX_SCALAR_LINES = 1024  # an array: 64 KiB
 MAX_QUEUE = 32
@@ -131,7 +131,7 @@ def _finish_if_complete(m, now, array, entry):
     s.done[array, q, 1] = s.e_who[array, entry]
     s.done_count[array] = n + 1
     if n == 0:
-        wake(m, SCALAR, now + s.latency, array)
+        wake_at(m, SCALAR, now + s.latency, array)
     s.e_next[array, entry] = s.e_free[array]
     s.e_free[array] = entry
 
@@ -294,12 +294,12 @@ def scalar_next_done(m, now, array):
     inlined()
     s = m.scalar
     n = s.done_count[array]
-    if n == 0:
-        return -1
     h = s.done_head[array]
-    if s.done[array, h, 0] > now:
-        wake(m, SCALAR, s.done[array, h, 0], array)
+    if n == 0 or s.done[array, h, 0] > now:
         return -1
-    s.done_head[array] = 0 if n == 1 else (h + 1) & (MAX_DONE - 1)
+    following = 0 if n == 1 else (h + 1) & (MAX_DONE - 1)
+    s.done_head[array] = following
     s.done_count[array] = n - 1
+    if n > 1:
+        wake_at(m, SCALAR, max(s.done[array, following, 0], now), array)
     return s.done[array, h, 1]

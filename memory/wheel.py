@@ -54,6 +54,13 @@ def wake(m, unit_class, t, unit):
 
 
 @jit
+def wake_later(m, unit_class, t, unit):
+    """As `wake`, for a cycle `t` after the current one."""
+    t = min(t, m.wheel.now + SIZE - 1)
+    m.wheel.row[t & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)
+
+
+@jit
 def wake_at(m, unit_class, t, unit):
     """As `wake`, for a cycle `t` that is known to lie within the wheel's reach, its class's turn still to come."""
     m.wheel.row[t & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)

@@ -20,7 +20,7 @@ from gpusim.core.wave import pause
 from gpusim.jit import ctz, ctz_from, inlined, jit
 from memory.instruction_cache import FETCH_HIT, FETCH_STALLED, instruction_fill, instruction_look_up
 from memory.wheel import FETCH as FETCH_CLASS
-from memory.wheel import wake, wake_at
+from memory.wheel import wake_at
 
 
 @jit
@@ -116,4 +116,4 @@ def fetch_filled(m, now, array, mshr):
                 c.fetch[first + k, WANT] |= 1 << slot
                 c.fetching_cus[array] |= 1 << k
                 _arrives(m, first + k, slot, now + m.icache.latency)
-    wake(m, FETCH_CLASS, now, array)
+    wake_at(m, FETCH_CLASS, now, array)

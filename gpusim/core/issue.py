@@ -58,7 +58,7 @@ from gpusim.core.wave import (
     wake_to_resume,
     wave_of,
 )
-from gpusim.jit import ctz, inlined, jit, ld_i64
+from gpusim.jit import ctz, inlined, jit, ld_i64, unlikely
 from isa.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import (
     BUSY_MASK,
@@ -71,7 +71,7 @@ from isa.trace import (
 )
 from memory.l1 import FLAG_BYPASS, FLAG_INVALIDATE, l1_next_load_done, l1_queue, l1_receive, l1_step, l1_take_lineless
 from memory.scalar_cache import scalar_next_done, scalar_queue, scalar_receive, scalar_step
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at
+from memory.wheel import CU_LOOK_UP, CU_RETURN, wake_at, wake_later
 
 _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free again within a turn
 
@@ -80,7 +80,7 @@ _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free aga
 def _choose(m, g, unit, wanting):
     """Rank of the wavefront that issues to `unit`, by the scheduling policy."""
     c = m.cu
-    if c.policy != OLDEST:
+    if unlikely(c.policy != OLDEST):
         last = c.simd[g].last[unit]
         if c.policy == GREEDY:
             if last > 0 and (wanting >> (last - 1)) & 1:
@@ -124,7 +124,7 @@ def _use_lds(m, now, cu, who, cycles):
     c.lds_who[cu, q] = who
     c.lds_count[cu] = n + 1
     if n == 0:
-        wake(m, CU_RETURN, end + c.lds_latency, cu)
+        wake_later(m, CU_RETURN, end + c.lds_latency, cu)
 
 
 @jit
@@ -405,7 +405,7 @@ def _lds_results(m, now, cu):
     while c.lds_count[cu]:
         h = c.lds_head[cu]
         if c.lds_at[cu, h] > now:
-            wake(m, CU_RETURN, c.lds_at[cu, h], cu)
+            wake_later(m, CU_RETURN, c.lds_at[cu, h], cu)
             break
         c.lds_head[cu] = (h + 1) & (EVENTS - 1)
         c.lds_count[cu] -= 1
@@ -435,10 +435,11 @@ def return_tick(m, now, cu):
     inlined()
     u = m.l1.unit[cu]
     if u.r_head != u.r_scheduled:
-        token = l1_next_load_done(m, now, cu)
-        while token >= 0:
-            vm_answered(m, now, cu, token)
+        while True:
             token = l1_next_load_done(m, now, cu)
+            if token < 0:
+                break
+            vm_answered(m, now, cu, token)
     if u.lineless:
         vm_answered(m, now, cu, l1_take_lineless(m, cu))
     if m.cu.lds_count[cu]:
@@ -467,13 +468,14 @@ def scalar_tick(m, now, array):
     mshr = scalar_receive(m, now, array)
     if mshr >= 0:
         fetch_filled(m, now, array, mshr)
-    who = scalar_next_done(m, now, array)
-    while who >= 0:
+    while True:
+        who = scalar_next_done(m, now, array)
+        if who < 0:
+            break
         w = who & 0xFFFF
         if who >> 16 == c.wave[w].generation:
             c.wave[w].lgkm -= 1
             recheck(m, now, w)
-        who = scalar_next_done(m, now, array)
     cu = scalar_step(m, now, array)
     if cu >= 0 and c.pipe[SMEM_PIPE + cu].end == FOREVER:
         c.pipe[SMEM_PIPE + cu].end = now
