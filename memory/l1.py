@@ -56,6 +56,8 @@ FAR_WORDS = 2 * MAX_LINES + 8  # off the powers of two
 DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
 
 HIT, MERGE, MISS, STALL = range(4)  # what becomes of a look-up
+# what a look-up waits for: room in the crossbar, which wakes it; a line that comes, a store's answer; a return entry
+NOTHING, ROOM, LINE, STORE_ANSWER, RETURN_ENTRY = range(5)
 
 # set by the core in a queued header
 FLAG_BYPASS = 1 << 29  # do not look up, do not allocate
@@ -113,7 +115,7 @@ QUEUED = State(
     },
 )
 
-RETURN_ENTRY = State(
+ENTRY = State(
     "entry",
     {
         "at": Field(
@@ -164,6 +166,7 @@ UNIT = State(
         "t_free_count": Field((), "loads' lines that may yet wait for missing ones"),
         "stores_out": Field((), "store packets not yet acknowledged"),
         "stalled_since": Field((), "cycle from which look-up waits, -1 if it does not"),
+        "waits_for": Field((), "what it waits for, NOTHING if it does not"),
         "lineless": Field((), "token + 1 of a store without lines that was looked up and not yet reported, 0 none"),
         "ahead": Field((), "instructions behind the oldest that looking ahead for pages has come to"),
         "ahead_position": Field((), "line of that instruction it looks at next"),
@@ -172,7 +175,7 @@ UNIT = State(
         "q_words": Field(
             (MAX_QUEUE * (NEAR_WORDS + FAR_WORDS),), "their lines, with byte masks for stores and atomics"
         ),
-        "entry": Field((MAX_RETURN,), "loads between look-up and return", RETURN_ENTRY.dtype()),
+        "entry": Field((MAX_RETURN,), "loads between look-up and return", ENTRY.dtype()),
         "m_free": Field((MAX_MSHRS,), "stack of free MSHRs"),
         "mshr": Field((MAX_MSHRS,), "missing lines", MSHR.dtype()),
         "target": Field((MAX_TARGETS,), "loads that joined a missing line", TARGET.dtype()),
@@ -298,6 +301,7 @@ def _look_up(m, now, cu, line, entry):
         filling = age_of(row, stride, way) & FILLING
         if filling:
             if u.t_free_count == 0:
+                u.waits_for = LINE
                 return STALL
             u.t_free_count -= 1
             mshr = l1.filled_by[base + way]
@@ -310,10 +314,15 @@ def _look_up(m, now, cu, line, entry):
         set_age(row, stride, way, _next_age(m, cu) | filling)
         return MERGE if filling else HIT
     n = u.m_free_count
-    if n == 0 or u.t_free_count == 0 or not crossbar_has_room(m, cu):
+    if n == 0 or u.t_free_count == 0:
+        u.waits_for = LINE
+        return STALL
+    if not crossbar_has_room(m, cu):
+        u.waits_for = ROOM
         return STALL
     way = oldest_way(row, stride)
     if way < 0:
+        u.waits_for = LINE
         return STALL
     mshr = u.m_free[n - 1]
     u.m_free_count = n - 1
@@ -337,6 +346,7 @@ def _start(m, now, cu, header, token):
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
         tail = u.r_tail
         if tail - u.r_head >= l1.return_limit:
+            u.waits_for = RETURN_ENTRY
             return 0
         e = tail & (l1.return_ring - 1)
         u.entry[e].open = 1
@@ -358,6 +368,7 @@ def _access(m, now, cu, q, header, position):
     e = u.q_entry
     if header & (RECORD_STORE | RECORD_ATOMIC):
         if not crossbar_has_room(m, cu):
+            u.waits_for = ROOM
             return 0
         line = u.q_words[u.queue[q].words + 2 * position]
         mask = u.q_words[u.queue[q].words + 2 * position + 1]
@@ -366,6 +377,7 @@ def _access(m, now, cu, q, header, position):
             source = ATOMIC_RETURN | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT
         else:
             if u.stores_out >= l1.store_limit:
+                u.waits_for = STORE_ANSWER
                 return 0
             u.stores_out += 1
             kind = ATOMIC if header & RECORD_ATOMIC else WRITE
@@ -379,6 +391,7 @@ def _access(m, now, cu, q, header, position):
     line = u.q_words[u.queue[q].words + position]
     if unlikely(l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE)):
         if not crossbar_has_room(m, cu):
+            u.waits_for = ROOM
             return 0
         u.entry[e].open += 1
         crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT, 0)
@@ -454,6 +467,7 @@ def l1_step(m, now, cu):
     if u.stalled_since >= 0:
         l1.stall_cycles += now - u.stalled_since
         u.stalled_since = -1
+        u.waits_for = NOTHING
     l1.busy += 1
     position += 1
     if position < lines:

@@ -69,7 +69,18 @@ from isa.trace import (
     RECORD_RETURN,
     RECORD_STORE,
 )
-from memory.l1 import FLAG_BYPASS, FLAG_INVALIDATE, l1_next_load_done, l1_queue, l1_receive, l1_step, l1_take_lineless
+from memory.l1 import (
+    FLAG_BYPASS,
+    FLAG_INVALIDATE,
+    LINE,
+    RETURN_ENTRY,
+    STORE_ANSWER,
+    l1_next_load_done,
+    l1_queue,
+    l1_receive,
+    l1_step,
+    l1_take_lineless,
+)
 from memory.scalar_cache import scalar_next_done, scalar_queue, scalar_receive, scalar_step
 from memory.wheel import CU_LOOK_UP, CU_RETURN, wake_at, wake_later
 
@@ -423,9 +434,11 @@ def response_tick(m, now, cu):
     """A CU takes one answer from the crossbar. What look-up waits for may be free then."""
     inlined()
     token = l1_receive(m, now, cu)
+    freed = LINE
     if token >= 0:
         vm_answered(m, now, cu, token)
-    if m.l1.unit[cu].stalled_since >= 0:
+        freed = STORE_ANSWER
+    if m.l1.unit[cu].waits_for == freed:
         wake_at(m, CU_LOOK_UP, now, cu)
 
 
@@ -444,7 +457,7 @@ def return_tick(m, now, cu):
         vm_answered(m, now, cu, l1_take_lineless(m, cu))
     if m.cu.lds_count[cu]:
         _lds_results(m, now, cu)
-    if u.stalled_since >= 0:
+    if u.waits_for == RETURN_ENTRY:
         wake_at(m, CU_LOOK_UP, now, cu)
 
 
