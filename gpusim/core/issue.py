@@ -58,7 +58,7 @@ from gpusim.core.wave import (
     wake_to_resume,
     wave_of,
 )
-from gpusim.jit import ctz, inlined, jit, ld_i64, unlikely
+from gpusim.jit import ctz, inlined, jit, ld_i64, outlined, unlikely
 from isa.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import (
     BUSY_MASK,
@@ -205,22 +205,46 @@ def _places(m, now, g, unit):
 
 
 @jit
+def _next_in_turn(m, cu, unit):
+    """The SIMD behind the one that last issued to the unit whose wavefronts want it, -1 if none does."""
+    c = m.cu
+    for k in range(1, SIMDS + 1):
+        simd = (c.served[cu, unit] + k) & (SIMDS - 1)
+        if c.simd[cu * SIMDS + simd].want[unit]:
+            return simd
+    return -1
+
+
+@jit
 def _takes(m, now, g, unit):
     """1 if the unit takes an instruction of the SIMD's wavefronts now.
 
     The last place goes to the SIMDs that want it round robin: else a unit that is busy for a multiple of four cycles
     would always come free in the same SIMD's turn.
     """
-    c = m.cu
     places = _places(m, now, g, unit)
     if places != 1:
         return places >> 1
-    cu = g >> SIMDS_BITS
-    for k in range(1, SIMDS + 1):
-        other = cu * SIMDS + ((c.served[cu, unit] + k) & (SIMDS - 1))
-        if c.simd[other].want[unit]:
-            return 1 if other == g else 0
-    return 0
+    return 1 if _next_in_turn(m, g >> SIMDS_BITS, unit) == g & (SIMDS - 1) else 0
+
+
+@jit
+def _place_free(m, now, cu, unit, pipe, places):
+    """A place of the CU's queue of the unit came free, so that there are `places`: visit the SIMDs that may take one.
+
+    Who wants the only place but is not next in turn would be visited in vain.
+    """
+    outlined()
+    c = m.cu
+    if c.pipe[pipe].end == FOREVER:
+        c.pipe[pipe].end = now
+        simd = _next_in_turn(m, cu, unit)
+        if simd >= 0:
+            wake_simd(m, now, cu, simd)
+    elif places == 2:
+        for simd in range(SIMDS):
+            if c.simd[cu * SIMDS + simd].want[unit]:
+                wake_simd(m, now, cu, simd)
 
 
 @jit
@@ -465,12 +489,9 @@ def return_tick(m, now, cu):
 def look_up_tick(m, now, cu):
     """A CU's vector L1 looks one line up; a place of its queue may come free."""
     inlined()
-    c = m.cu
-    if m.l1.unit[cu].q_count and l1_step(m, now, cu) and c.pipe[VMEM_PIPE + cu].end == FOREVER:
-        c.pipe[VMEM_PIPE + cu].end = now
-        for simd in range(SIMDS):
-            if c.simd[cu * SIMDS + simd].want[VMEM]:
-                wake_simd(m, now, cu, simd)
+    u = m.l1.unit[cu]
+    if u.q_count and l1_step(m, now, cu):
+        _place_free(m, now, cu, VMEM, VMEM_PIPE + cu, m.l1.queue_limit - u.q_count)
 
 
 @jit
@@ -490,8 +511,5 @@ def scalar_tick(m, now, array):
             c.wave[w].lgkm -= 1
             recheck(m, now, w)
     cu = scalar_step(m, now, array)
-    if cu >= 0 and c.pipe[SMEM_PIPE + cu].end == FOREVER:
-        c.pipe[SMEM_PIPE + cu].end = now
-        for simd in range(SIMDS):
-            if c.simd[cu * SIMDS + simd].want[SMEM]:
-                wake_simd(m, now, cu, simd)
+    if cu >= 0:
+        _place_free(m, now, cu, SMEM, SMEM_PIPE + cu, m.scalar.queue_limit - m.scalar.q_count[cu])
