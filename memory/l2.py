@@ -130,6 +130,7 @@ L2 = State(
         "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
         "refused_by": Field((MAX_L2_CHANNELS,), "DRAM queue + 1 that refused the oldest request, 0: look it up"),
+        "missed_in": Field((MAX_L2_CHANNELS,), "place of way 0 of the set in which a request has missed last"),
         "reads": Field((), "read requests"),
         "writes": Field((), "write requests"),
         "atomics": Field((), "atomic requests"),
@@ -214,6 +215,9 @@ def _fill(m, now, channel, mshr):
     _set_bytes(m, at, HELD, ALL_BYTES)
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
     l2.m_free_count[channel] += 1
+    if at & ~(l2.stride - 1) == l2.missed_in[channel]:  # another way may be the victim now
+        m.ports.l2_refused &= ~(1 << channel)
+        l2.refused_by[channel] = 0
     t = l2.m_first[channel, mshr]
     while t >= 0:
         source = l2.target[channel, t, T_SOURCE]
@@ -285,7 +289,7 @@ def _fetch(m, now, channel, line, mshr):
 
 @jit
 def _still_refused(m, now, channel):
-    """1 if the oldest request would only be refused again: between two fills nothing else changes its look-up."""
+    """1 if the oldest request would only be refused again: until its set is filled nothing changes its look-up."""
     inlined()
     queue = m.l2.refused_by[channel] - 1
     if queue < 0:
@@ -361,6 +365,7 @@ def _l2_access(m, now, channel, line, source, mask, since):
         if way < 0:
             return STALLED
     at = base + way
+    l2.missed_in[channel] = base
     if kind == WRITE:
         if _bytes(m, at, DIRTY) and not _evict(m, now, channel, at, ld_u32(row, way)):
             return STALLED
@@ -448,8 +453,6 @@ def _take_fill(m, now, channel, port):
     if crossbar_response_room(m, channel):
         if port_ready(m, now, port):
             _fill(m, now, channel, port_take(m, port))
-            p.l2_refused &= ~(1 << channel)  # another way may be the victim now
-            m.l2.refused_by[channel] = 0
             took = 1
         if p.count[port] and (p.far or port_ready(m, now, port)):
             wake(m, L2_FILL, p.ready[port, p.head[port]], channel)
@@ -468,7 +471,7 @@ def l2_fill_tick(m, now, channel):
         l2.fills += _take_fill(m, now, channel, L2_FROM_DRAM + channel)
     if m.ports.count[L2_FROM_ENGINE + channel]:
         l2.sparse_fills += _take_fill(m, now, channel, L2_FROM_ENGINE + channel)
-    if l2.stalled_since[channel] >= 0:
+    if l2.stalled_since[channel] >= 0 and not (m.ports.l2_refused >> channel) & 1:
         wake_at(m, L2_SERVE, now, channel)
 
 
