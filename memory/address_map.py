@@ -1,6 +1,6 @@
 """Which L2 channel and which DRAM channel a line belongs to.
 
-Lines are numbers: byte address >> 6. The sparse mark (bit 40) never takes part in the mapping: a compacted
+Lines are numbers: byte address >> 6. The sparse mark (`LINE_SPARSE`) never takes part in the mapping: a compacted
 line lives in the channel of its address.
 """
 

@@ -6,14 +6,13 @@ function of state and clock alone, so running a channel more often changes nothi
 request stands still and makes up for the missed refreshes when the next request comes.
 """
 
-from gpusim.jit import ctz, inlined, jit, quotient, seldom, unlikely
-from memory.address_map import dram_channel, dram_local_line
+from gpusim.jit import ctz, inlined, jit, outlined, quotient, seldom, unlikely
+from memory.address_map import dram_local_line
 from memory.dram_commands import (
     enqueue,
     issue_activate,
     issue_column,
     issue_precharge,
-    line_of_row,
     refresh_step,
     release,
 )
@@ -41,7 +40,6 @@ __all__ = [
     "configure_dram",
     "dram_has_room",
     "dram_pending",
-    "dram_place",
     "dram_read",
     "dram_tick",
     "dram_totals",
@@ -54,11 +52,10 @@ WHOLE_LINE = -1  # mask of all 64 bytes
 
 
 @jit
-def dram_place(m, line):
-    """Where a line lies in its channel: bank (bits 0-7), line of the row (bits 8-23), row (from bit 24)."""
+def _place(m, local):
+    """Where a channel's line lies: bank (bits 0-7), row (from bit 8)."""
+    inlined()
     d = m.dram
-    local = dram_local_line(m, line)
-    column = line_of_row(m, local)
     group = (local >> d.group_shift) & ((1 << d.group_bits) - 1)
     local >>= d.group_bits + d.column_bits
     bank = local & ((1 << d.bank_bits) - 1)
@@ -66,7 +63,7 @@ def dram_place(m, line):
     if d.bank_hash:
         bank ^= row & ((1 << d.bank_bits) - 1)
         group ^= (row >> d.bank_bits) & ((1 << d.group_bits) - 1)
-    return (row << 24) | (column << 8) | (bank << d.group_bits) | group
+    return (row << 8) | (bank << d.group_bits) | group
 
 
 @jit
@@ -136,7 +133,7 @@ def _turn(m, channel, clock):
     turn = c.turn
     reads = c.listed[READ]
     writes = c.listed[WRITE]
-    had_batch = c.turn_served >= d.write_high - d.write_low
+    had_batch = c.turn_served >= d.batch
     if turn == READ:
         if reads:
             change = writes >= d.write_high and had_batch
@@ -336,18 +333,18 @@ def _held_write(m, channel, local):
 
 
 @jit
-def _accept(m, now, channel, line, kind):
+def _accept(m, now, channel, local, kind):
     """Give a request a slot and send it to the scheduler; returns the slot."""
-    inlined()
+    outlined()
     d = m.dram
     c = d.channel[channel]
     s = c.free
     c.free = c.slot[s].next
-    place = dram_place(m, line)
+    place = _place(m, local)
     c.slot[s].kind = kind
-    c.slot[s].local = dram_local_line(m, line)
+    c.slot[s].local = local
     c.slot[s].bank = place & 255
-    c.slot[s].row = place >> 24
+    c.slot[s].row = place >> 8
     c.slot[s].found = HIT
     c.first_burst[s] = NEVER
     t = now + d.request_latency
@@ -364,6 +361,7 @@ def _accept(m, now, channel, line, kind):
 @jit
 def _refuse(m, channel, kind):
     """A queue is full: the channel runs when its next request is served, to tell who waits."""
+    outlined()
     c = m.dram.channel[channel]
     if kind == READ:
         c.read_full += 1
@@ -390,11 +388,11 @@ def dram_has_room(m, now, queue):
 
 
 @jit
-def dram_read(m, now, line, port, tag):
-    """Read a line (byte address >> 6); answered through `port` with `tag`. 1: accepted, 0: read queue full."""
+def dram_read(m, now, channel, line, port, tag):
+    """Read a line (byte address >> 6) of a channel; answered through `port` with `tag`. 0: the read queue is full."""
     inlined()
     d = m.dram
-    channel = dram_channel(m, line)
+    local = dram_local_line(m, line)
     c = d.channel[channel]
     t = 0
     if unlikely(d.ideal):
@@ -406,7 +404,7 @@ def dram_read(m, now, line, port, tag):
     else:
         release(m, channel, now - 1)
         # a read of a line that is only partly queued goes to the bank and is completed from the queue on return
-        w = _held_write(m, channel, dram_local_line(m, line))
+        w = _held_write(m, channel, local)
         if w >= 0 and c.mask[w] == WHOLE_LINE:
             t = now + d.request_latency + d.response_latency
             c.read_forwards += 1
@@ -418,7 +416,7 @@ def dram_read(m, now, line, port, tag):
         if c.held[READ] >= d.depth[READ]:
             _refuse(m, channel, READ)
             return 0
-        s = _accept(m, now, channel, line, READ)
+        s = _accept(m, now, channel, local, READ)
         c.slot[s].port = port
         c.slot[s].tag = tag
         c.slot[s].left = (1 << d.bursts) - 1
@@ -429,11 +427,10 @@ def dram_read(m, now, line, port, tag):
 
 
 @jit
-def dram_write(m, now, line, mask):
-    """Write the bytes of a line that `mask` names (bit 0: first byte). 1: accepted, 0: write queue full."""
+def dram_write(m, now, channel, line, mask):
+    """Write the bytes of a channel's line that `mask` names (bit 0: first byte). 0: the write queue is full."""
     inlined()
     d = m.dram
-    channel = dram_channel(m, line)
     c = d.channel[channel]
     if unlikely(d.ideal):
         if _ideal(m, now, channel, WRITE) == 0:
@@ -461,7 +458,7 @@ def dram_write(m, now, line, mask):
         if c.held[WRITE] >= d.depth[WRITE]:
             _refuse(m, channel, WRITE)
             return 0
-        s = _accept(m, now, channel, line, WRITE)
+        s = _accept(m, now, channel, local, WRITE)
         c.mask[s] = mask
         c.slot[s].left = left
         b = local & (BUCKETS - 1)

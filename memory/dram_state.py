@@ -80,6 +80,7 @@ _SETTINGS = {
     "depth": Field((2,), "reads, writes that a channel holds"),
     "write_high": Field((), "held writes that start a drain"),
     "write_low": Field((), "held writes that end a drain if reads wait"),
+    "batch": Field((), "requests that a turn serves while the other side presses"),
     "write_idle": Field((), "clocks without reads after which few writes are written too"),
     "age_cap": Field((), "clocks after which a request goes before row hits"),
     "fcfs": Field((), "1: only the oldest request is served"),
@@ -219,6 +220,7 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
         d.ideal_line_microcycles = max(1, round(MICRO / lines_per_cycle))
     d.depth[READ], d.depth[WRITE] = spec.read_queue, spec.write_queue
     d.write_high, d.write_low, d.write_idle = spec.write_high, spec.write_low, spec.write_idle_clocks
+    d.batch = spec.write_high - spec.write_low
     d.age_cap, d.fcfs = spec.age_cap_clocks, int(spec.scheduler == "fcfs")
     d.split_bus, d.bank_hash = int(timing.separate_row_bus), int(spec.bank_hash)
     d.banks = timing.banks

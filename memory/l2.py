@@ -252,11 +252,12 @@ def _evict(m, now, channel, at, line):
     """Write a dirty way back; 0 if that must wait for room in DRAM's queue or for its turn."""
     l2 = m.l2
     mask = _bytes(m, at, DIRTY)
-    queue = dram_channel(m, line) + DRAM_WRITES
+    dram = dram_channel(m, line)
+    queue = dram + DRAM_WRITES
     l2.refused_by[channel] = queue + 1
     if not dram_turn(m, now, queue, channel):
         return 0
-    if not dram_write(m, now, line, mask):
+    if not dram_write(m, now, dram, line, mask):
         wait_for_dram(m, queue, channel)
         return 0
     l2.refused_by[channel] = 0
@@ -279,7 +280,7 @@ def _fetch(m, now, channel, line, mshr):
     m.l2.refused_by[channel] = queue + 1
     if not dram_turn(m, now, queue, channel):
         return 0
-    if not dram_read(m, now, line, L2_FROM_DRAM + channel, mshr):
+    if not dram_read(m, now, queue, line, L2_FROM_DRAM + channel, mshr):
         wait_for_dram(m, queue, channel)
         return 0
     m.l2.refused_by[channel] = 0

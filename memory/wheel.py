@@ -33,6 +33,7 @@ CLASSES = (
 )
 WIDE = (CU_RESPONSE, CU_RETURN, CU_LOOK_UP, SCALAR, FETCH, CU_ISSUE)
 WORDS = DISPATCH + 1
+_WIDE = sum(1 << unit_class for unit_class in WIDE)
 
 WHEEL = State(
     "wheel",
@@ -45,25 +46,24 @@ WHEEL = State(
 
 
 @jit
+def wake_at(m, unit_class, t, unit):
+    """As `wake`, for a cycle `t` that is known to lie within the wheel's reach, its class's turn still to come."""
+    word = unit >> 5 if (_WIDE >> unit_class) & 1 else 0  # known to the compiler, as the class is
+    m.wheel.row[t & (SIZE - 1), unit_class + word] |= 1 << (unit & 31)
+
+
+@jit
 def wake(m, unit_class, t, unit):
     """Run `unit` of `unit_class` in cycle `t`, or in the next one in which its class's turn is still to come."""
     now = m.wheel.now
     t = max(t, now + 1 - (unit_class > m.wheel.running))
-    t = min(t, now + SIZE - 1)
-    m.wheel.row[t & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)
+    wake_at(m, unit_class, min(t, now + SIZE - 1), unit)
 
 
 @jit
 def wake_later(m, unit_class, t, unit):
     """As `wake`, for a cycle `t` after the current one."""
-    t = min(t, m.wheel.now + SIZE - 1)
-    m.wheel.row[t & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)
-
-
-@jit
-def wake_at(m, unit_class, t, unit):
-    """As `wake`, for a cycle `t` that is known to lie within the wheel's reach, its class's turn still to come."""
-    m.wheel.row[t & (SIZE - 1), unit_class + (unit >> 5)] |= 1 << (unit & 31)
+    wake_at(m, unit_class, min(t, m.wheel.now + SIZE - 1), unit)
 
 
 @jit

@@ -200,7 +200,7 @@ def _issue(m, now, lane, location):
     channel = dram_channel(m, line)
     r = g.read_free
     waiting = (m.ports.dram_waiters[channel] >> ENGINE_WAITER) & 1
-    if waiting or not dram_read(m, now, line, ENGINE_FROM_DRAM + channel, r):
+    if waiting or not dram_read(m, now, channel, line, ENGINE_FROM_DRAM + channel, r):
         _block(m, lane, channel)
         return 0
     g.read_free = g.read_next[r]

@@ -54,12 +54,13 @@ def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped
                 open_reads -= 1
         while sent < n and ld_i64(script, 4 * sent) <= t:
             line = ld_i64(script, 4 * sent + 2)
+            channel = dram_channel(m, line)
             if ld_i64(script, 4 * sent + 1) == READ:
-                if not dram_read(m, t, line, ENGINE_FROM_DRAM + dram_channel(m, line), sent):
+                if not dram_read(m, t, channel, line, ENGINE_FROM_DRAM + channel, sent):
                     break
                 open_reads += 1
             else:
-                if not dram_write(m, t, line, ld_i64(script, 4 * sent + 3)):
+                if not dram_write(m, t, channel, line, ld_i64(script, 4 * sent + 3)):
                     break
                 st_i64(done, sent, t)
             sent += 1
