@@ -43,6 +43,7 @@ from gpusim.core.wave import (
     SMEM_PIPE,
     TURN_CYCLES,
     VMEM_PIPE,
+    account,
     account_issue,
     block_pipe,
     code_word,
@@ -50,7 +51,6 @@ from gpusim.core.wave import (
     pause,
     recheck,
     release_barrier,
-    released,
     slot_of_rank,
     step,
     vm_answered,
@@ -82,7 +82,7 @@ from memory.l1 import (
     l1_take_lineless,
 )
 from memory.scalar_cache import scalar_next_done, scalar_queue, scalar_receive, scalar_step
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake_at, wake_later
+from memory.wheel import CU_ISSUE, CU_LOOK_UP, CU_RETURN, wake_at, wake_later
 
 _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free again within a turn
 
@@ -355,7 +355,8 @@ def _resume(m, now, cu, g):
         w = wave_of(m, g, rank)
         if c.wave[w].resume <= now:
             c.simd[g].paused &= ~(1 << rank)
-            released(m, now, w, c.wave[w].pause_reason)  # it may have to pause again
+            account(m, w, now, c.wave[w].pause_reason)
+            enter(m, now, w)  # it may have to pause again
         else:
             c.simd[g].next_resume = min(c.simd[g].next_resume, c.wave[w].resume)
     if c.simd[g].paused:
@@ -414,8 +415,7 @@ def issue_tick(m, now, cu):
         if wanting:
             issued |= _issue_other(m, now, g, BRANCH, wanting)
     internal = c.simd[g].want[INTERNAL] & ~issued
-    if issued | internal:
-        c.issue_cycles += 1
+    c.issue_cycles += (issued | internal) != 0
     if internal:
         _issue_internal(m, now, cu, g, internal)
     wanted = c.simd[g].wanted
@@ -427,7 +427,7 @@ def issue_tick(m, now, cu):
     if wanted & (1 << VMEM):
         again |= _places(m, now, g, VMEM)
     if again:
-        wake_simd(m, now + TURN_CYCLES, cu, simd)
+        wake_at(m, CU_ISSUE, now + TURN_CYCLES, cu)
     elif wanted & (1 << LDS):
         free = min(c.lds_free[cu] - c.lds_backlog, now + REACH)  # if that is before, the visit arms it again
         wake_simd(m, max(now + TURN_CYCLES, free), cu, simd)
