@@ -5,7 +5,22 @@ compaction engine; both answer through the ports. A write miss needs no fill: th
 it holds, and a read of a partly held line fetches the rest.
 """
 
-from gpusim.jit import Field, State, address_in, inlined, jit, ld_u32, outlined, prefetch, st_i32, u16, u32, unlikely
+from gpusim.jit import (
+    Field,
+    State,
+    address_in,
+    i16,
+    i32,
+    inlined,
+    jit,
+    ld_u32,
+    outlined,
+    prefetch,
+    st_i32,
+    u16,
+    u32,
+    unlikely,
+)
 from gpusim.spec import Spec, param
 from isa.trace import LINE_SPARSE
 from memory.address_map import MAX_L2_CHANNELS, dram_channel, l2_local_line
@@ -101,6 +116,15 @@ class L2Spec(Spec):
     input_queue_packets: int = param(16, "requests waiting at a channel", "assumed", ge=1, le=MAX_INPUT)
 
 
+MSHR = State(
+    "mshr",
+    {
+        "place": Field((), "place of the way that it fills", i32),
+        "first": Field((), "first target: the oldest", i16),
+        "last": Field((), "last target", i16),
+    },
+)
+
 L2 = State(
     "l2",
     {
@@ -119,9 +143,7 @@ L2 = State(
         "mask": Field((MAX_PLACES, 2), "its masks HELD and DIRTY where they are SOME_BYTES"),
         "m_free": Field((MAX_L2_CHANNELS, MAX_MSHRS), "stack of free MSHRs"),
         "m_free_count": Field((MAX_L2_CHANNELS,), "free MSHRs"),
-        "m_where": Field((MAX_L2_CHANNELS, MAX_MSHRS), "place of the way that the MSHR fills"),
-        "m_first": Field((MAX_L2_CHANNELS, MAX_MSHRS), "first target: the oldest"),
-        "m_last": Field((MAX_L2_CHANNELS, MAX_MSHRS), "last target"),
+        "mshr": Field((MAX_L2_CHANNELS, MAX_MSHRS), "missing lines", MSHR.dtype()),
         "target": Field((MAX_L2_CHANNELS, MAX_TARGETS, 4), "requests waiting for a line, by T_NEXT ... T_MASK"),
         "t_free": Field((MAX_L2_CHANNELS,), "first free target, -1 none"),
         "input": Field(
@@ -210,7 +232,7 @@ def _fill(m, now, channel, mshr):
     """The line of an MSHR is here: serve its targets, oldest first."""
     inlined()
     l2 = m.l2
-    at = l2.m_where[channel, mshr]
+    at = l2.mshr[channel, mshr].place
     end_filling(address_in(l2.rows, 0), l2.stride, at)
     _set_bytes(m, at, HELD, ALL_BYTES)
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
@@ -218,7 +240,7 @@ def _fill(m, now, channel, mshr):
     if at & ~(l2.stride - 1) == l2.missed_in[channel]:  # another way may be the victim now
         m.ports.l2_refused &= ~(1 << channel)
         l2.refused_by[channel] = 0
-    t = l2.m_first[channel, mshr]
+    t = l2.mshr[channel, mshr].first
     while t >= 0:
         source = l2.target[channel, t, T_SOURCE]
         if source & KIND_MASK != READ:
@@ -240,11 +262,11 @@ def _add_target(m, channel, mshr, source, since, mask):
     l2.target[channel, t, T_SOURCE] = source
     l2.target[channel, t, T_SINCE] = since
     l2.target[channel, t, T_MASK] = mask
-    if l2.m_first[channel, mshr] < 0:
-        l2.m_first[channel, mshr] = t
+    if l2.mshr[channel, mshr].first < 0:
+        l2.mshr[channel, mshr].first = t
     else:
-        l2.target[channel, l2.m_last[channel, mshr], T_NEXT] = t
-    l2.m_last[channel, mshr] = t
+        l2.target[channel, l2.mshr[channel, mshr].last, T_NEXT] = t
+    l2.mshr[channel, mshr].last = t
 
 
 @jit
@@ -386,8 +408,8 @@ def _l2_access(m, now, channel, line, source, mask, since):
     if not _fetch(m, now, channel, line, mshr):
         return STALLED
     l2.m_free_count[channel] = n - 1
-    l2.m_where[channel, mshr] = at
-    l2.m_first[channel, mshr] = -1
+    l2.mshr[channel, mshr].place = at
+    l2.mshr[channel, mshr].first = -1
     st_i32(row, way, line)
     set_age(row, stride, way, _next_age(m, channel) | FILLING)
     if not found:
