@@ -5,6 +5,8 @@ different wavefronts. s_waitcnt, s_nop, s_barrier and s_endpgm are executed in t
 them (AMD GCN whitepaper, 2012).
 """
 
+import numpy as np
+
 from gpusim.core.code_table import (
     ACTION_MASK,
     ACTION_SHIFT,
@@ -92,7 +94,7 @@ def _choose(m, g, unit, wanting):
     """Rank of the wavefront that issues to `unit`, by the scheduling policy."""
     c = m.cu
     if unlikely(c.policy != OLDEST):
-        last = c.simd[g].last[unit]
+        last = np.int64(c.simd[g].last[unit])
         if c.policy == GREEDY:
             if last > 0 and (wanting >> (last - 1)) & 1:
                 return last - 1

@@ -78,14 +78,18 @@ def record_dtype(states: list[State] | tuple[State, ...]) -> np.dtype:
 
 
 class _PlainRecord(np.record):  # type: ignore[misc]  # the stubs call a base final, NumPy does not
-    """A record for plain Python. NumPy's own looks every name up in its dtype: most of the time of such a run."""
+    """A record for plain Python, whose numbers are Python's, as wide as the compiled code's, however they are stored.
+
+    NumPy's own looks every name up in its dtype: most of the time of such a run.
+    """
 
     __getattribute__ = np.void.__getattribute__
     __setattr__ = np.void.__setitem__
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return _with_attributes(np.void.__getitem__(self, name))
+            part = np.void.__getitem__(self, name)
+            return int(part) if isinstance(part, np.integer) else _with_attributes(part)
         except ValueError:
             raise AttributeError(f"the record has no field '{name}'") from None
 

@@ -29,7 +29,7 @@ from gpusim.jit import (
 )
 from gpusim.jit import compile as jit_compile
 from isa.trace import LINE_SPARSE
-from memory.address_map import ADDRESS_MAP, dram_channel, l2_channel
+from memory.address_map import ADDRESS_MAP, l2_channel
 from memory.device_memory import VIRTUAL_BASE
 from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_ready, port_take, sparse_request
 from memory.timeline import TIMELINE
@@ -81,9 +81,8 @@ FAKE = State(
 
 
 @jit
-def fake_read(m, now, line, port, tag):
+def fake_read(m, now, channel, line, port, tag):
     f = m.fake
-    channel = dram_channel(m, line)
     if f.held[channel] >= f.depth:
         return 0
     f.held[channel] += 1
