@@ -5,8 +5,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.cu_spec import ComputeUnitSpec
+from gpusim.core.cu_state import FREE
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.loop import FINISHED
+from gpusim.core.loop import FINISHED, run_cycles
 from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
 from memory.crossbar_state import CrossbarSpec
@@ -154,3 +155,23 @@ def test_real_kernels(name: str, spec: GpuSpec) -> None:
     with stepped(lambda m: CycleLaws(m).check):
         facts = [simulate(launch, spec, EngineSpec(), checked=True) for launch in REAL[name](spec)]
     assert sum(f.wavefront_instructions for f in facts) > 1000
+
+
+def test_greedy_stays_with_its_wavefront_when_an_older_one_ends() -> None:
+    # wavefronts 0, 4 and 8 share SIMD 0: the oldest ends while the second keeps the vector ALU from the third
+    first, second, third = Script().nop(40).end(), Script().valu(60).end(), Script().valu(60).end()
+    group = [part for script in (first, second, third) for part in (script, *(Script().end() for _ in range(3)))]
+    spec = ROOMY.model_copy(
+        update={
+            "cu": ComputeUnitSpec(schedule="greedy"),
+            "instruction_cache": InstructionCacheSpec(model="ideal"),
+        }
+    )
+    r = ScriptedRun(spec, [group], 4, workgroups_per_cu=1)
+    waves = r.m.cu.wave
+    run_cycles(r.m, 40)
+    begun = [int(waves[slot].pc) for slot in (1, 2)]
+    run_cycles(r.m, 160)
+    assert waves[0].state == FREE
+    assert waves[1].pc > begun[0] + 20
+    assert waves[2].pc == begun[1]
