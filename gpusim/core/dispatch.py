@@ -109,14 +109,15 @@ def dispatch_tick(m, now):
 
 
 @jit
-def _close_rank(m, g, mask, rank):
+def _close_rank(mask, rank):
+    """The mask by rank without the bit of a rank, the younger ones moved up."""
     low = (1 << rank) - 1
     return (mask & low) | ((mask >> (rank + 1)) << rank)
 
 
 @jit
 def _close_last(m, g, rank):
-    """A rank is gone: who issued last from a unit's point of view."""
+    """Who issued last to each unit, now that the wavefront of a rank has ended and younger ones move up."""
     seldom()
     c = m.cu
     for unit in range(8):
@@ -143,10 +144,10 @@ def end_wave(m, now, w):
     while units:
         unit = ctz(units)
         units &= units - 1
-        c.simd[g].want[unit] = _close_rank(m, g, c.simd[g].want[unit], rank)
+        c.simd[g].want[unit] = _close_rank(c.simd[g].want[unit], rank)
     if unlikely(c.policy != OLDEST):
         _close_last(m, g, rank)
-    c.simd[g].paused = _close_rank(m, g, c.simd[g].paused, rank)
+    c.simd[g].paused = _close_rank(c.simd[g].paused, rank)
     n = c.simd[g].resident - 1
     order = c.simd[g].order
     older = (1 << (ORDER_BITS * rank)) - 1
