@@ -6,52 +6,53 @@ Importing the package is cheap: the simulator's core, Numba included, is importe
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gpusim.base.version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from gpusim.api.device import Device as Device
+    from gpusim.api.device import LaunchError as LaunchError
+    from gpusim.api.device_array import DeviceArray as DeviceArray
+    from gpusim.api.device_array import DeviceArrayError as DeviceArrayError
+    from gpusim.api.launch_result import LaunchResult as LaunchResult
+    from gpusim.api.module import KernelFunction as KernelFunction
+    from gpusim.api.module import KernelNameError as KernelNameError
+    from gpusim.api.module import Module as Module
+    from gpusim.base.errors import UserError as UserError
     from gpusim.core.gpu_spec import GpuSpec as GpuSpec
     from gpusim.core.occupancy import OccupancyError as OccupancyError
-    from gpusim.device import Device as Device
-    from gpusim.device import LaunchError as LaunchError
-    from gpusim.device_array import DeviceArray as DeviceArray
-    from gpusim.device_array import DeviceArrayError as DeviceArrayError
-    from gpusim.errors import UserError as UserError
-    from gpusim.grid import GridError as GridError
-    from gpusim.kernarg import KernargError as KernargError
-    from gpusim.kernarg import Local as Local
-    from gpusim.kernarg import Pointer as Pointer
-    from gpusim.launch_result import LaunchResult as LaunchResult
-    from gpusim.module import KernelFunction as KernelFunction
-    from gpusim.module import KernelNameError as KernelNameError
-    from gpusim.module import Module as Module
-    from isa.code_object import CodeObjectError as CodeObjectError
-    from isa.decoder import DecodeError as DecodeError
-    from isa.faults import ExecutionFault as ExecutionFault
-    from isa.program import ProgramError as ProgramError
-    from memory.device_memory import DeviceMemoryError as DeviceMemoryError
+    from isa.device_memory import DeviceMemoryError as DeviceMemoryError
+    from isa.encoding.decoder import DecodeError as DecodeError
+    from isa.execution.faults import ExecutionFault as ExecutionFault
+    from isa.execution.program import ProgramError as ProgramError
+    from isa.grid import GridError as GridError
+    from isa.kernarg import KernargError as KernargError
+    from isa.kernarg import Local as Local
+    from isa.kernarg import Pointer as Pointer
+    from isa.object.code_object import CodeObjectError as CodeObjectError
 
-__version__ = "0.1.0"
 
 # the interface for scripts: name → module that defines it
 _EXPORTED = {
-    "CodeObjectError": "isa.code_object",
-    "DecodeError": "isa.decoder",
-    "Device": "gpusim.device",
-    "DeviceArray": "gpusim.device_array",
-    "DeviceArrayError": "gpusim.device_array",
-    "DeviceMemoryError": "memory.device_memory",
-    "ExecutionFault": "isa.faults",
+    "CodeObjectError": "isa.object.code_object",
+    "DecodeError": "isa.encoding.decoder",
+    "Device": "gpusim.api.device",
+    "DeviceArray": "gpusim.api.device_array",
+    "DeviceArrayError": "gpusim.api.device_array",
+    "DeviceMemoryError": "isa.device_memory",
+    "ExecutionFault": "isa.execution.faults",
     "GpuSpec": "gpusim.core.gpu_spec",
-    "GridError": "gpusim.grid",
-    "KernargError": "gpusim.kernarg",
-    "KernelFunction": "gpusim.module",
-    "KernelNameError": "gpusim.module",
-    "LaunchError": "gpusim.device",
-    "LaunchResult": "gpusim.launch_result",
-    "Local": "gpusim.kernarg",
-    "Module": "gpusim.module",
+    "GridError": "isa.grid",
+    "KernargError": "isa.kernarg",
+    "KernelFunction": "gpusim.api.module",
+    "KernelNameError": "gpusim.api.module",
+    "LaunchError": "gpusim.api.device",
+    "LaunchResult": "gpusim.api.launch_result",
+    "Local": "isa.kernarg",
+    "Module": "gpusim.api.module",
     "OccupancyError": "gpusim.core.occupancy",
-    "Pointer": "gpusim.kernarg",
-    "ProgramError": "isa.program",
-    "UserError": "gpusim.errors",
+    "Pointer": "isa.kernarg",
+    "ProgramError": "isa.execution.program",
+    "UserError": "gpusim.base.errors",
 }
 
 __all__ = sorted([*_EXPORTED, "__version__"])

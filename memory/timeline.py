@@ -1,7 +1,7 @@
 """The timeline's recorder: while a timeline is wanted, units write down what happens to wavefronts and requests.
 
 An event is four words: kind and cycle, and three of the kind's own. Off, a unit spends one load and one branch on it.
-DRAM commands have a recorder of their own (memory/dram_commands.py).
+DRAM commands have a recorder of their own (memory/dram/commands.py).
 """
 
 from gpusim.jit import Field, State, jit, seldom, st_i64

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gpusim.jit import address_of
-from memory.device_memory import VIRTUAL_BASE
+from isa.device_memory import VIRTUAL_BASE
+from isa.region import SparseRegion
 from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import LINE_BYTES, LINE_ELEMENTS, MAX_READS, MAX_REGIONS, EngineSpec, SibLayout, sib_layout
-from spartan.region import SparseRegion
 from spartan.state import (
     ENGINE,
     MAX_LANES,

@@ -6,7 +6,7 @@ the compaction units, DRAM data arrives, lines enter units, look-ups finish, req
 
 from gpusim.jit import jit, outlined
 from memory.address_map import dram_channel
-from memory.dram import dram_read
+from memory.dram.controller import dram_read
 from memory.ports import (
     ENGINE_FROM_DRAM,
     ENGINE_WAITER,

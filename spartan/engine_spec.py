@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import field_validator, model_validator
 
-from gpusim.spec import Spec, param
+from gpusim.base.spec import Spec, param
+from isa.region import LINE_ELEMENTS, MAX_ROWS, SparseRegion
 from isa.trace import LINE_BYTES
-from spartan.region import LINE_ELEMENTS, MAX_ROWS, SparseRegion
 
 METADATA_BYTES = 6
 METADATA_BITS = 8 * METADATA_BYTES

@@ -8,7 +8,7 @@ sparse line i of the dense column lies, so pointer and leading dimension stay th
 import numpy as np
 
 from gpusim.jit import address_of, jit, ld_u32, st_i32
-from spartan.region import LINE_ELEMENTS, MAX_ROWS
+from isa.region import LINE_ELEMENTS, MAX_ROWS
 
 HALF_RELATIVE_ERROR = 2.0**-11  # round to nearest even, 11 significant bits
 HALF_SUBNORMAL_ERROR = 2.0**-25  # half of the smallest FP16 step

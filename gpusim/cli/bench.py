@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from gpusim.bench import (
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter, scaled
+from gpusim.bench.bench import (
     BenchResult,
     append_history,
     change_percent,
@@ -14,10 +16,8 @@ from gpusim.bench import (
     warm_up,
     write_core_map,
 )
-from gpusim.errors import UserError
+from gpusim.bench.cases import CASES
 from gpusim.jit import cache_dir, is_compiled
-from gpusim.progress import Reporter, scaled
-from workloads.bench_cases import CASES
 
 EXIT_WORSE = 1
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from gpusim.errors import MissingExtraError
-from gpusim.output import folder
-from workloads.capture import EpochRecord, Recipe, capture
+from gpusim.base.errors import MissingExtraError
+from gpusim.base.files import folder
+from workloads.data.capture import EpochRecord, Recipe, capture
 
 
 def capture_command(

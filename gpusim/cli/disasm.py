@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpusim.errors import UserError, unknown_name
-from isa.code_object import Kernel, load_code_object
-from isa.decoder import decode_kernel
-from isa.disassembler import disassemble
-from isa.hazards import find_violations
-from isa.instruction import Instruction
-from isa.static_counts import static_counts
+from gpusim.base.errors import UserError, unknown_name
+from isa.encoding.decoder import decode_kernel
+from isa.encoding.disassembler import disassemble
+from isa.encoding.hazards import find_violations
+from isa.encoding.instruction import Instruction
+from isa.encoding.static_counts import static_counts
+from isa.object.code_object import Kernel, load_code_object
 
 COMMENT_COLUMN = 60  # as llvm-objdump aligns its address comments
 EXIT_MISSING = 1

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpusim import report
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
+from gpusim.base.files import write_whole
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
 from gpusim.cli.timeline import drawing, window_of
-from gpusim.config.exec_file import load_exec
-from gpusim.errors import EXIT_INTERRUPTED, UserError
-from gpusim.interrupt import Interrupt
-from gpusim.output import write_whole
-from gpusim.progress import Reporter
+from gpusim.config.exec import load_exec
+from gpusim.report import terminal as report
 
 EXIT_NOT_AS_EXPECTED = 1
 LISTED_HOTSPOTS = 25
@@ -33,7 +33,7 @@ def exec_command(
     cycles = window_of(timeline, window)
     reporter = Reporter(quiet)
     with Interrupt() as interrupt:
-        from gpusim.exec_runner import execute  # imports the compiled core: seconds on the first start
+        from gpusim.run.exec import execute  # imports the compiled core: seconds on the first start
 
         with drawing(timeline, cycles, reporter) as drawn:
             result = execute(config, path, reporter, interrupt, drawn)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workloads import build
+from workloads.toolchain import build
 
 EXIT_DIFFERENT = 1
 

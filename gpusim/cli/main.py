@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gpusim import __version__
-from gpusim.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, UserError
+from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, UserError
+from gpusim.base.version import __version__
 
 app = typer.Typer(
     name="gpusim",
@@ -22,23 +22,23 @@ app = typer.Typer(
 
 # Errors of the lower rooms that speak to the user; looked up only among modules already imported.
 _SPEAKING_ERRORS = (
-    ("isa.code_object", "CodeObjectError"),
-    ("memory.device_memory", "DeviceMemoryError"),
+    ("isa.object.code_object", "CodeObjectError"),
+    ("isa.device_memory", "DeviceMemoryError"),
     ("gpusim.core.occupancy", "OccupancyError"),
-    ("isa.decoder", "DecodeError"),
-    ("isa.faults", "ExecutionFault"),
-    ("isa.program", "ProgramError"),
-    ("workloads.activations_file", "ActivationFileError"),
-    ("workloads.build", "KernelBuildError"),
-    ("workloads.capture", "CaptureError"),
-    ("workloads.gemm", "GemmError"),
-    ("workloads.image_set", "ImageSetError"),
-    ("workloads.patterns", "PatternError"),
+    ("isa.encoding.decoder", "DecodeError"),
+    ("isa.execution.faults", "ExecutionFault"),
+    ("isa.execution.program", "ProgramError"),
+    ("workloads.data.activations_file", "ActivationFileError"),
+    ("workloads.toolchain.build", "KernelBuildError"),
+    ("workloads.data.capture", "CaptureError"),
+    ("workloads.operators.gemm", "GemmError"),
+    ("workloads.data.image_set", "ImageSetError"),
+    ("workloads.data.patterns", "PatternError"),
 )
 
 # Errors of the simulation itself: told in full, but not the user's to mend.
 _FAILURES = (
-    ("gpusim.bench", "BenchError"),
+    ("gpusim.bench.bench", "BenchError"),
     ("gpusim.core.simulator", "DeadlockError"),
     ("gpusim.core.laws", "LawViolation"),
 )

@@ -4,13 +4,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpusim.config.model import load_gpu
-from gpusim.errors import EXIT_INTERRUPTED, UserError
-from gpusim.interrupt import Interrupt
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
+from gpusim.base.files import write_whole
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
+from gpusim.config.gpu import load_gpu
 from gpusim.microbench.picture import check_format, require_matplotlib
-from gpusim.output import write_whole
-from gpusim.progress import Reporter
-from gpusim.report import as_json
+from gpusim.report.terminal import as_json
 
 
 def microbench_command(

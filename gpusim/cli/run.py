@@ -6,14 +6,14 @@ from pathlib import Path
 
 import yaml
 
-from gpusim import report
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
+from gpusim.base.files import folder, write_together, write_whole
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
 from gpusim.cli.timeline import drawing, window_of
-from gpusim.config.model import load_run
-from gpusim.errors import EXIT_INTERRUPTED, UserError
-from gpusim.interrupt import Interrupt
-from gpusim.output import folder, write_together, write_whole
-from gpusim.progress import Reporter
-from gpusim.results import RunRecord
+from gpusim.config.run import load_run
+from gpusim.report import terminal as report
+from gpusim.results.record import RunRecord
 
 EXIT_NOT_VERIFIED = 1
 LISTED_HOTSPOTS = 25
@@ -46,7 +46,7 @@ def run_command(
     cycles = window_of(timeline, window)
     reporter = Reporter(quiet)
     with Interrupt() as interrupt:
-        from gpusim import runner  # imports the compiled core: seconds on the first start, so Ctrl-C is ready first
+        from gpusim.run import runner  # imports the compiled core: seconds on the first start, so Ctrl-C is ready first
 
         with drawing(timeline, cycles, reporter) as drawn:
             records = runner.run(config, reporter, interrupt, drawn)

@@ -2,12 +2,13 @@
 
 import sys
 
-from gpusim import topology
+from gpusim.base.errors import UserError
 from gpusim.config import files
 from gpusim.config.describe import annotated
-from gpusim.config.model import GPU_FOLDER, RunConfig, load_gpu, load_run
+from gpusim.config.gpu import GPU_FOLDER, load_gpu
+from gpusim.config.run import RunConfig, load_run
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.errors import UserError
+from gpusim.report import topology
 
 
 def show_command(name: str, sets: list[str], values: bool) -> None:

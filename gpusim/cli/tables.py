@@ -2,8 +2,8 @@
 
 import sys
 
-from gpusim.metrics import METRICS
-from gpusim.metrics import markdown as metrics_markdown
+from gpusim.results.metrics import METRICS
+from gpusim.results.metrics import markdown as metrics_markdown
 
 
 def print_metrics(markdown: bool) -> None:

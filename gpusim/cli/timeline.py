@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusim.errors import UserError
-from gpusim.progress import Reporter
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter
 from gpusim.timeline.window import Window, parse_window
 
 if TYPE_CHECKING:

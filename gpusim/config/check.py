@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from gpusim.base.errors import UserError, nearest
 from gpusim.config.tree import Tree
-from gpusim.errors import UserError, nearest
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from gpusim.spec import Spec
+from gpusim.base.spec import Spec
 
 COMMENT_COLUMN = 34
 
@@ -33,7 +33,7 @@ def _lines(spec: Spec, indent: str, holder: Spec | None) -> Iterator[str]:
 
 def _part_value(holder: Spec | None, name: str, value: Any, meaning: str, source: str) -> tuple[str, str]:
     """For a DRAM timing that is left to the part's table: the table's value and source."""
-    from memory.dram_spec import PARTS, DramSpec
+    from memory.dram.spec import PARTS, DramSpec
 
     if value is None and isinstance(holder, DramSpec) and name in PARTS[holder.part].timing:
         sourced = PARTS[holder.part].timing[name]

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from gpusim.errors import UserError, nearest
+from gpusim.base.errors import UserError, nearest
 
 SHIPPED = Path(__file__).resolve().parents[2] / "sim_configs"
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
+from gpusim.base.errors import UserError
 from gpusim.config.files import parse_value
-from gpusim.errors import UserError
 
 Path_ = tuple[str, ...]
 

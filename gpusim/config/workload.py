@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import field_validator, model_validator
 
-from gpusim.errors import unknown_name
-from gpusim.spec import Spec, param
-from workloads.gemm import DENSE_KERNELS, MAX_ROWS, SPARSE_KERNELS
-from workloads.layers import gemm_shape, output_size
+from gpusim.base.errors import unknown_name
+from gpusim.base.spec import Spec, param
+from workloads.operators.gemm import DENSE_KERNELS, MAX_ROWS, SPARSE_KERNELS
+from workloads.operators.shapes import gemm_shape, output_size
 
 
 class LayerSpec(Spec):

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from gpusim.jit import address_of
-from gpusim.launch import Launch
-from isa.executor import FunctionalContext
-from memory.device_memory import VIRTUAL_BASE
+from isa.device_memory import VIRTUAL_BASE
+from isa.execution.executor import FunctionalContext
+from isa.launch import Launch
 from spartan.configure import configure_engine
 from spartan.engine_spec import EngineSpec
 from spartan.format import pack

@@ -2,15 +2,15 @@
 
 from pydantic import model_validator
 
-from gpusim.core.cu_spec import ComputeUnitSpec
-from gpusim.spec import Spec, param
-from memory.crossbar_state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import MAX_INSTRUCTION_LINES, InstructionCacheSpec
-from memory.l1 import MAX_L1_LINES, L1Spec
-from memory.l2 import L2Spec
-from memory.scalar_cache import MAX_SCALAR_LINES, ScalarCacheSpec
-from memory.translation import TranslationSpec
+from gpusim.base.spec import Spec, param
+from gpusim.core.cu.spec import ComputeUnitSpec
+from memory.cache.instruction import MAX_INSTRUCTION_LINES, InstructionCacheSpec
+from memory.cache.l1 import MAX_L1_LINES, L1Spec
+from memory.cache.l2 import L2Spec
+from memory.cache.scalar import MAX_SCALAR_LINES, ScalarCacheSpec
+from memory.dram.spec import DramSpec
+from memory.network.state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
+from memory.translation.tlb import TranslationSpec
 
 
 def _power_of_two(value: int) -> bool:

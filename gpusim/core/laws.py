@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu_state import SLOTS
-from memory.dram import dram_pending, dram_totals
+from gpusim.core.cu.state import SLOTS
+from memory.dram.controller import dram_pending, dram_totals
 from spartan.configure import engine_pending
 
 

@@ -4,15 +4,15 @@ Within a class units run by number, L2 and DRAM channels from one that rotates w
 the same place of a queue in one cycle, it is each one's turn as often.
 """
 
-from gpusim.core.cu_spec import SIMDS
-from gpusim.core.cu_state import SIMDS_BITS
-from gpusim.core.dispatch import dispatch_tick
-from gpusim.core.fetch import fetch_tick
-from gpusim.core.issue import issue_tick, look_up_tick, response_tick, return_tick, scalar_tick
+from gpusim.core.cu.dispatch import dispatch_tick
+from gpusim.core.cu.fetch import fetch_tick
+from gpusim.core.cu.issue import issue_tick, look_up_tick, response_tick, return_tick, scalar_tick
+from gpusim.core.cu.spec import SIMDS
+from gpusim.core.cu.state import SIMDS_BITS
 from gpusim.jit import address_in, ctz, ctz_from, inlined, jit, prefetch, seldom
-from memory.dram import dram_tick
-from memory.l2 import l2_fill_tick, l2_serve_tick, l2_take_tick
-from memory.translation import translation_tick
+from memory.cache.l2 import l2_fill_tick, l2_serve_tick, l2_take_tick
+from memory.dram.controller import dram_tick
+from memory.translation.tlb import translation_tick
 from memory.wheel import (
     CU_ISSUE,
     CU_LOOK_UP,

@@ -5,24 +5,24 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.code_table import FETCH_BYTES, FetchTable
-from gpusim.core.cu_spec import MAX_WAVES_PER_SIMD, SIMDS
-from gpusim.core.cu_state import CU, GREEDY, NEVER, OLDEST, ROUND_ROBIN, RUN
+from gpusim.core.cu.code_table import FETCH_BYTES, FetchTable
+from gpusim.core.cu.spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.core.cu.state import CU, GREEDY, NEVER, OLDEST, ROUND_ROBIN, RUN
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import Occupancy
 from gpusim.jit import address_of, new_record, record_dtype
-from gpusim.launch import Launch
+from isa.launch import Launch
 from isa.trace import LINE_BYTES
 from memory.address_map import ADDRESS_MAP
-from memory.crossbar_state import CROSSBAR, configure_crossbar
-from memory.dram import DRAM, configure_dram
-from memory.instruction_cache import INSTRUCTION_CACHE, configure_instruction_cache
-from memory.l1 import L1, configure_l1
-from memory.l2 import L2, configure_l2
+from memory.cache.instruction import INSTRUCTION_CACHE, configure_instruction_cache
+from memory.cache.l1 import L1, configure_l1
+from memory.cache.l2 import L2, configure_l2
+from memory.cache.scalar import SCALAR_CACHE, configure_scalar_cache
+from memory.dram.controller import DRAM, configure_dram
+from memory.network.state import CROSSBAR, configure_crossbar
 from memory.ports import PORTS
-from memory.scalar_cache import SCALAR_CACHE, configure_scalar_cache
 from memory.timeline import TIMELINE
-from memory.translation import TRANSLATION_STATE, configure_translation
+from memory.translation.tlb import TRANSLATION_STATE, configure_translation
 from memory.wheel import DISPATCH, WHEEL, wake
 from spartan.state import ENGINE
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from gpusim.core.cu_spec import SIMDS, ComputeUnitSpec
-from gpusim.core.cu_state import MAX_WORKGROUP_WAVES, MAX_WORKGROUPS
-from gpusim.launch import Launch
+from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
+from gpusim.core.cu.state import MAX_WORKGROUP_WAVES, MAX_WORKGROUPS
+from isa.launch import Launch
 
 
 class OccupancyError(Exception):

@@ -7,16 +7,22 @@ import tempfile
 import time
 from pathlib import Path
 
+from gpusim.base.errors import UserError
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import machine_dtype
-from gpusim.errors import UserError
 from gpusim.jit import JIT_DISABLED, cache_dir, compile_all, compile_on_the_way, is_compiled, new_record, split
 from gpusim.jit.cache import DOMAINS
-from isa.executor import compile_interpreter
+from isa.execution.executor import compile_interpreter
 from spartan.engine import engine_finish
 
 # what the second process compiles of the timing core before it turns to the interpreter, so that both end together
-_SECOND_ROOMS = ("memory.dram", "spartan.compaction", "spartan.prefetch_buffer", "spartan.search", "spartan.sib")
+_SECOND_ROOMS = (
+    "memory.dram",
+    "spartan.compaction",
+    "spartan.prefetch_buffer",
+    "spartan.search",
+    "spartan.sib",
+)
 _SECOND_PROCESS = "from gpusim.core.prepare import compile_in_second_process; compile_in_second_process()"
 
 

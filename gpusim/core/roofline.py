@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from gpusim.core.cu_spec import SIMDS
-from gpusim.core.cu_state import FETCH, ISSUED, MEMORY
+from gpusim.core.cu.spec import SIMDS
+from gpusim.core.cu.state import FETCH, ISSUED, MEMORY
 from gpusim.core.gpu_spec import GpuSpec
-from isa.instruction import SALU, SMEM
-from memory.dram import dram_totals
+from isa.encoding.instruction import SALU, SMEM
+from memory.dram.controller import dram_totals
 
 
 def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:

@@ -3,47 +3,44 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gpusim.core.code_table import code_table, fetch_table
-from gpusim.core.cu_spec import SIMDS
-from gpusim.core.cu_state import MAX_WORKGROUPS, SLOTS
+from gpusim.base.progress import Progress
+from gpusim.core.cu.code_table import code_table, fetch_table
+from gpusim.core.cu.spec import SIMDS
+from gpusim.core.cu.state import MAX_WORKGROUPS, SLOTS
 from gpusim.core.engine_link import attach_engine
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.laws import LawViolation, assert_engine, assert_laws, who_waits
-from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_cycles
-from gpusim.core.machine import new_machine, set_fetch_table
-from gpusim.core.occupancy import Occupancy, occupancy
-from gpusim.core.prepare import prepare_core
-from gpusim.core.roofline import roofline
-from gpusim.core.warm import WarmCaches
-from gpusim.jit import address_of
-from gpusim.launch import Launch
-from gpusim.results import (
+from gpusim.core.facts import (
     STALL_REASONS,
     ActivityFacts,
     CacheFacts,
     DramFacts,
     Hotspot,
     OccupancyFacts,
-    Progress,
     RunFacts,
     TranslationFacts,
 )
-from isa.disassembler import disassemble
-from isa.executor import MAX_INSTRUCTIONS, FunctionalContext
-from isa.instruction import BRANCH, LDS, SALU, SMEM, VALU, VMEM
-from memory.dram import dram_totals
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.laws import LawViolation, assert_engine, assert_laws, who_waits
+from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_cycles
+from gpusim.core.machine import new_machine, set_fetch_table
+from gpusim.core.occupancy import Occupancy, occupancy
+from gpusim.core.prepare import prepare_core
+from gpusim.core.recording import Recording, Watcher
+from gpusim.core.roofline import roofline
+from gpusim.core.warm import WarmCaches
+from gpusim.jit import address_of
+from isa.encoding.disassembler import disassemble
+from isa.encoding.instruction import BRANCH, LDS, SALU, SMEM, VALU, VMEM
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext
+from isa.launch import Launch
+from memory.dram.controller import dram_totals
 from spartan.configure import latency_histogram
 from spartan.counters import ENGINE_COUNTERS
 from spartan.engine import engine_finish
 from spartan.engine_spec import EngineSpec
-
-if TYPE_CHECKING:
-    from gpusim.timeline.recording import Recording
-    from gpusim.timeline.timeline import Timeline
 
 OBSERVER_PERIOD_S = 0.1
 FIRST_CHUNK_CYCLES = 2_000
@@ -66,7 +63,7 @@ def simulate(
     max_instructions: int = MAX_INSTRUCTIONS,
     warm: WarmCaches | None = None,
     hotspots: bool = False,
-    timeline: "Timeline | None" = None,
+    timeline: Watcher | None = None,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine if `engine` is given and it has sparse regions.
 
@@ -75,7 +72,7 @@ def simulate(
     which must not change any result; max_instructions: of one wavefront, before it counts as an endless loop; warm:
     what earlier launches left in L2, and where this one leaves its own (None: L2 is empty at first); hotspots: account
     for the wavefronts' cycles by static instruction too; timeline: draw what happens into it. Raises what the
-    functional part found wrong (isa.faults), OccupancyError, DeadlockError, LawViolation.
+    functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
     """
     fit = occupancy(launch, gpu.cu)
     compile_s = prepare_core()
@@ -138,7 +135,7 @@ def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
     return sorted(found, key=lambda h: (-h.cycles, h.address))
 
 
-def _loop(m: Any, observer: Callable[[Progress], bool] | None, recording: "Recording | None" = None) -> int:
+def _loop(m: Any, observer: Callable[[Progress], bool] | None, recording: Recording | None = None) -> int:
     """Run in chunks of about a tenth of a second, telling the observer in between."""
     advance = partial(run_cycles, m) if recording is None else recording.advance
     run, chunk = m.run, FIRST_CHUNK_CYCLES

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The instruction set's interpreter and the timing core call each other only through a function address and
 # the trace layout, so editing one does not recompile the other.
 DOMAINS: dict[str, tuple[str, ...]] = {
-    "isa": ("gpusim/jit", "isa", "memory/device_memory.py"),
+    "isa": ("gpusim/jit", "isa"),
     "timing": ("gpusim/jit", "gpusim/core", "memory", "spartan", "isa/trace.py"),
 }
 FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")

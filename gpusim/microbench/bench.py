@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TypeVar
 
+from gpusim.base.progress import Progress, Reporter
+from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
-from gpusim.launch import Launch
-from gpusim.progress import Reporter
-from gpusim.results import Progress, RunFacts
-from isa.code_object import Kernel, load_code_object
-from memory.device_memory import DeviceMemory
-from workloads.build import MICROBENCH_DIR, code_object_path
+from isa.device_memory import DeviceMemory
+from isa.launch import Launch
+from isa.object.code_object import Kernel, load_code_object
+from workloads.toolchain.build import MICROBENCH_DIR, code_object_path
 
 T = TypeVar("T")
 LANES = 64

@@ -13,7 +13,7 @@ from gpusim.core.warm import WarmCaches
 from gpusim.microbench.bench import LINE_BYTES, Bench
 from gpusim.microbench.result import Results
 from gpusim.microbench.streams import read_whole
-from memory.device_memory import Allocation, DeviceMemory
+from isa.device_memory import Allocation, DeviceMemory
 
 PAGE_BYTES = 4096
 WARM_STEPS = 2048  # before the measured ones: they fill L1, and reach every page of a small set

@@ -2,7 +2,7 @@
 
 import struct
 
-from gpusim.core.cu_spec import SIMDS
+from gpusim.core.cu.spec import SIMDS
 from gpusim.microbench.bench import Bench
 from gpusim.microbench.result import Results
 from gpusim.microbench.streams import STEP_ACCESSES

@@ -5,8 +5,8 @@ import io
 from pathlib import Path
 from typing import Any
 
+from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.errors import MissingExtraError, UserError
 from gpusim.microbench.references import published
 from gpusim.microbench.result import Curve, Results
 from gpusim.microbench.table import FAR_OFF

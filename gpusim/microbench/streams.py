@@ -2,12 +2,12 @@
 
 import struct
 
-from gpusim.core.cu_spec import SIMDS
+from gpusim.core.cu.spec import SIMDS
+from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.warm import WarmCaches
 from gpusim.microbench.bench import GROUP_WAVES, Bench
-from gpusim.results import RunFacts
-from memory.device_memory import Allocation, DeviceMemory
+from isa.device_memory import Allocation, DeviceMemory
 
 ACCESS_BYTES = 1024  # of a wavefront: 16 bytes a lane
 STEP_ACCESSES = 4

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from gpusim.errors import UserError, unknown_name
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.microbench import accesses, atomics, bandwidth, issue, latency, lds, occupancy
 from gpusim.microbench.bench import Bench
 from gpusim.microbench.result import Results

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.microbench.bench import Bench
-from memory.device_memory import Allocation, DeviceMemory
+from isa.device_memory import Allocation, DeviceMemory
 
 REPEAT = 32  # instructions of the shorter loop, as rates.s says
 

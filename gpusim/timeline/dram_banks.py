@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 from gpusim.timeline.trace_file import Cycle, TraceFile
-from memory.dram_spec import Timing
-from memory.dram_state import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH
+from memory.dram.spec import Timing
+from memory.dram.state import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH
 
 BUS_RANK, ALL_BANKS_RANK = -2, -1
 

@@ -16,12 +16,12 @@ from gpusim.timeline.requests import Requests
 from gpusim.timeline.trace_file import TraceFile
 from gpusim.timeline.wavefronts import Wavefronts
 from gpusim.timeline.window import Window
-from isa.disassembler import disassemble
-from isa.instruction import Instruction
+from isa.encoding.disassembler import disassemble
+from isa.encoding.instruction import Instruction
 from memory import timeline as kinds
-from memory.crossbar_state import FIRST_SCALAR_PORT
-from memory.dram_spec import resolve
-from memory.dram_state import RECORD_WORDS
+from memory.dram.spec import resolve
+from memory.dram.state import RECORD_WORDS
+from memory.network.state import FIRST_SCALAR_PORT
 from memory.timeline import EVENT_WORDS, KIND_BITS
 from memory.wheel import SIZE
 

@@ -9,12 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
 
-from gpusim.core.cu_state import SIMD_BITS, SLOTS
+from gpusim.core.cu.state import SIMD_BITS, SLOTS
 from gpusim.timeline.lanes import Lanes
 from gpusim.timeline.trace_file import CUT_OFF, TraceFile
 from gpusim.timeline.window import Window
 from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
-from memory.crossbar_state import (
+from memory.cache.instruction import FETCH_ID
+from memory.cache.l1 import HIT, MERGE, MISS
+from memory.cache.l2 import HIT as L2_HIT
+from memory.cache.l2 import MERGED as L2_MERGED
+from memory.network.state import (
     ATOMIC,
     ATOMIC_RETURN,
     FIRST_SCALAR_PORT,
@@ -24,10 +28,6 @@ from memory.crossbar_state import (
     SOURCE_ID_SHIFT,
     WRITE,
 )
-from memory.instruction_cache import FETCH_ID
-from memory.l1 import HIT, MERGE, MISS
-from memory.l2 import HIT as L2_HIT
-from memory.l2 import MERGED as L2_MERGED
 
 FETCH = -1  # a kind of request beside the crossbar's: an instruction cache's read
 KINDS = {

@@ -6,12 +6,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, cast
 
+from gpusim.base.files import WholeFile
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.output import WholeFile
 from gpusim.timeline.recording import Recording
 from gpusim.timeline.trace_file import TraceFile
 from gpusim.timeline.window import Window
-from isa.instruction import Instruction
+from isa.encoding.instruction import Instruction
 
 # About a quarter of a gigabyte, which takes the viewer half a minute to open; a browser's limit is not far.
 MAX_SLICES = 6_000_000

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gpusim.core.cu_spec import SIMDS
-from gpusim.core.cu_state import (
+from gpusim.core.cu.spec import SIMDS
+from gpusim.core.cu.state import (
     AT_BARRIER,
     CU_BITS,
     FETCH,
@@ -20,7 +20,7 @@ from gpusim.core.cu_state import (
     VM_FULL,
     WAITING,
 )
-from gpusim.results import STALL_REASONS
+from gpusim.core.facts import STALL_REASONS
 from gpusim.timeline.trace_file import TraceFile
 
 READY = "ready"  # cut off before it was known whether its pipe was blocked or another wavefront went first

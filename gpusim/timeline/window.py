@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from gpusim.errors import UserError
+from gpusim.base.errors import UserError
 
 FOREVER = 1 << 60
 

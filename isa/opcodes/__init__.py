@@ -6,7 +6,7 @@ VOPC instructions are derived from their rows (GCN3 ISA manual, chapter 13: VOPC
 
 from collections.abc import Iterator
 
-from isa.instruction import Opcode
+from isa.encoding.instruction import Opcode
 from isa.opcodes.ds import DS
 from isa.opcodes.flat import FLAT
 from isa.opcodes.mtbuf import MTBUF

@@ -14,7 +14,7 @@ Polaris are: transcendental functions, 32-bit multiplies, fused multiply-add, di
 conversions, comparisons, shifts eighth; 64-bit multiplies, fused multiply-adds, reciprocals and roots sixteenth.
 """
 
-from isa.instruction import (
+from isa.encoding.instruction import (
     BRANCH,
     EIGHTH_RATE,
     FULL_RATE,

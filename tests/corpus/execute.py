@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from isa.code_object import Kernel, load_code_object
-from isa.emulator import FunctionalResult, run_functional
+from isa.execution.emulator import FunctionalResult, run_functional
+from isa.object.code_object import Kernel, load_code_object
 from tests.corpus.build import Variant, committed
 from tests.corpus.case import Call, Case
 from tests.support.functional import Device

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from isa.code_object import load_code_object
+from isa.object.code_object import load_code_object
 from tests.corpus.build import FLAGS, KERNELS, missing_tool
 from tests.corpus.execute import execute
 from tests.corpus.table import CASES
-from workloads import build
+from workloads.toolchain import build
 
 # function calls, tables in read-only data, private memory, LDS, every kind of argument
 SOURCES = ("aes", "places", "scratch", "normalise")

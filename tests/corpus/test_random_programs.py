@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isa.code_object import load_code_object
-from isa.emulator import run_functional
+from isa.execution.emulator import run_functional
+from isa.object.code_object import load_code_object
 from tests.corpus.build import missing_tool
 from tests.corpus.random_source import INPUTS, source
 from tests.support.functional import Device

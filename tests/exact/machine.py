@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu_spec import SIMDS, ComputeUnitSpec
+from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
+from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
-from gpusim.launch import Launch
-from gpusim.results import RunFacts
-from isa.code_object import Kernel
-from memory.crossbar_state import CrossbarSpec
-from memory.device_memory import DeviceMemory
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import InstructionCacheSpec
-from memory.l1 import L1Spec
-from memory.l2 import L2Spec
-from memory.scalar_cache import ScalarCacheSpec
-from memory.translation import TranslationSpec
+from isa.device_memory import DeviceMemory
+from isa.launch import Launch
+from isa.object.code_object import Kernel
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l1 import L1Spec
+from memory.cache.l2 import L2Spec
+from memory.cache.scalar import ScalarCacheSpec
+from memory.dram.spec import DramSpec
+from memory.network.state import CrossbarSpec
+from memory.translation.tlb import TranslationSpec
 
 BUFFER = 0x1_0010_0000  # address of the data that the kernels use, written into them as a number
 BUFFER_BYTES = 8 << 20

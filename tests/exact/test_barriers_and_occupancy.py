@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.cu_spec import SIMDS
+from gpusim.core.cu.spec import SIMDS
+from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.results import RunFacts
 from tests.exact.machine import TURN, condition, finished, first_issue, run, turn
 from tests.support.assembly import Assembly
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.results import RunFacts
-from memory.dram_spec import DramSpec, Timing, resolve
-from memory.l2 import L2Spec
+from memory.cache.l2 import L2Spec
+from memory.dram.spec import DramSpec, Timing, resolve
 from tests.exact.machine import TURN, after_wait, finished, first_issue, l1_miss_data, machine, run, served, turn
 from tests.support.assembly import Assembly
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.results import RunFacts
 from tests.exact.machine import (
     TURN,
     after_wait,

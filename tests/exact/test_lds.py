@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.results import RunFacts
 from tests.exact.machine import LANES, TURN, after_wait, finished, first_issue, run, turn
 from tests.support.assembly import Assembly
 

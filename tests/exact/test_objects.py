@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.assembly import Assembly
-from workloads import build
+from workloads.toolchain import build
 
 MODULES = sorted(p.stem for p in Path(__file__).parent.glob("test_*.py") if p.stem != "test_objects")
 

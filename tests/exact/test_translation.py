@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.results import RunFacts
 from tests.exact.machine import (
     MACHINES,
     TURN,

@@ -14,8 +14,8 @@ from typing import Any
 from elftools.elf.elffile import ELFFile
 from hypothesis import strategies as st
 
-from isa.decoder import DecodeError, decode
-from isa.instruction import BRANCH, LDS, SMEM, VMEM
+from isa.encoding.decoder import DecodeError, decode
+from isa.encoding.instruction import BRANCH, LDS, SMEM, VMEM
 from tests.corpus.build import BASE, Variant, committed
 from tests.support.gfx803_words import forms, opcodes, random_words
 from tests.support.isa_coverage import refusal
@@ -66,7 +66,7 @@ def originals() -> tuple[Original, ...]:
 
 
 def _original(name: str, data: bytes) -> Original:
-    from isa.code_object import load_code_object
+    from isa.object.code_object import load_code_object
 
     elf = ELFFile(io.BytesIO(data))
     sections = {

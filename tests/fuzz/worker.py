@@ -20,7 +20,7 @@ def serve(requests: BinaryIO, answers: BinaryIO, checked: bool) -> None:
         from tests.fuzz import checked_memory
 
         checked_memory.install()
-    import isa.executor
+    import isa.execution.executor
 
     isa.executor.compile_interpreter()
     answers.write(b"ready\n")
@@ -34,11 +34,11 @@ def serve(requests: BinaryIO, answers: BinaryIO, checked: bool) -> None:
 
 def attempt(data: bytes) -> str:
     """What becomes of a code object; errors that speak to the user are refusals, any other is a defect."""
-    from isa.code_object import CodeObjectError, load_code_object
-    from isa.decoder import DecodeError, decode_kernel
-    from isa.disassembler import disassemble
-    from isa.faults import ExecutionFault
-    from memory.device_memory import DeviceMemoryError
+    from isa.device_memory import DeviceMemoryError
+    from isa.encoding.decoder import DecodeError, decode_kernel
+    from isa.encoding.disassembler import disassemble
+    from isa.execution.faults import ExecutionFault
+    from isa.object.code_object import CodeObjectError, load_code_object
 
     outcome = "ran"
     try:
@@ -64,9 +64,9 @@ def attempt(data: bytes) -> str:
 
 
 def _execute(kernel: Any) -> None:
-    from gpusim.launch import Launch
-    from isa.emulator import run_functional
-    from memory.device_memory import DeviceMemory
+    from isa.device_memory import DeviceMemory
+    from isa.execution.emulator import run_functional
+    from isa.launch import Launch
 
     memory = DeviceMemory(MEMORY_BYTES)
     block = bytearray(kernel.kernarg_bytes)

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 
 from elftools.elf.elffile import ELFFile
 
-from isa.code_object import Kernel, load_code_object
-from workloads.build import build
+from isa.object.code_object import Kernel, load_code_object
+from workloads.toolchain.build import build
 
 _HASH_SYMBOL = "source_"
 

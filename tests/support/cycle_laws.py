@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from gpusim.core import simulator
-from gpusim.core.code_table import CYCLES_MASK, CYCLES_SHIFT
-from gpusim.core.cu_spec import SIMDS
-from gpusim.core.cu_state import CU_BITS, MAX_IN_FLIGHT, SIMD_BITS, SLOTS
+from gpusim.core.cu.code_table import CYCLES_MASK, CYCLES_SHIFT
+from gpusim.core.cu.spec import SIMDS
+from gpusim.core.cu.state import CU_BITS, MAX_IN_FLIGHT, SIMD_BITS, SLOTS
+from gpusim.core.cu.wave import TURN_CYCLES
 from gpusim.core.loop import RUNNING, run_cycles
-from gpusim.core.wave import TURN_CYCLES
-from isa.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from isa.encoding.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import LINES_MASK
-from memory.crossbar_state import FIRST_SCALAR_PORT, R_SOURCE, SOURCE_CU_SHIFT
-from memory.l1 import MAX_QUEUE
-from memory.l2 import MAX_INPUT
+from memory.cache.l1 import MAX_QUEUE
+from memory.cache.l2 import MAX_INPUT
+from memory.network.state import FIRST_SCALAR_PORT, R_SOURCE, SOURCE_CU_SHIFT
 from memory.ports import PORT_DEPTH
 from memory.rings import RING_FRONT
 from memory.wheel import SIZE

@@ -1,7 +1,7 @@
 """Short gfx803 programs for tests, by assembly text; nobody needs an assembler to run them."""
 
-from isa.decoder import decode
-from isa.instruction import Instruction
+from isa.encoding.decoder import decode
+from isa.encoding.instruction import Instruction
 
 # as llvm-mc 19 encodes them for gfx803
 ENCODED = {

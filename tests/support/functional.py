@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.launch import Launch
-from isa.code_object import Kernel, load_code_object
-from isa.emulator import FunctionalResult, run_functional
-from memory.device_memory import Allocation, DeviceMemory
+from isa.device_memory import Allocation, DeviceMemory
+from isa.execution.emulator import FunctionalResult, run_functional
+from isa.launch import Launch
+from isa.object.code_object import Kernel, load_code_object
 
 KERNELS = Path(__file__).resolve().parents[1] / "data" / "kernels"
 

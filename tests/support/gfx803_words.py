@@ -2,8 +2,8 @@
 
 import random
 
-from isa.decoder import allows
-from isa.instruction import Opcode
+from isa.encoding.decoder import allows
+from isa.encoding.instruction import Opcode
 from isa.opcodes import TABLES
 from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, SDWA, SDWA_WORD
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isa import layout as at
-from isa.decoder import DecodeError, decode
-from isa.instruction import Instruction, Opcode
+from isa.encoding.decoder import DecodeError, decode
+from isa.encoding.instruction import Instruction, Opcode
+from isa.encoding.operands import Pool, Unsupported
+from isa.execution import layout as at
+from isa.execution.program import _BUILDERS  # the one list of which encodings have a builder
 from isa.lanes import library
 from isa.opcodes import TABLES
-from isa.operands import Pool, Unsupported
-from isa.program import _BUILDERS  # the one list of which encodings have a builder
 from tests.support.gfx803_words import ENCODING_BITS, forms, random_words
 
 SAMPLES = 40  # words tried of an opcode and form
@@ -43,9 +43,9 @@ _TITLES = {
 }
 _HEAD = """# Instruction coverage
 
-Generated from the opcode table (`isa/opcodes`) and the program builder (`isa/program.py`) by `.ci/generate`; do not
-edit. Every opcode of `gfx803` that LLVM knows is in the table; each was offered to the program builder in {samples}
-random valid encodings of every form it has (plain, SDWA, DPP).
+Generated from the opcode table (`isa/opcodes`) and the program builder (`isa/execution/program.py`) by `.ci/generate`;
+do not edit. Every opcode of `gfx803` that LLVM knows is in the table; each was offered to the program builder in
+{samples} random valid encodings of every form it has (plain, SDWA, DPP).
 
 What is refused is refused when a kernel is loaded, with mnemonic, encoding and address, before anything runs. Beyond
 single opcodes a kernel is refused for

@@ -1,15 +1,15 @@
 """Small launches of real kernels: shipped matrix multiplications, and kernels of the corpus."""
 
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.launch import Launch
-from memory.device_memory import DeviceMemory
+from isa.device_memory import DeviceMemory
+from isa.launch import Launch
 from tests.corpus.build import BASE
 from tests.corpus.execute import call_of, kernel_of
 from tests.corpus.table import CASES
 from tests.support.functional import Device
-from workloads.gemm import GemmBuffers, gemm_run
-from workloads.layers import GemmShape
-from workloads.patterns import fill_synthetic, fill_weights
+from workloads.data.patterns import fill_synthetic, fill_weights
+from workloads.operators.gemm import GemmBuffers, gemm_run
+from workloads.operators.shapes import GemmShape
 
 
 def gemm_launches(kernel: str, shape: tuple[int, int, int], gpu: GpuSpec, sparsity: float = 0.6) -> list[Launch]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gpusim import bench
+from gpusim.bench import bench
+from gpusim.bench.cases import CASES, BenchCase, Prepared
 from gpusim.cli import bench as command
 from gpusim.cli.main import invoke
-from workloads.bench_cases import CASES, BenchCase, Prepared
 
 ROOFLINES = {"valu", "salu", "lds", "l1", "l2", "dram"}
 NAMES = [case.name for case in CASES]

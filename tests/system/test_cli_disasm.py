@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from workloads.build import KERNELS_DIR
+from workloads.toolchain.build import KERNELS_DIR
 
 OBJDUMP = next((tool for tool in ("llvm-objdump-19", "llvm-objdump") if shutil.which(tool)), None)
 KERNEL_FILES = sorted(KERNELS_DIR.glob("*.hsaco"))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpusim import __version__
+from gpusim.base.version import __version__
 from gpusim.cli.main import invoke
-from gpusim.metrics import METRICS
+from gpusim.results.metrics import METRICS
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from gpusim.cli.main import invoke
-from gpusim.config.model import load_run
+from gpusim.config.run import load_run
 
 SMALL = {
     "workload.batch": 2,
@@ -117,7 +117,7 @@ def test_output_folder_report_and_quiet(tmp_path: Path, capfd) -> None:  # type:
 
 
 def test_wrong_result_ends_with_code_1(monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
-    from workloads.gemm import GemmRun
+    from workloads.operators.gemm import GemmRun
 
     def spoiled(self: GemmRun):  # type: ignore[no-untyped-def]
         self.buffers.c_stored[0, 0] += 1.0
@@ -130,7 +130,7 @@ def test_wrong_result_ends_with_code_1(monkeypatch, capfd) -> None:  # type: ign
 
 
 def test_broken_and_missing_code_objects_are_told(tmp_path: Path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
-    from workloads import gemm
+    from workloads.operators import gemm
 
     for content in (b"no ELF", None):
         gemm._code_object.cache_clear()

@@ -4,9 +4,9 @@ from collections import Counter
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
-from memory.device_memory import DeviceMemory
-from workloads.gemm import GemmBuffers, GemmShape, gemm_run
-from workloads.patterns import fill_synthetic, fill_weights
+from isa.device_memory import DeviceMemory
+from workloads.data.patterns import fill_synthetic, fill_weights
+from workloads.operators.gemm import GemmBuffers, GemmShape, gemm_run
 
 
 def test_hotspots_tile_the_stalls() -> None:

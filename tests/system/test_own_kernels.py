@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from isa.code_object import load_code_object
+from isa.object.code_object import load_code_object
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/own-kernels.md"
@@ -76,7 +76,7 @@ def test_the_five_commands(with_clang: bool, checkout: Path) -> None:
 
 
 def test_the_page_names_every_key_of_the_file() -> None:
-    from gpusim.config.exec_file import ArgumentSpec, ExecConfig
+    from gpusim.config.exec import ArgumentSpec, ExecConfig
 
     page = PAGE.read_text()
     for key in [*ExecConfig.model_fields, *ArgumentSpec.model_fields]:

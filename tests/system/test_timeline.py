@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 from gpusim.cli.main import invoke
+from gpusim.core.facts import STALL_REASONS
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
-from gpusim.results import STALL_REASONS
 from gpusim.timeline.recording import GROUPS
 from gpusim.timeline.timeline import Timeline
 from gpusim.timeline.window import Window
-from isa.faults import ExecutionFault
-from memory.device_memory import DeviceMemory
-from memory.dram_spec import DramSpec
-from memory.l1 import L1Spec
-from memory.l2 import L2Spec
+from isa.device_memory import DeviceMemory
+from isa.execution.faults import ExecutionFault
+from memory.cache.l1 import L1Spec
+from memory.cache.l2 import L2Spec
+from memory.dram.spec import DramSpec
 from spartan.engine_spec import EngineSpec
 from tests.support.trace_reader import ReadTrace, read_trace
-from workloads.gemm import GemmBuffers, GemmShape, gemm_run
-from workloads.patterns import fill_synthetic, fill_weights
+from workloads.data.patterns import fill_synthetic, fill_weights
+from workloads.operators.gemm import GemmBuffers, GemmShape, gemm_run
 
 GPU = GpuSpec(shader_arrays=2, cus_per_array=2, l2=L2Spec(size_kib=64, ways=4, channels=4), dram=DramSpec(channels=4))
 SMALL_SHAPE = (64, 32, 64)

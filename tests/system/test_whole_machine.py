@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from gpusim.bench import chosen_cases, load
+from gpusim.bench.bench import chosen_cases, load
 from gpusim.core import simulator
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.machine import new_machine
 from gpusim.core.simulator import simulate
 from gpusim.jit import compiled_versions
-from memory.device_memory import DeviceMemory
-from memory.dram_spec import DramSpec
-from memory.l1 import L1Spec
-from memory.l2 import L2Spec
+from isa.device_memory import DeviceMemory
+from memory.cache.l1 import L1Spec
+from memory.cache.l2 import L2Spec
+from memory.dram.spec import DramSpec
 from spartan.engine_spec import EngineSpec
-from workloads.gemm import GemmBuffers, GemmShape, gemm_run
-from workloads.patterns import fill_synthetic, fill_weights
+from workloads.data.patterns import fill_synthetic, fill_weights
+from workloads.operators.gemm import GemmBuffers, GemmShape, gemm_run
 
 MI6 = GpuSpec()
 ONE_LINE = EngineSpec(sib_kib=1, prefetch_buffer_kib=0.0625, outstanding_columns=4, reads_in_flight=8)

@@ -4,18 +4,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpusim.core.cu_spec import ComputeUnitSpec
-from gpusim.core.cu_state import FREE
+from gpusim.core.cu.spec import ComputeUnitSpec
+from gpusim.core.cu.state import FREE
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED, run_cycles
 from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
-from memory.crossbar_state import CrossbarSpec
-from memory.instruction_cache import InstructionCacheSpec
-from memory.l1 import L1Spec
-from memory.l2 import L2Spec
-from memory.scalar_cache import ScalarCacheSpec
-from memory.translation import TranslationSpec
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l1 import L1Spec
+from memory.cache.l2 import L2Spec
+from memory.cache.scalar import ScalarCacheSpec
+from memory.network.state import CrossbarSpec
+from memory.translation.tlb import TranslationSpec
 from spartan.engine_spec import EngineSpec
 from tests.support.cycle_laws import CycleLaws, step, stepped
 from tests.support.real_kernels import corpus_launch, gemm_launches

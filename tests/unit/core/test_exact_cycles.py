@@ -2,14 +2,14 @@
 
 import pytest
 
-from gpusim.core.cu_spec import ComputeUnitSpec
-from gpusim.core.cu_state import MEMORY
+from gpusim.core.cu.spec import ComputeUnitSpec
+from gpusim.core.cu.state import MEMORY
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
-from isa.instruction import VMEM
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import InstructionCacheSpec
-from memory.translation import TranslationSpec
+from isa.encoding.instruction import VMEM
+from memory.cache.instruction import InstructionCacheSpec
+from memory.dram.spec import DramSpec
+from memory.translation.tlb import TranslationSpec
 from tests.support.scripted import Script, ScriptedRun
 
 LAUNCH = 20  # ComputeUnitSpec.launch_cycles; wavefront 0 sits on SIMD 0, whose turns are multiples of 4

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.core.code_table import fetch_table
-from gpusim.core.cu_spec import ComputeUnitSpec
-from gpusim.core.cu_state import FETCH
+from gpusim.core.cu.code_table import fetch_table
+from gpusim.core.cu.spec import ComputeUnitSpec
+from gpusim.core.cu.state import FETCH
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
-from isa.instruction import SALU, Instruction, Opcode
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import InstructionCacheSpec
-from memory.translation import TranslationSpec
+from isa.encoding.instruction import SALU, Instruction, Opcode
+from memory.cache.instruction import InstructionCacheSpec
+from memory.dram.spec import DramSpec
+from memory.translation.tlb import TranslationSpec
 from tests.support.scripted import Script, ScriptedRun
 
 LAUNCH = 20

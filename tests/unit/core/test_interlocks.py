@@ -2,14 +2,14 @@
 
 import pytest
 
-from gpusim.core.code_table import code_table
-from gpusim.core.cu_spec import ComputeUnitSpec
-from gpusim.core.cu_state import EXECUTION, FETCH
+from gpusim.core.cu.code_table import code_table
+from gpusim.core.cu.interlocks import interlocks
+from gpusim.core.cu.spec import ComputeUnitSpec
+from gpusim.core.cu.state import EXECUTION, FETCH
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.interlocks import interlocks
 from gpusim.core.loop import FINISHED
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import InstructionCacheSpec
+from memory.cache.instruction import InstructionCacheSpec
+from memory.dram.spec import DramSpec
 from tests.support.encoded import program
 from tests.support.scripted import Script, ScriptedRun
 

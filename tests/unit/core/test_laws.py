@@ -14,14 +14,14 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED, LIVELOCK
 from gpusim.jit import JIT_DISABLED
-from memory.crossbar_state import CrossbarSpec
-from memory.dram_commands import release
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import InstructionCacheSpec
-from memory.l1 import L1Spec
-from memory.l2 import L2Spec
-from memory.scalar_cache import ScalarCacheSpec
-from memory.translation import TranslationSpec
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l1 import L1Spec
+from memory.cache.l2 import L2Spec
+from memory.cache.scalar import ScalarCacheSpec
+from memory.dram.commands import release
+from memory.dram.spec import DramSpec
+from memory.network.state import CrossbarSpec
+from memory.translation.tlb import TranslationSpec
 from tests.support.scripted import Script, ScriptedRun
 
 EXAMPLES = 6 if JIT_DISABLED else 40

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.cu_spec import ComputeUnitSpec
+from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.occupancy import OccupancyError, occupancy
 
 CU = ComputeUnitSpec()

@@ -5,11 +5,11 @@ from typing import Literal
 import pytest
 from pydantic import model_validator
 
+from gpusim.base.errors import UserError
+from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked, fields_at
 from gpusim.config.tree import Tree, parse_set
-from gpusim.errors import UserError
-from gpusim.spec import Spec, param
 
 
 class Cache(Spec):

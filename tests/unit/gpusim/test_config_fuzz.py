@@ -8,8 +8,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.model import RunConfig, load_run
-from gpusim.errors import UserError
+from gpusim.base.errors import UserError
+from gpusim.config.run import RunConfig, load_run
 
 
 def paths(model: type, prefix: str = "") -> list[str]:

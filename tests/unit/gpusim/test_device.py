@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gpusim
+from gpusim.base.progress import Progress
 from gpusim.config.files import SHIPPED
-from gpusim.results import Progress
 
 DATA = Path(__file__).parents[2] / "data"
 SMALL = gpusim.GpuSpec.model_validate(

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gpusim.cli.main import invoke
-from gpusim.config.exec_file import ArgumentSpec, ExecConfig, ExecRunSpec
+from gpusim.config.exec import ArgumentSpec, ExecConfig, ExecRunSpec
 from gpusim.config.files import SHIPPED
 
 FILE = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.host import Command, run_queue
+from gpusim.host.queue import Command, run_queue
 
 MICROSECONDS = st.integers(0, 1000)
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from gpusim.interrupt import Interrupt
+from gpusim.base.interrupt import Interrupt
 
 
 def press_ctrl_c() -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.kernarg import KernargError, Local, Pointer, pack, pack_undescribed, signature
-from isa.code_object import Kernel, KernelArgument
+from isa.kernarg import KernargError, Local, Pointer, pack, pack_undescribed, signature
+from isa.object.code_object import Kernel, KernelArgument
 
 
 def kernel(*arguments: KernelArgument, size: int = 64, lds_bytes: int = 0) -> Kernel:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim import metrics, report
-from gpusim.results import (
+from gpusim.core.facts import (
     INSTRUCTION_KINDS,
     STALL_REASONS,
     ActivityFacts,
@@ -14,10 +13,10 @@ from gpusim.results import (
     DramFacts,
     OccupancyFacts,
     RunFacts,
-    RunRecord,
-    VerificationFacts,
-    combined,
 )
+from gpusim.report import terminal as report
+from gpusim.results import metrics
+from gpusim.results.record import RunRecord, VerificationFacts, combined
 
 ROOT = Path(__file__).resolve().parents[3]
 ENGINE = {m.path.removeprefix("engine."): 7 for m in metrics.METRICS if m.path.startswith("engine.")}

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.core.cu_spec import ComputeUnitSpec
+from gpusim.base.errors import MissingExtraError, UserError
+from gpusim.base.progress import Reporter
+from gpusim.core.cu.spec import ComputeUnitSpec
+from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.errors import MissingExtraError, UserError
 from gpusim.microbench import accesses, atomics, latency, lds, occupancy, picture, suite, table
 from gpusim.microbench.bench import Bench
 from gpusim.microbench.references import PUBLISHED, Published
 from gpusim.microbench.result import Results
 from gpusim.microbench.timed import lane_table, timed_loop
-from gpusim.progress import Reporter
-from gpusim.results import RunFacts
-from memory.device_memory import DeviceMemory
-from memory.dram_spec import DramSpec
-from memory.l1 import L1Spec
-from memory.l2 import L2Spec
-from memory.scalar_cache import ScalarCacheSpec
+from isa.device_memory import DeviceMemory
+from memory.cache.l1 import L1Spec
+from memory.cache.l2 import L2Spec
+from memory.cache.scalar import ScalarCacheSpec
+from memory.dram.spec import DramSpec
 
 
 def gpu(**parts: Any) -> GpuSpec:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gpusim import output, report
-from gpusim.errors import UserError
-from gpusim.progress import Rate, Reporter, clock, scaled
-from gpusim.results import Progress, RunFacts, RunRecord
+from gpusim.base import files as output
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Progress, Rate, Reporter, clock, scaled
+from gpusim.core.facts import RunFacts
+from gpusim.report import terminal as report
+from gpusim.results.record import RunRecord
 
 
 class Terminal(io.StringIO):
@@ -83,7 +85,7 @@ def test_progress_line_and_quiet() -> None:
 
 def test_pipe_gets_a_line_every_few_seconds(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     now = [0.0]
-    monkeypatch.setattr("gpusim.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("gpusim.base.progress.time.monotonic", lambda: now[0])
     out = io.StringIO()
     with Reporter(stream=out).following("k") as update:
         for step in range(100):

@@ -8,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpusim import runner
-from gpusim.config.model import RunConfig, load_run
-from gpusim.interrupt import Interrupt
-from gpusim.progress import Reporter
-from gpusim.results import Progress, RunFacts, VerificationFacts
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Progress, Reporter
+from gpusim.config.run import RunConfig, load_run
+from gpusim.core.facts import RunFacts
+from gpusim.results.record import VerificationFacts
+from gpusim.run import runner
 
 LAUNCH_US = 5.0
 

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gpusim.base.errors import UserError
 from gpusim.config import files
 from gpusim.config.describe import annotated
-from gpusim.config.model import RunConfig, load_gpu, load_run
+from gpusim.config.gpu import load_gpu
+from gpusim.config.run import RunConfig, load_run
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.errors import UserError
-from workloads.layers import GemmShape, gemm_shape
+from workloads.operators.shapes import GemmShape, gemm_shape
 
 LAYERS = ("layerA.yaml", "layerB.yaml", "layerC.yaml")
 

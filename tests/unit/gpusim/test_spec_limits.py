@@ -9,8 +9,8 @@ import pytest
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
-from gpusim.config.model import RunConfig
-from gpusim.spec import Spec
+from gpusim.base.spec import Spec
+from gpusim.config.run import RunConfig
 
 
 def fields(spec: type[Spec], path: str = "") -> Iterator[tuple[str, FieldInfo]]:

@@ -3,9 +3,9 @@
 import networkx as nx
 import pytest
 
-from gpusim import topology
-from gpusim.config.model import load_gpu
-from gpusim.errors import UserError
+from gpusim.base.errors import UserError
+from gpusim.config.gpu import load_gpu
+from gpusim.report import topology
 from spartan.engine_spec import EngineSpec
 
 

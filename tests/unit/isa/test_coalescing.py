@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED, address_of
-from isa import layout as at
-from isa.coalescing import bank_cycles, flat_addresses, match_addresses, note_bank_pattern, note_line_pattern
+from isa.execution import layout as at
+from isa.execution.coalescing import bank_cycles, flat_addresses, match_addresses, note_bank_pattern, note_line_pattern
 
 EXAMPLES = 15 if JIT_DISABLED else 150
 FULL = (1 << 64) - 1

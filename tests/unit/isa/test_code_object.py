@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isa.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
-from isa.decoder import DecodeError, decode_kernel
-from isa.disassembler import disassemble
-from isa.elf_image import MalformedError
-from isa.kernel_descriptor import read_descriptor, read_kernel_code
+from isa.encoding.decoder import DecodeError, decode_kernel
+from isa.encoding.disassembler import disassemble
+from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
+from isa.object.elf_image import MalformedError
+from isa.object.kernel_descriptor import read_descriptor, read_kernel_code
 
 DATA = Path(__file__).parents[2] / "data" / "isa"
 OBJECTS = {path.name: path.read_bytes() for path in sorted(DATA.glob("*.hsaco"))}

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isa.code_object import Kernel, load_code_object
-from isa.decoder import DecodeError, branch_target, decode, decode_kernel
-from isa.disassembler import disassemble
-from isa.instruction import (
+from isa.encoding.decoder import DecodeError, branch_target, decode, decode_kernel
+from isa.encoding.disassembler import disassemble
+from isa.encoding.instruction import (
     BRANCH,
     EIGHTH_RATE,
     FULL_RATE,
@@ -23,8 +22,9 @@ from isa.instruction import (
     VALU,
     VMEM,
 )
+from isa.encoding.static_counts import static_counts
+from isa.object.code_object import Kernel, load_code_object
 from isa.opcodes import TABLES, all_opcodes
-from isa.static_counts import static_counts
 
 DATA = Path(__file__).parents[2] / "data" / "isa"
 END, BARRIER, NOP = 0xBF810000, 0xBF8A0000, 0xBF800000

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isa.decoder import DecodeError, decode_one
-from isa.disassembler import disassemble
+from isa.encoding.decoder import DecodeError, decode_one
+from isa.encoding.disassembler import disassemble
 from tests.support.gfx803_words import forms, opcodes, random_words
 from tests.support.llvm_oracle import find_llvm_mc, oracle_lines, read_lines
 

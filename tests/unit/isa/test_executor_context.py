@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED, compiled_versions
 from gpusim.jit.compile import _python_callbacks
-from isa import layout
 from isa import trace as tr
-from isa.emulator import run_functional
-from isa.executor import FunctionalContext
-from isa.instruction import LDS, SMEM, VMEM
+from isa.encoding.instruction import LDS, SMEM, VMEM
+from isa.execution import layout
+from isa.execution.emulator import run_functional
+from isa.execution.executor import FunctionalContext
 from tests.support.functional import Device, kernel
 
 _ABI = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)

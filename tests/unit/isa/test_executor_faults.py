@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from isa.emulator import run_functional
-from isa.executor import FunctionalContext
-from isa.faults import (
+from isa.device_memory import DeviceMemoryError
+from isa.execution.emulator import run_functional
+from isa.execution.executor import FunctionalContext
+from isa.execution.faults import (
     FAULT_LDS,
     FAULT_LIMIT,
     FAULT_READ_ONLY,
@@ -13,9 +14,8 @@ from isa.faults import (
     FAULT_UNMAPPED,
     ExecutionFault,
 )
-from memory.device_memory import DeviceMemoryError
+from isa.region import SparseRegion
 from spartan.format import pack
-from spartan.region import SparseRegion
 from tests.support.functional import Device, kernel
 
 

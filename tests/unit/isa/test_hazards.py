@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from isa.code_object import load_code_object
-from isa.decoder import decode_kernel
-from isa.hazards import HAZARDS, find_violations
+from isa.encoding.decoder import decode_kernel
+from isa.encoding.hazards import HAZARDS, find_violations
+from isa.object.code_object import load_code_object
 from tests.corpus.build import OBJECTS
 from tests.support.encoded import program
-from workloads.build import KERNELS_DIR
+from workloads.toolchain.build import KERNELS_DIR
 
 ROOT = Path(__file__).resolve().parents[3]
 # first instruction, second instruction, rule

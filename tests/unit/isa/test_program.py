@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isa.operands import Operand, constant_of
-from isa.program import ProgramError, build_program
+from isa.encoding.operands import Operand, constant_of
+from isa.execution.program import ProgramError, build_program
 from tests.support.functional import kernel
 
 S_WAITCNT_LGKM = bytes.fromhex("7f008cbf")

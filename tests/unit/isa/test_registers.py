@@ -6,11 +6,11 @@ import pkgutil
 import pytest
 
 import isa.semantics
-from isa.disassembler import disassemble
-from isa.instruction import Instruction
+from isa.encoding.disassembler import disassemble
+from isa.encoding.instruction import Instruction
+from isa.encoding.registers import EXEC, EXECZ, M0, SCC, VCC, VCCZ, registers, scalar_mask, vgpr_mask
 from isa.lanes.table import ALIASES, SCALAR, Operation
 from isa.opcodes import all_opcodes
-from isa.registers import EXEC, EXECZ, M0, SCC, VCC, VCCZ, registers, scalar_mask, vgpr_mask
 from tests.support.encoded import ENCODED, program
 
 

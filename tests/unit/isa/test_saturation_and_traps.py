@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isa.faults import FAULT_TRAP, ExecutionFault
+from isa.execution.faults import FAULT_TRAP, ExecutionFault
 from tests.support.functional import Device, kernel
 
 EDGES = [0, 1, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFF, 0x800000, 0xFFFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x12345678]

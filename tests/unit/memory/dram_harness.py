@@ -20,9 +20,9 @@ from gpusim.jit import (
     st_i64,
 )
 from memory.address_map import ADDRESS_MAP, dram_channel
-from memory.dram import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
-from memory.dram_checker import NAMES, Command, record_commands, recorded_commands
-from memory.dram_spec import DramSpec, TimingOverrides, resolve
+from memory.dram.checker import NAMES, Command, record_commands, recorded_commands
+from memory.dram.controller import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
+from memory.dram.spec import DramSpec, TimingOverrides, resolve
 from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, WHEEL, due
@@ -87,7 +87,7 @@ drive = _drive if JIT_DISABLED else numba.njit(nogil=True, error_model="numpy")(
 def _compile() -> None:
     """Compile what `drive` calls, callees first, and itself."""
     if not JIT_DISABLED:
-        rooms = ("gpusim.jit", "memory.address_map", "memory.dram", "memory.ports", "memory.wheel")
+        rooms = ("gpusim.jit", "memory.address_map", "memory.dram.controller", "memory.ports", "memory.wheel")
         callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
         compile_functions([*callees, drive], new_record(RECORD))
         allow_further_layouts()

@@ -7,12 +7,12 @@ import pytest
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import InstructionCacheSpec
-from memory.l1 import L1Spec
-from memory.l2 import L2Spec
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l1 import L1Spec
+from memory.cache.l2 import L2Spec
+from memory.dram.spec import DramSpec
 from memory.ports import DRAM_WRITES, dram_space_freed, dram_space_taken, dram_turn, wait_for_dram
-from memory.translation import TranslationSpec
+from memory.translation.tlb import TranslationSpec
 from tests.support.cycle_laws import step
 from tests.support.scripted import Script, ScriptedRun
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.jit import address_of
-from memory.cache_sets import (
+from memory.cache.sets import (
     FILLING,
     OLD,
     age_of,

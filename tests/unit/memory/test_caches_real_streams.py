@@ -8,12 +8,12 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
 from memory.address_map import l2_channel, l2_local_line
-from memory.crossbar_state import ATOMIC, READ, WRITE, CrossbarSpec
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import InstructionCacheSpec
-from memory.l1 import L1Spec
-from memory.l2 import L2Spec
-from memory.translation import TranslationSpec
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l1 import L1Spec
+from memory.cache.l2 import L2Spec
+from memory.dram.spec import DramSpec
+from memory.network.state import ATOMIC, READ, WRITE, CrossbarSpec
+from memory.translation.tlb import TranslationSpec
 from tests.support.cache_streams import Access, Streams
 from tests.support.cycle_laws import stepped
 from tests.support.real_kernels import corpus_launch, gemm_launches

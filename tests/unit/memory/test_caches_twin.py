@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel, l2_local_line
-from memory.cache_sets import NO_TAG
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import InstructionCacheSpec
-from memory.l1 import L1Spec
-from memory.l2 import L2Spec
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l1 import L1Spec
+from memory.cache.l2 import L2Spec
+from memory.cache.sets import NO_TAG
+from memory.dram.spec import DramSpec
 from tests.support.scripted import Script, ScriptedRun
 
 LINE = 0x4000000

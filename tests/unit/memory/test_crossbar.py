@@ -10,7 +10,10 @@ from pydantic import ValidationError
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel
-from memory.crossbar import (
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l2 import L2Spec
+from memory.dram.spec import DramSpec
+from memory.network.crossbar import (
     crossbar_has_room,
     crossbar_pick_request,
     crossbar_pop_request,
@@ -18,11 +21,8 @@ from memory.crossbar import (
     crossbar_send,
     crossbar_take_response,
 )
-from memory.crossbar_state import P_LINE, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import InstructionCacheSpec
-from memory.l2 import L2Spec
-from memory.translation import TranslationSpec
+from memory.network.state import P_LINE, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
+from memory.translation.tlb import TranslationSpec
 from tests.support.scripted import Script, ScriptedRun
 
 LINE = 0x4000000

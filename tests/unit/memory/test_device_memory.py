@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.device_memory import (
+from isa.device_memory import (
     ALLOCATION_ALIGNMENT_BYTES,
     GUARD_BYTES,
     LINE_BYTES,

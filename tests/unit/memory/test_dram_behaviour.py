@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED
-from memory.dram import DRAM_COUNTERS, dram_pending, dram_totals
-from memory.dram_checker import check_commands
-from memory.dram_spec import DramSpec, resolve
+from memory.dram.checker import check_commands
+from memory.dram.controller import DRAM_COUNTERS, dram_pending, dram_totals
+from memory.dram.spec import DramSpec, resolve
 from tests.unit.memory.dram_harness import READ, WHOLE, WRITE, line_at, plain_spec, run
 
 STREAM_LINES = 1500 if JIT_DISABLED else 20_000

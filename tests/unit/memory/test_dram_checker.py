@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.dram_checker import Command, ProtocolError, check_commands, recorded_commands
-from memory.dram_spec import resolve
-from memory.dram_state import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, WRITE_BURST
+from memory.dram.checker import Command, ProtocolError, check_commands, recorded_commands
+from memory.dram.spec import resolve
+from memory.dram.state import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, WRITE_BURST
 from tests.unit.memory.dram_harness import READ, WRITE, plain_spec, run
 
 # every delay so long or so short that the rule under test is the one that binds

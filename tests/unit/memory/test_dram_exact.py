@@ -7,7 +7,7 @@ a line. The second burst of a line follows the first by tCCD_L; data end at the 
 
 import pytest
 
-from memory.dram_spec import resolve
+from memory.dram.spec import resolve
 from tests.unit.memory.dram_harness import READ, WRITE, line_at, plain_spec, run
 
 SPEC = plain_spec()

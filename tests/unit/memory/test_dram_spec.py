@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from memory.dram import configure_dram
-from memory.dram_spec import PARTS, DramSpec, TimingOverrides, resolve
+from memory.dram.controller import configure_dram
+from memory.dram.spec import PARTS, DramSpec, TimingOverrides, resolve
 from tests.unit.memory.dram_harness import machine, plain_spec
 
 

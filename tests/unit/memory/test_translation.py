@@ -9,10 +9,10 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED
 from isa.trace import LINE_SPARSE
-from memory.dram_spec import DramSpec
-from memory.instruction_cache import InstructionCacheSpec
-from memory.l1 import L1Spec
-from memory.translation import FIRST_INSTRUCTION_USER, FIRST_SCALAR_USER, TranslationSpec, page_of, translated
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l1 import L1Spec
+from memory.dram.spec import DramSpec
+from memory.translation.tlb import FIRST_INSTRUCTION_USER, FIRST_SCALAR_USER, TranslationSpec, page_of, translated
 from tests.support.scripted import Script, ScriptedRun
 
 LINE = 0x4000000

@@ -28,9 +28,10 @@ from gpusim.jit import (
     registered,
 )
 from gpusim.jit import compile as jit_compile
+from isa.device_memory import VIRTUAL_BASE
+from isa.region import SparseRegion
 from isa.trace import LINE_SPARSE
 from memory.address_map import ADDRESS_MAP, l2_channel
-from memory.device_memory import VIRTUAL_BASE
 from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_ready, port_take, sparse_request
 from memory.timeline import TIMELINE
 from memory.wheel import DRAM as DRAM_CLASS
@@ -40,7 +41,6 @@ from spartan import engine as real_engine  # first: what it calls is everybody's
 from spartan.configure import EngineBuffers, configure_engine, engine_counters
 from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import EngineSpec
-from spartan.region import SparseRegion
 from spartan.state import ENGINE
 from tests.support.smaller_machines import allow_further_layouts
 
@@ -100,19 +100,19 @@ def fake_read(m, now, channel, line, port, tag):
 
 
 def _load_engine() -> ModuleType:
-    double = ModuleType("memory.dram")
+    double = ModuleType("memory.dram.controller")
     double.dram_read = fake_read  # type: ignore[attr-defined]
     name = "engine_on_fake_dram"
     spec = importlib.util.spec_from_file_location(name, real_engine.__file__)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    before = sys.modules["memory.dram"]
-    sys.modules["memory.dram"] = double
+    before = sys.modules["memory.dram.controller"]
+    sys.modules["memory.dram.controller"] = double
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     finally:
-        sys.modules["memory.dram"] = before
+        sys.modules["memory.dram.controller"] = before
     return module
 
 

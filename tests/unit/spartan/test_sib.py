@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gpusim.jit import JIT_DISABLED
+from isa.region import SparseRegion
 from spartan import sib
 from spartan.engine_spec import METADATA_BITS, EngineSpec, sib_layout
-from spartan.region import SparseRegion
 from tests.unit.spartan.engine_harness import Bench, sources
 
 EXAMPLES = 10 if JIT_DISABLED else 40

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from isa.code_object import load_code_object
-from isa.decoder import decode_kernel
-from workloads import build
+from isa.encoding.decoder import decode_kernel
+from isa.object.code_object import load_code_object
+from workloads.toolchain import build
 
 needs_compiler = pytest.mark.skipif(
     not build.compiler_available() or not build.compiler_version().startswith(build.COMPILER_VERSION),

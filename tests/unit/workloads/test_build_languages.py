@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from gpusim.cli.main import invoke
-from isa.code_object import load_code_object
+from isa.object.code_object import load_code_object
 from tests.support.functional import KERNELS, Device
-from workloads import build
-from workloads.build_error import KernelBuildError
-from workloads.link import link
+from workloads.toolchain import build
+from workloads.toolchain.errors import KernelBuildError
+from workloads.toolchain.link import link
 
 needs_compiler = pytest.mark.skipif(not build.compiler_available(), reason="needs clang and lld")
 

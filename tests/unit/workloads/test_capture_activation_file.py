@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from gpusim.errors import UserError
-from workloads.activations_file import ActivationFileError, load_activations, save_activations
+from gpusim.base.errors import UserError
+from workloads.data.activations_file import ActivationFileError, load_activations, save_activations
 
 MAPS = np.array([0.0, 1.5, -2.0, 0.0, 0.25, 0.0], dtype=np.float32).reshape(1, 3, 1, 2)
 SHAPES = hnp.array_shapes(min_dims=4, max_dims=4, min_side=1, max_side=5)

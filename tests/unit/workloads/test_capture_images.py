@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.errors import UserError
-from workloads.capture import CaptureError, Recipe, capture
-from workloads.image_set import CROP_PADDING, ImageSetError, crop_and_flip, load_images
+from gpusim.base.errors import UserError
+from workloads.data.capture import CaptureError, Recipe, capture
+from workloads.data.image_set import CROP_PADDING, ImageSetError, crop_and_flip, load_images
 
 RNG = np.random.default_rng(3)
 IMAGES = RNG.integers(0, 256, (6, 32, 32, 3), dtype=np.uint8)

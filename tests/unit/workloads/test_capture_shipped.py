@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import workloads
-from workloads.activations_file import load_activations
-from workloads.capture import CAPTURE_POINTS
+from workloads.data.activations_file import load_activations
+from workloads.data.capture import CAPTURE_POINTS
 
 FOLDER = Path(workloads.__file__).parent / "activations"
 POINTS = [(model, point) for model, points in CAPTURE_POINTS.items() for point in points]

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workloads.activations_file import load_activations
-from workloads.capture import CAPTURE_POINTS, CaptureError, Recipe, capture
-from workloads.image_set import CROP_PADDING, crop_and_flip, load_images
+from workloads.data.activations_file import load_activations
+from workloads.data.capture import CAPTURE_POINTS, CaptureError, Recipe, capture
+from workloads.data.image_set import CROP_PADDING, crop_and_flip, load_images
 
 torch = pytest.importorskip("torch")
-models = pytest.importorskip("workloads.models")
+models = pytest.importorskip("workloads.data.models")
 
 BATCH = 8
 TINY = Recipe(epochs=1, batch=BATCH, seed=5)

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isa.code_object import load_code_object
-from memory.device_memory import DeviceMemory, DeviceMemoryError
-from workloads.build import code_object_path, kernel_sources
-from workloads.gemm import (
+from isa.device_memory import DeviceMemory, DeviceMemoryError
+from isa.object.code_object import load_code_object
+from workloads.operators.gemm import (
     DENSE_KERNELS,
     SOFTWARE,
     SPARSE_KERNELS,
@@ -17,8 +16,9 @@ from workloads.gemm import (
     GemmError,
     gemm_run,
 )
-from workloads.layers import GemmShape
-from workloads.tiling import COLUMN_VARIANTS, Tiling, choose_tiling
+from workloads.operators.shapes import GemmShape
+from workloads.operators.tiling import COLUMN_VARIANTS, Tiling, choose_tiling
+from workloads.toolchain.build import code_object_path, kernel_sources
 
 MEMORY_BYTES = 1 << 24
 NAMES = ("a_matrix", "b_matrix", "c_matrix", "m", "n", "k", "lda", "ldb", "ldc")

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from gpusim.jit import JIT_DISABLED
-from gpusim.launch import Launch
-from isa.emulator import FunctionalResult, run_functional
-from memory.device_memory import DeviceMemory
+from isa.device_memory import DeviceMemory
+from isa.execution.emulator import FunctionalResult, run_functional
+from isa.launch import Launch
 from spartan.format import pack
-from workloads.gemm import DENSE_KERNELS, SOFTWARE, SPARSE_KERNELS, GemmBuffers, GemmRun, gemm_run
-from workloads.layers import GemmShape
-from workloads.patterns import fill_synthetic, fill_weights
-from workloads.tiling import Tiling
+from workloads.data.patterns import fill_synthetic, fill_weights
+from workloads.operators.gemm import DENSE_KERNELS, SOFTWARE, SPARSE_KERNELS, GemmBuffers, GemmRun, gemm_run
+from workloads.operators.shapes import GemmShape
+from workloads.operators.tiling import Tiling
 
 MEMORY_BYTES = 1 << 24
 UNTOUCHED = np.float32(12345.0)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from workloads.layers import GemmShape
-from workloads.patterns import fill_synthetic, fill_weights
-from workloads.verify import Verification, verify_gemm
+from workloads.data.patterns import fill_synthetic, fill_weights
+from workloads.operators.shapes import GemmShape
+from workloads.operators.verify import Verification, verify_gemm
 
 SHAPE = GemmShape(33, 600, 150)  # more columns than a chunk
 

@@ -1,0 +1,103 @@
+"""Arrays in device memory, as scripts hold them."""
+
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.errors import UserError
+from isa.device_memory import Allocation, DeviceMemory
+from isa.kernarg import Pointer
+
+
+class DeviceArrayError(UserError):
+    """An array that cannot be put on the device, or was freed, or does not fit what is written to it."""
+
+
+class DeviceArray:
+    """An array in device memory: `shape`, `dtype`; in C order. Its memory is freed with it, or by `free`.
+
+    A kernel that still uses the address of a freed array faults, or meets a later array in its place.
+    """
+
+    def __init__(
+        self,
+        memory: DeviceMemory,
+        host: np.ndarray | None,
+        shape: tuple[int, ...],
+        dtype: Any,
+        name: str,
+        writable: bool,
+    ) -> None:
+        self.shape, self.dtype, self.name = shape, np.dtype(dtype), name
+        if self.dtype.hasobject:
+            raise DeviceArrayError(f"array '{name}': elements of type {self.dtype} are no plain memory")
+        if self.size == 0:
+            raise DeviceArrayError(f"array '{name}': shape {shape} has no elements")
+        self._memory = memory
+        if host is None:
+            self._allocation: Allocation | None = memory.allocate(self.nbytes, name, writable)
+        else:
+            self._allocation = memory.upload(np.ascontiguousarray(host), name, writable)
+        self._finalizer = weakref.finalize(self, memory.free, self._allocation)
+        self._finalizer.atexit = False
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of device memory."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def address(self) -> int:
+        """Device address of the first byte."""
+        return self._held().address
+
+    def pointer(self, offset_bytes: int = 0) -> Pointer:
+        """A kernel argument that points into the array."""
+        if not 0 <= offset_bytes < self.nbytes:
+            raise DeviceArrayError(f"array '{self.name}': offset {offset_bytes} of {self.nbytes} bytes")
+        return Pointer(self.address + offset_bytes)
+
+    def numpy(self) -> np.ndarray:
+        """A copy of the contents."""
+        return self._view().copy()
+
+    def write(self, host: Any) -> None:
+        """Replace the contents by `host`, which must have the array's shape and type or be one number."""
+        values = np.asarray(host)
+        if values.ndim and (values.shape != self.shape or values.dtype != self.dtype):
+            raise DeviceArrayError(
+                f"array '{self.name}' holds {self.dtype} of shape {self.shape}, not {values.dtype} of {values.shape}"
+            )
+        self._view()[...] = values
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self._held()
+        self._finalizer()
+        self._allocation = None
+
+    def belongs_to(self, memory: DeviceMemory) -> bool:
+        """Whether the array lies in this memory."""
+        return self._memory is memory
+
+    def _held(self) -> Allocation:
+        if self._allocation is None:
+            raise DeviceArrayError(f"array '{self.name}' was freed")
+        return self._allocation
+
+    def _view(self) -> np.ndarray:
+        return self._memory.view(self._held(), self.dtype).reshape(self.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+
+    def __repr__(self) -> str:
+        where = "freed" if self._allocation is None else f"at {self.address:#x}"
+        return f"<device array '{self.name}', {self.dtype} of shape {self.shape}, {where}>"

@@ -1,0 +1,81 @@
+"""What a launch from a script returns: every metric by attribute, and the same object as the JSON of `gpusim run`."""
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from gpusim.base.errors import unknown_name
+from gpusim.core.facts import Hotspot
+from gpusim.report import terminal as report
+from gpusim.results import metrics
+from gpusim.results.record import RunRecord
+
+
+class Section:
+    """A group of metrics with its values as attributes, such as `result.l2.hit_rate`."""
+
+    def __init__(self, path: str, values: dict[str, Any]) -> None:
+        self._path = path
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:
+        return _member(self._path, self.__dict__.get("_values", {}), name)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._values]
+
+    def __repr__(self) -> str:
+        width = max(map(len, self._values), default=0)
+        lines = (f"{name.ljust(width)}  {value!r}" for name, value in self._values.items())
+        return f"{self._path}\n  " + "\n  ".join(lines)
+
+
+class LaunchResult:
+    """Metrics of one launch (`gpusim metrics` lists them); sections are attributes, None where one does not apply.
+
+    record: the counts themselves; partial: the observer stopped the launch before its end.
+    """
+
+    def __init__(self, config: dict[str, Any], record: RunRecord) -> None:
+        self.config = config
+        self.record = record
+
+    @property
+    def partial(self) -> bool:
+        """Whether the launch was stopped before its end."""
+        return self.record.partial
+
+    @property
+    def hotspots(self) -> list[Hotspot]:
+        """The costliest instructions, as many as the launch was asked to list."""
+        return self.record.launches[0].hotspots
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of the launch, laid out as that of `gpusim run`."""
+        return report.document(self.config, [self.record])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "record" not in self.__dict__:
+            raise AttributeError(name)
+        return _member("", metrics.to_tree(self.record), name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *metrics.to_tree(self.record)]
+
+    def __repr__(self) -> str:
+        text = io.StringIO()
+        report.show([self.record], text)
+        return text.getvalue().rstrip("\n")
+
+
+def _member(path: str, values: dict[str, Any], name: str) -> Any:
+    if name not in values:
+        raise AttributeError(unknown_name("metric", f"{path}.{name}" if path else name, values))
+    value = values[name]
+    return Section(f"{path}.{name}" if path else name, value) if isinstance(value, dict) else value

@@ -1,0 +1,81 @@
+"""Code objects for scripts: kernels by name, each checked when it is asked for."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from gpusim.base.errors import UserError, unknown_name
+from isa.encoding.hazards import Violation
+from isa.kernarg import explicit, signature
+from isa.object.code_object import Kernel, KernelArgument, load_code_object
+
+
+class KernelNameError(UserError):
+    """A code object has no kernel of this name; the message names the nearest one."""
+
+
+class KernelFunction:
+    """A kernel that can be launched. `kernel` is what the code object says about it.
+
+    violations: places where wait states are missing, so that hardware would compute something else
+    (isa.encoding.hazards).
+    """
+
+    def __init__(self, kernel: Kernel, violations: list[Violation]) -> None:
+        self.kernel = kernel
+        self.violations = violations
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.kernel.name
+
+    @property
+    def arguments(self) -> list[KernelArgument]:
+        """The arguments to pass, in order."""
+        return explicit(self.kernel)
+
+    def __repr__(self) -> str:
+        k = self.kernel
+        return f"<kernel {signature(k)}: {k.vgprs} VGPRs, {k.sgprs} SGPRs, {k.lds_bytes} bytes of LDS>"
+
+
+class Module(Mapping[str, KernelFunction]):
+    """A loaded code object: `module["name"]` is a kernel. Raises CodeObjectError for a file that is none.
+
+    before_use: called before a kernel is translated, which compiles the interpreter when it is not in the cache.
+    """
+
+    def __init__(self, source: str | Path | bytes, before_use: Callable[[], None] = lambda: None) -> None:
+        self._object = load_code_object(source)
+        self._before_use = before_use
+        self._functions: dict[str, KernelFunction] = {}
+
+    @property
+    def source(self) -> str:
+        """Path or description of where the code object came from."""
+        return self._object.source
+
+    def __getitem__(self, name: str) -> KernelFunction:
+        """A kernel; raises KernelNameError, and DecodeError or ProgramError for code that cannot be executed."""
+        if name not in self._object.kernels:
+            raise KernelNameError(f"{self.source}: {unknown_name('kernel', name, sorted(self._object.kernels))}")
+        if name not in self._functions:
+            from isa.encoding.hazards import find_violations
+            from isa.execution.program import build_program
+
+            self._before_use()
+            program = build_program(self._object.kernels[name])
+            self._functions[name] = KernelFunction(program.kernel, find_violations(program.instructions))
+        return self._functions[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._object.kernels
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._object.kernels)
+
+    def __len__(self) -> int:
+        return len(self._object.kernels)
+
+    def __repr__(self) -> str:
+        return f"<module {self.source}: {', '.join(signature(k) for k in self._object.kernels.values())}>"

@@ -1,0 +1,274 @@
+"""The speed benchmark's cases: kernels that load one part of the machine each, real data, and what must come out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isa.kernarg import Pointer, pack
+from workloads.toolchain.build import BENCH_KERNELS_DIR, code_object_path
+
+if TYPE_CHECKING:
+    from gpusim.config.run import RunConfig
+    from isa.device_memory import Allocation
+    from isa.launch import Launch
+    from isa.object.code_object import Kernel
+
+SEED = 1
+WORKGROUP = 256
+# 512 x 1024 x 1152: large enough that every compute unit is busy for most of the run, seconds long
+GEMM_SETTINGS = (
+    "workload.layer.name=bench",
+    "workload.layer.input_channels=128",
+    "workload.batch=64",
+    "workload.data=synthetic",
+    "workload.sparsity=0",
+    "run.engine=off",
+)
+GATHER_WIDTH = 16  # non-zeros a row
+L1_TABLE_BYTES = 4 << 10
+L2_TABLE_BYTES = 1 << 20
+TABLE_ROUNDS = 32
+LDS_WORDS = 1024
+LDS_ROUNDS = 256
+HISTOGRAM_BINS = 1 << 14
+HISTOGRAM_ROUNDS = 8
+COLLATZ_STARTS = 1 << 16  # no sequence from below leaves 32 bits
+UNIT_ROUNDOFF = 2.0**-24
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A launch with its data in device memory, and the check of what it leaves there: the error's text, or None."""
+
+    launch: "Launch"
+    wrong: Callable[[], str | None]
+
+
+@dataclass(frozen=True)
+class BenchCase:
+    """A named benchmark.
+
+    bound: the roofline that must be the largest at `size`; what: one line for the user; build: from the run's
+    configuration and a size to a prepared launch; size: what is measured, small: for a warm-up or a test, in work-items
+    (transposed matrices: the side; matrix products: input channels of the layer, 0 as configured).
+    """
+
+    name: str
+    bound: str
+    what: str
+    build: "Callable[[RunConfig, int], Prepared]"
+    size: int
+    small: int
+
+
+class _Arrays:
+    """Arrays of one launch in a device memory of its own."""
+
+    def __init__(self, config: "RunConfig") -> None:
+        from isa.device_memory import DeviceMemory
+
+        self.memory = DeviceMemory(config.gpu.memory_mib << 20)
+        self._held: dict[str, tuple[Allocation, np.ndarray]] = {}
+
+    def put(self, name: str, values: np.ndarray) -> np.ndarray:
+        """Copy an input to the device; kernels may not write to it."""
+        self._held[name] = (self.memory.upload(values, name, writable=False), values)
+        return values
+
+    def zeros(self, name: str, size: int, dtype: Any) -> np.ndarray:
+        """An output, which the returned array shows as it is on the device."""
+        allocation = self.memory.allocate(size * np.dtype(dtype).itemsize, name)
+        self._held[name] = (allocation, self.memory.view(allocation, dtype))
+        return self._held[name][1]
+
+    def launch(
+        self, source: str, kernel: str, global_size: tuple[int, int], local_size: tuple[int, int], **values: Any
+    ) -> "Launch":
+        """The launch of a benchmark kernel; arguments that are arrays go by name, the others by `values`."""
+        from isa.launch import Launch
+
+        function = _kernels(source)[kernel]
+        pointers = {name: Pointer(allocation.address) for name, (allocation, _) in self._held.items()}
+        block = pack(function, {**pointers, **values}).block
+        return Launch(function, self.memory, block, (*global_size, 1), (*local_size, 1))
+
+
+@cache
+def _kernels(source: str) -> "Mapping[str, Kernel]":
+    from isa.object.code_object import load_code_object
+
+    return load_code_object(code_object_path(source, BENCH_KERNELS_DIR)).kernels
+
+
+def _random(stream: int) -> np.random.Generator:
+    return np.random.default_rng([SEED, stream])
+
+
+def _difference(found: np.ndarray, wanted: np.ndarray, bound: np.ndarray | float = 0.0) -> str | None:
+    """None if all elements are within `bound` of what is wanted, else a sentence about the first that is not."""
+    wrong = ~(np.abs(found.astype(np.float64) - wanted) <= bound)
+    if not wrong.any():
+        return None
+    at = int(np.argmax(wrong))
+    return f"{int(wrong.sum())} of {found.size} elements are wrong, first at {at}: {found[at]}, expected {wanted[at]}"
+
+
+def _gemm(kernel: str) -> "Callable[[RunConfig, int], Prepared]":
+    def build(config: "RunConfig", channels: int) -> Prepared:
+        from workloads.operators.gemm import build_gemm_launches
+
+        if channels:
+            layer = config.workload.layer.model_copy(update={"input_channels": channels, "output_channels": 4})
+            workload = config.workload.model_copy(update={"layer": layer, "batch": 1})
+            config = config.model_copy(update={"workload": workload})
+        run = build_gemm_launches(config, kernel)
+
+        def wrong() -> str | None:
+            found = run.verify()
+            if found.passed:
+                return None
+            return f"C[{found.row}, {found.column}] is off by {found.max_error:g}, allowed is {found.bound:g}"
+
+        return Prepared(run.launches[0], wrong)
+
+    return build
+
+
+def _vector_add(config: "RunConfig", size: int) -> Prepared:
+    arrays = _Arrays(config)
+    a = arrays.put("a", _random(0).standard_normal(size, np.float32))
+    b = arrays.put("b", _random(1).standard_normal(size, np.float32))
+    c = arrays.zeros("c", size, np.float32)
+    launch = arrays.launch("streaming", "vector_add", (size, 1), (WORKGROUP, 1), n=size)
+    return Prepared(launch, lambda: _difference(c, a + b))
+
+
+def _relu(config: "RunConfig", size: int) -> Prepared:
+    arrays = _Arrays(config)
+    x = arrays.put("x", _random(0).standard_normal(size, np.float32))
+    y = arrays.zeros("y", size, np.float32)
+    launch = arrays.launch("streaming", "relu", (size, 1), (WORKGROUP, 1), n=size)
+    return Prepared(launch, lambda: _difference(y, np.maximum(x, 0)))
+
+
+def _transpose(kernel: str, group: tuple[int, int], rows_of_group: int) -> "Callable[[RunConfig, int], Prepared]":
+    def build(config: "RunConfig", side: int) -> Prepared:
+        arrays = _Arrays(config)
+        values = arrays.put("from", _random(0).integers(0, 1 << 32, side * side, np.uint32))
+        to = arrays.zeros("to", side * side, np.uint32)
+        rows = side // rows_of_group * group[1]
+        launch = arrays.launch("streaming", kernel, (side, rows), group, rows=side, columns=side)
+        return Prepared(launch, lambda: _difference(to, values.reshape(side, side).T.ravel()))
+
+    return build
+
+
+def _table_reads(table_bytes: int, spread: int) -> "Callable[[RunConfig, int], Prepared]":
+    """Reads of a table of `table_bytes`, workgroup g from its element spread * g on."""
+
+    def build(config: "RunConfig", size: int) -> Prepared:
+        arrays = _Arrays(config)
+        elements = table_bytes // 16
+        table = arrays.put("table", _random(0).integers(0, 1 << 32, 4 * elements, np.uint32)).reshape(-1, 4)
+        out = arrays.zeros("out", size, np.uint32)
+        constants = {"mask": elements - 1, "spread": spread, "rounds": TABLE_ROUNDS}
+        launch = arrays.launch("reuse", "table_reads", (size, 1), (WORKGROUP, 1), **constants)
+
+        def wrong() -> str | None:
+            folded = table.sum(axis=1, dtype=np.uint32)
+            items = np.arange(size)
+            at = items // WORKGROUP * spread + 2 * (items % WORKGROUP)
+            wanted = np.zeros(size, np.uint32)
+            for step in range(TABLE_ROUNDS):
+                wanted += folded[(at + 2 * step * WORKGROUP) & (elements - 1)]
+            return _difference(out, wanted)
+
+        return Prepared(launch, wrong)
+
+    return build
+
+
+def _lds_links(config: "RunConfig", size: int) -> Prepared:
+    arrays = _Arrays(config)
+    links = arrays.put("links", _random(0).permutation(LDS_WORDS).astype(np.uint32))
+    out = arrays.zeros("out", size, np.uint32)
+    launch = arrays.launch("reuse", "lds_links", (size, 1), (WORKGROUP, 1), rounds=LDS_ROUNDS)
+
+    def wrong() -> str | None:
+        at = np.arange(LDS_WORDS)
+        for _ in range(LDS_ROUNDS):
+            at = links[at]
+        return _difference(out, at[np.arange(size) % LDS_WORDS])
+
+    return Prepared(launch, wrong)
+
+
+def _sparse_gather(config: "RunConfig", rows: int) -> Prepared:
+    arrays = _Arrays(config)
+    columns = 64 * rows  # the vector is far larger than L2
+    values = arrays.put("values", _random(0).standard_normal(rows * GATHER_WIDTH, np.float32))
+    places = arrays.put("places", _random(1).integers(0, columns, rows * GATHER_WIDTH).astype(np.uint32))
+    x = arrays.put("x", _random(2).standard_normal(columns, np.float32))
+    y = arrays.zeros("y", rows, np.float32)
+    constants = {"rows": rows, "width": GATHER_WIDTH}
+    launch = arrays.launch("irregular", "sparse_gather", (rows, 1), (WORKGROUP, 1), **constants)
+
+    def wrong() -> str | None:
+        terms = (values.astype(np.float64) * x[places]).reshape(GATHER_WIDTH, rows)
+        # two roundings a term (Higham 2002, section 3.1)
+        bound = 2 * GATHER_WIDTH * UNIT_ROUNDOFF * np.abs(terms).sum(axis=0)
+        return _difference(y, terms.sum(axis=0), bound)
+
+    return Prepared(launch, wrong)
+
+
+def _collatz(config: "RunConfig", size: int) -> Prepared:
+    arrays = _Arrays(config)
+    start = arrays.put("start", _random(0).integers(1, COLLATZ_STARTS, size).astype(np.uint32))
+    steps = arrays.zeros("steps", size, np.uint32)
+    launch = arrays.launch("irregular", "collatz", (size, 1), (WORKGROUP, 1), n=size)
+
+    def wrong() -> str | None:
+        value, wanted = start.astype(np.int64), np.zeros(size, np.uint32)
+        while (going := value != 1).any():
+            wanted += going
+            value = np.where(going, np.where(value & 1, 3 * value + 1, value >> 1), value)
+        return _difference(steps, wanted)
+
+    return Prepared(launch, wrong)
+
+
+def _histogram(config: "RunConfig", size: int) -> Prepared:
+    arrays = _Arrays(config)
+    keys = arrays.put("keys", _random(0).integers(0, HISTOGRAM_BINS, size * HISTOGRAM_ROUNDS).astype(np.uint32))
+    bins = arrays.zeros("bins", HISTOGRAM_BINS, np.uint32)
+    launch = arrays.launch("irregular", "histogram", (size, 1), (WORKGROUP, 1), rounds=HISTOGRAM_ROUNDS)
+    return Prepared(launch, lambda: _difference(bins, np.bincount(keys, minlength=HISTOGRAM_BINS)))
+
+
+CASES = (
+    BenchCase("sgemm_4x4", "lds", "dense matrix product, tiles in LDS", _gemm("sgemm_4x4"), 0, 1),
+    BenchCase("sgemm_wide", "valu", "dense matrix product, one matrix in scalar registers", _gemm("sgemm_wide"), 0, 1),
+    BenchCase("l1_reads", "l1", "a table that fits L1, over and over", _table_reads(L1_TABLE_BYTES, 0), 1 << 19, 512),
+    BenchCase("l2_reads", "l2", "a table that fits L2, over and over", _table_reads(L2_TABLE_BYTES, 997), 1 << 17, 512),
+    BenchCase("lds_links", "lds", "links followed in LDS, banks at random", _lds_links, 1 << 18, 512),
+    BenchCase("vector_add", "dram", "c = a + b, streaming", _vector_add, 1 << 22, 512),
+    BenchCase("relu", "dram", "y = max(x, 0), streaming", _relu, 1 << 23, 512),
+    BenchCase(
+        "transpose", "dram", "matrix transposed through LDS tiles", _transpose("transpose", (32, 8), 32), 2048, 64
+    ),
+    BenchCase(
+        "transpose_direct",
+        "l2",
+        "matrix transposed without LDS: stores to 64 lines",
+        _transpose("transpose_direct", (64, 1), 1),
+        1024,
+        64,
+    ),
+    BenchCase("sparse_gather", "dram", "sparse matrix (ELLPACK) times vector", _sparse_gather, 1 << 16, 512),
+    BenchCase("collatz", "valu", "divergent: nested loops of other lengths in each lane", _collatz, 1 << 17, 512),
+    BenchCase("histogram", "l2", "atomic additions to random places in L2", _histogram, 1 << 18, 512),
+)

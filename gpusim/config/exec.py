@@ -1,0 +1,111 @@
+"""The file of `gpusim exec`: a kernel of the user's own, its grid, its arguments and what they should hold after it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import FiniteFloat, model_validator
+
+from gpusim.base.spec import Spec, param
+from gpusim.config import files
+from gpusim.config.check import checked
+from gpusim.config.gpu import layered
+from gpusim.core.gpu_spec import GpuSpec
+from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
+
+EXAMPLE_FOLDER = "examples"
+
+_SOURCES = ("npy", "fill", "random", "value", "local_bytes", "null")
+_SCALAR_TYPES = Literal[
+    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"
+]
+
+
+class ArgumentSpec(Spec):
+    """One kernel argument: an array in device memory (npy, fill or random), a number, local memory, or null."""
+
+    npy: str | None = param(None, "array: file written by numpy.save", "user")
+    fill: int | FiniteFloat | None = param(None, "array: every element", "user")
+    random: Literal["uniform", "normal", "integers"] | None = param(
+        None,
+        "array: uniform in [low, high), normal with mean 0 and deviation 1, whole numbers from low to high - 1",
+        "",
+    )
+    value: int | FiniteFloat | None = param(None, "a number, passed by value", "user")
+    local_bytes: int | None = param(None, "dynamic LDS that the argument points to", "user", ge=0)
+    null: bool = param(False, "the null pointer", "user")
+    dtype: _SCALAR_TYPES | None = param(None, "type of the elements or of the value", "user")
+    shape: tuple[int, ...] | None = param(None, "of an array that is filled or random", "user", min_length=1)
+    seed: int = param(0, "of a random array", "arbitrary", ge=0, lt=2**63)
+    low: FiniteFloat = param(0.0, "smallest random element", "")
+    high: FiniteFloat = param(1.0, "end of the random elements", "")
+    expected: str | int | FiniteFloat | None = param(
+        None, "what the array holds after the kernel: a file written by numpy.save, or one number", "user"
+    )
+    absolute: float = param(0.0, "allowed difference", "", ge=0)
+    relative: float = param(0.0, "allowed difference as a part of the expected value", "", ge=0)
+    output: str | None = param(None, "file that gets the array after the kernel, as by numpy.save", "user")
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the argument is an array in device memory."""
+        return self.npy is not None or self.fill is not None or self.random is not None
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> "ArgumentSpec":
+        given = [name for name in _SOURCES if getattr(self, name) is not None and getattr(self, name) is not False]
+        if len(given) != 1:
+            raise ValueError(f"an argument is one of {', '.join(_SOURCES)}; given: {', '.join(given) or 'none'}")
+        made = self.fill is not None or self.random is not None
+        needed = {"dtype": made or self.value is not None, "shape": made}
+        for name, need in needed.items():
+            if need != (getattr(self, name) is not None):
+                raise ValueError(f"'{given[0]}' {'needs' if need else 'takes no'} {name}")
+        if self.shape is not None and min(self.shape) < 1:
+            raise ValueError(f"shape {list(self.shape)} has no elements")
+        if not self.is_array and (self.expected is not None or self.output is not None):
+            raise ValueError("only an array has an expected content and an output file")
+        if self.random is not None and self.low >= self.high:
+            raise ValueError(f"low {self.low:g} must be less than high {self.high:g}")
+        return self
+
+
+class ExecRunSpec(Spec):
+    """How to run."""
+
+    timing: bool = param(True, "false: execute for the results alone, without cycles", "")
+    checked: bool = param(False, "assert the model's conservation laws and rooflines at the end of each kernel", "")
+    hotspots: int = param(0, "costliest instructions to list, by the wavefronts' cycles; 0: none", "", ge=0, le=10_000)
+    max_instructions: int = param(
+        MAX_WAVEFRONT_INSTRUCTIONS,
+        "instructions of one wavefront before it counts as an endless loop",
+        "assumed",
+        ge=1,
+        le=1 << 60,
+    )
+
+
+class ExecConfig(Spec):
+    """Everything that one execution of a kernel depends on."""
+
+    gpu: GpuSpec = param(..., "the GPU", "user")
+    code_object: str = param(..., "AMDGPU code object (ELF, gfx803): a path from here or beside this file", "user")
+    kernel: str | None = param(None, "kernel's name; null: the code object's only one", "user")
+    global_size: tuple[int, ...] = param(..., "work-items in x, y, z", "user", min_length=1, max_length=3)
+    local_size: tuple[int, ...] | None = param(
+        None, "work-items of a workgroup; null: what the kernel requires", "user", min_length=1, max_length=3
+    )
+    global_offset: tuple[int, ...] = param((0,), "first work-item's number", "", min_length=1, max_length=3)
+    dynamic_lds_bytes: int = param(0, "LDS in addition to that of arguments", "", ge=0, le=65536)
+    arguments: dict[str, ArgumentSpec] = param({}, "by name; in order where the code object tells no names", "user")
+    run: ExecRunSpec = ExecRunSpec()
+
+    def resolved(self) -> dict[str, Any]:
+        """Every value, as plain data."""
+        return self.model_dump(mode="json")
+
+
+def load_exec(name: str, sets: Sequence[str] = ()) -> tuple[ExecConfig, Path]:
+    """The execution's file `name` with `--set` texts applied in order, and its path; raises UserError."""
+    path = files.find(name, EXAMPLE_FOLDER)
+    return checked(ExecConfig, layered(files.read(path), path, sets, ExecConfig)), path

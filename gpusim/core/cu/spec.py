@@ -1,0 +1,87 @@
+"""Specification of the compute units and of the dispatcher that feeds them."""
+
+from typing import Literal
+
+from gpusim.base.spec import Spec, param
+
+SIMDS = 4  # of a GCN compute unit: the issue logic visits one a cycle
+MAX_WAVES_PER_SIMD = 10
+
+
+class ComputeUnitSpec(Spec):
+    """A GCN3 compute unit: four SIMD16, each with up to ten wavefronts of 64 work-items."""
+
+    waves_per_simd: int = param(
+        10, "wavefront slots of a SIMD", "AMD GCN whitepaper (2012)", ge=1, le=MAX_WAVES_PER_SIMD
+    )
+    vgprs_per_lane: int = param(256, "vector registers of a SIMD's lane", "GCN3 ISA manual, section 3.6", ge=4, le=1024)
+    vgpr_granularity: int = param(
+        4, "vector registers are allocated in blocks of", "LLVM AMDGPU guide: GFX6-GFX8", ge=1, le=1024
+    )
+    sgprs_per_simd: int = param(800, "scalar registers of a SIMD", "LLVM AMDGPU back end: GFX8 has 800", ge=16, le=4096)
+    sgpr_granularity: int = param(
+        16, "scalar registers are allocated in blocks of", "LLVM AMDGPU guide: GFX8", ge=1, le=4096
+    )
+    lds_kib: int = param(64, "local data share in KiB", "GCN3 ISA manual, section 10", ge=1, le=64)
+    lds_granularity_bytes: int = param(
+        512, "LDS is allocated in blocks of bytes", "GCN3 ISA manual: 128 dwords", ge=4, le=65536
+    )
+    barriers: int = param(
+        16, "workgroups of more than one wavefront resident at a time", "LLVM AMDGPU back end: 16 on GCN", ge=1, le=40
+    )
+    schedule: Literal["oldest", "round_robin", "greedy"] = param(
+        "oldest",
+        "which ready wavefront of a SIMD issues: oldest, round_robin, or greedy (the last one, then the oldest)",
+        "GCN arbitrates by age",
+    )
+    instruction_buffer_bytes: int = param(
+        64,
+        "instruction buffer of a wavefront, in bytes",
+        "AnandTech, RX 480 preview (2016): 16 dwords in GCN4, 12 before",
+        ge=32,
+        le=128,
+        multiple_of=16,
+    )
+    branch_cycles: int = param(
+        16,
+        "cycles from a taken branch to the wavefront's next issue",
+        "AMD OpenCL optimisation guide (2015), section 2.8: 16 cycles taken, 4 (the next turn) not taken",
+        ge=4,
+        le=900,
+    )
+    valu_scalar_cycles: int = param(
+        16,
+        "cycles from a vector instruction that writes a scalar register to a scalar instruction that reads it;"
+        " a slower vector instruction adds its further cycles",
+        "CLRX GcnTimings, instruction scheduling: 16 cycles from v_add, v_sub, v_readlane to scalar ALU instructions",
+        ge=4,
+        le=64,
+    )
+    branch_condition_cycles: int = param(
+        4,
+        "cycles beyond its turn that a conditional branch waits for what the instruction before it changed",
+        "CLRX GcnTimings, instruction scheduling: a jump on VCCZ, EXECZ or SCC right behind an instruction that"
+        " changes VCC, EXEC or SCC adds 4 cycles",
+        ge=0,
+        le=60,
+    )
+    lds_latency_cycles: int = param(
+        56,
+        "cycles from the last bank access to the data in registers",
+        "assumed: a dependent ds_read_b32 takes 64 cycles; no figure for GCN was found",
+        ge=1,
+        le=500,
+    )
+    lds_backlog_cycles: int = param(
+        32,
+        "bank cycles queued in front of the LDS from which it takes no more",
+        "assumed: four 16-byte reads",
+        ge=1,
+        le=900,
+    )
+    launch_cycles: int = param(
+        20, "cycles from dispatch of a wavefront to its first issue: register initialisation", "assumed", ge=0, le=900
+    )
+    dispatch_interval_cycles: int = param(
+        1, "cycles the dispatcher needs for each wavefront", "assumed: one wavefront a cycle", ge=1, le=900
+    )

@@ -1,0 +1,184 @@
+"""State of the compute units: wavefront slots, SIMDs, LDS and scalar pipes, workgroups, stall accounts.
+
+A wavefront slot is numbered `w = cu << CU_BITS | simd << SIMD_BITS | i`, a SIMD `g = w >> SIMD_BITS`. Within a SIMD the
+masks of who wants what are kept by *rank*: bit 0 is the oldest resident wavefront, so the lowest set bit is the oldest.
+"""
+
+from gpusim.core.cu.spec import MAX_WAVES_PER_SIMD, SIMDS
+from gpusim.jit import Field, State, i16, i32
+from isa.trace import TRACE_WORDS
+from memory.network.state import MAX_ARRAYS, MAX_CUS
+
+SIMD_BITS = 4  # numbers for more slots than a SIMD has, so that slot, SIMD and CU follow from each other by shifts
+SIMDS_BITS = 2
+CU_BITS = SIMD_BITS + SIMDS_BITS
+SLOTS = 1 << CU_BITS
+ORDER_BITS = SIMD_BITS  # a slot among those of its SIMD
+assert MAX_WAVES_PER_SIMD < 1 << SIMD_BITS and SIMDS == 1 << SIMDS_BITS
+MAX_SLOTS = MAX_CUS * SLOTS
+MAX_SIMDS = MAX_CUS * SIMDS
+PIPES = MAX_SIMDS + 4 * MAX_CUS
+MAX_WORKGROUPS = SIMDS * MAX_WAVES_PER_SIMD  # resident on a CU
+MAX_WORKGROUP_WAVES = 16
+MAX_IN_FLIGHT = 15  # vmcnt and lgkmcnt have four bits
+FLAT_ENTRY = 1 << 14  # the instruction counts in lgkmcnt too
+EVENTS = 1024  # LDS results in flight on a CU
+NEVER = 1 << 60
+
+ARRIVALS = 8  # granules of an instruction buffer at most, a power of two
+
+# words of a CU's instruction fetch: masks of wavefronts by slot, and whose turn it is
+WANT = 0  # those with room in their instruction buffer
+STARVED = 1  # those whose next instruction is neither there nor under way
+MISSING = 2  # those whose next granule misses the instruction cache
+TURN = 3  # slot that is looked at first
+
+# wavefront states
+FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL, FETCHING = range(8)
+
+# stall reasons, in the order of gpusim.results.STALL_REASONS
+ISSUED, NOT_SELECTED, EXECUTION, MEMORY, THROTTLE, SYNCHRONISATION, FETCH, IDLE = range(8)
+REASONS = 8
+
+OLDEST, ROUND_ROBIN, GREEDY = range(3)
+
+# a wavefront's state lies together: what nearly every instruction uses fills the first line of the host's cache, what
+# memory instructions, waits and jumps use the second
+WAVE = State(
+    "wave",
+    {
+        "ready_at": Field((), "cycle from which its granule is in the instruction buffer, NEVER: unknown"),
+        "mark": Field((), "cycle up to which its time is accounted for"),
+        "snapshot": Field((), "pipe_blocked of the pipe it wants, when it began to want it"),
+        "pc": Field((), "static index of the next instruction", i32),
+        "stop": Field((), "static index up to which it goes on without a look at segment or granule", i32),
+        "memory_word": Field((), "next memory word of the slice", i32),
+        "vm_head": Field((), "oldest vector memory instruction in flight (a running number)", i32),
+        "vm_tail": Field((), "one past the youngest; tail - head = vmcnt", i32),
+        "lgkm": Field((), "LDS, scalar and flat accesses in flight: lgkmcnt", i32),
+        "state": Field((), "FREE ... FETCHING", i32),
+        "rank": Field((), "age among the SIMD's wavefronts, 0 the oldest", i32),
+        "generation": Field((), "counts the slot's wavefronts, so that late answers are told apart", i32),
+        "pause_reason": Field((), "stall reason of the pause", i16),
+        "workgroup": Field((), "workgroup slot on the CU", i16),
+        "vm_left": Field((16,), "answers that an instruction in flight still waits for | FLAT_ENTRY", i16),
+        "resume": Field((), "cycle in which a paused wavefront goes on"),
+        "scalar_result": Field((), "cycle in which it last issued a vector instruction marked SCALAR_RESULT"),
+        "segment_end": Field((), "static index one past the segment", i32),
+        "segment": Field((), "segment of the slice it is in", i32),
+        "granule": Field((), "granule that its next instruction ends in", i32),
+        "next_granule": Field((), "granule to be fetched next", i32),
+        "arrives": Field((ARRIVALS,), "cycles in which fetched granules are in the buffer, by granule"),
+    },
+)
+
+# a SIMD's state is one line of the host's cache
+SIMD = State(
+    "simd",
+    {
+        "want": Field((8,), "by rank: wavefronts whose next instruction is of the unit", i16),
+        "last": Field((8,), "rank after the one that last issued to the unit", i16),
+        "order": Field((), "slot (0-9) of each rank, ORDER_BITS each"),
+        "next_resume": Field((), "a cycle not after the first in which a paused one goes on, NEVER: there is none"),
+        "valu_free": Field((), "cycle in which the vector ALU is free"),
+        "wanted": Field((), "by unit: 1 if a wavefront wants it", i16),
+        "paused": Field((), "by rank: wavefronts with a resume cycle", i16),
+        "resident": Field((), "resident wavefronts", i16),
+        "free": Field((), "mask of free slots (0-9)", i16),
+    },
+)
+
+PIPE = State(
+    "pipe",
+    {
+        "total": Field((), "cycles it was blocked before the current interval"),
+        "start": Field((), "start of the current blocked interval"),
+        "end": Field((), "its end"),
+    },
+)
+
+CU = State(
+    "cu",
+    {
+        "cus": Field((), "compute units"),
+        "policy": Field((), "OLDEST, ROUND_ROBIN or GREEDY"),
+        "branch_cycles": Field((), "cycles from a branch to the wavefront's next issue"),
+        "lds_latency": Field((), "cycles from the last bank access to data"),
+        "lds_backlog": Field((), "bank cycles queued from which the LDS takes no more"),
+        "launch_cycles": Field((), "cycles from dispatch to first issue"),
+        "buffer_granules": Field((), "granules of an instruction buffer"),
+        "fetch_granules": Field((), "granules that one fetch brings at most"),
+        "wave": Field((MAX_SLOTS,), "wavefront slots", WAVE.dtype()),
+        "started": Field((MAX_SLOTS,), "cycle of dispatch, by wavefront slot"),
+        # instruction fetch
+        "fetch": Field((MAX_CUS, 4), "a CU's wavefronts that fetch, by WANT ... TURN"),
+        "fetching_cus": Field((MAX_ARRAYS,), "mask of the array's CUs that want to fetch"),
+        "array": Field((MAX_CUS,), "shader array of the CU"),
+        "bit_in_array": Field((MAX_CUS,), "bit of the CU in masks of its array"),
+        "simd": Field((MAX_SIMDS,), "SIMDs", SIMD.dtype()),
+        "served": Field((MAX_CUS, 8), "SIMD that last issued to the unit"),
+        "pipe": Field((PIPES,), "vector ALUs by SIMD; by CU: LDS, vector and scalar memory queue, none", PIPE.dtype()),
+        # LDS
+        "lds_free": Field((MAX_CUS,), "cycle in which the LDS banks are free"),
+        "lds_at": Field((MAX_CUS, EVENTS), "cycle in which an LDS result is there"),
+        "lds_who": Field((MAX_CUS, EVENTS), "slot | generation << 8 | vector memory token + 1 << 16 (FLAT in LDS)"),
+        "lds_head": Field((MAX_CUS,), "oldest LDS access"),
+        "lds_count": Field((MAX_CUS,), "LDS accesses in flight"),
+        # workgroups
+        "wg_used": Field((MAX_CUS, MAX_WORKGROUPS), "1: the workgroup slot is taken"),
+        "wg_size": Field((MAX_CUS, MAX_WORKGROUPS), "its wavefronts"),
+        "wg_left": Field((MAX_CUS, MAX_WORKGROUPS), "of these, not yet ended"),
+        "wg_arrived": Field((MAX_CUS, MAX_WORKGROUPS), "of these, at the barrier"),
+        "wg_slot": Field((MAX_CUS, MAX_WORKGROUPS, MAX_WORKGROUP_WAVES), "their slots on the CU"),
+        "wg_resident": Field((MAX_CUS,), "resident workgroups"),
+        # counters
+        "issued": Field((8,), "wavefront instructions issued, by unit"),
+        "stalls": Field((MAX_CUS, REASONS), "resident wavefront-cycles by reason"),
+        "issue_cycles": Field((), "cycles in which a CU issued, summed over CUs"),
+        "active_since": Field((MAX_CUS,), "cycle from which a workgroup is resident"),
+        "active_cycles": Field((), "cycles in which a workgroup was resident, summed over CUs"),
+        "resident_cycles": Field((), "sum over ended wavefronts of cycles from dispatch to end"),
+        "valu_busy": Field((), "cycles vector ALUs were occupied, summed over SIMDs"),
+        "lds_busy": Field((), "LDS bank cycles, summed over CUs"),
+    },
+)
+
+RUN = State(
+    "run",
+    {
+        "code": Field((), "address of the code table"),
+        "granules_of": Field((), "address of the instructions' granules"),
+        "granule_ends": Field((), "address of the granules' ends, as static indices"),
+        "granules": Field((), "granules of the code"),
+        "line_granule_bits": Field((), "log2 of the granules of a line"),
+        "code_line": Field((), "line of granule 0"),
+        "trace_base": Field((), "address of slot 0's trace buffer"),
+        "producer": Field((), "address of the producer's context"),
+        "start": Field((), "address of its start function"),
+        "produce": Field((), "address of its produce function"),
+        "workgroups": Field((), "workgroups of the grid"),
+        "next_workgroup": Field((), "next workgroup to dispatch"),
+        "workgroup_waves": Field((), "wavefronts of a workgroup"),
+        "waves_per_simd": Field((), "wavefronts of this kernel that a SIMD can hold"),
+        "workgroups_per_cu": Field((), "workgroups of this kernel that a CU can hold"),
+        "dispatch_interval": Field((), "cycles the dispatcher needs for a wavefront"),
+        "dispatch_free": Field((), "cycle in which the dispatcher may place the next workgroup"),
+        "dispatch_waits": Field((), "1: no CU has room"),
+        "cu_order": Field((MAX_CUS,), "CUs in the order the dispatcher visits them: one of each shader array in turn"),
+        "cu_next": Field((), "position in it"),
+        "waves_left": Field((), "wavefronts resident"),
+        "done": Field((), "workgroups finished"),
+        "waves_done": Field((), "wavefronts finished"),
+        "instructions": Field((), "wavefront instructions issued"),
+        "ended": Field((), "cycle in which all was done but fetches that nobody needs any more, 0: not yet"),
+        "fault": Field((), "negative code of a functional fault, 0 if none"),
+        "hotspots": Field(
+            (),
+            "address of the cycles by static instruction and stall reason; 0: not wanted, nor a timeline",
+        ),
+        "every_cycle": Field((), "1: run every unit in every cycle (to check that skipping changes nothing)"),
+        "engine_on": Field((), "1: the compaction engine is part of the machine"),
+    },
+)
+
+TRACE_BYTES = TRACE_WORDS * 8

@@ -1,0 +1,171 @@
+"""The result of a run: one JSON object, and tables for a terminal or plain lines for a pipe."""
+
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from gpusim.base.progress import scaled
+from gpusim.results import metrics
+from gpusim.results.record import RunRecord
+
+
+def config_hash(config: dict[str, Any]) -> str:
+    """Hash of what a resolved configuration simulates: not of its files, nor of what is checked or listed besides."""
+    said = {**config, "run": {"engine": config["run"].get("engine")}} if "run" in config else config
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def document(config: dict[str, Any], records: Sequence[RunRecord]) -> dict[str, Any]:
+    """The JSON object of a run of one record, or of a dense and a sparse one with their ratio."""
+    head = {
+        "schema_version": metrics.SCHEMA_VERSION,
+        "partial": any(r.partial for r in records),
+        "config": config,
+        "config_hash": config_hash(config),
+    }
+    trees = [metrics.to_tree(r) | _hotspot_tree(r) for r in records]
+    if len(records) == 1 and config.get("run", {}).get("engine") == "both":  # interrupted before the sparse run
+        return {**head, "dense": trees[0], "sparse": None, "normalised": {}}
+    if len(records) == 1:
+        return {**head, **trees[0]}
+    dense, sparse = trees
+    return {**head, "dense": dense, "sparse": sparse, "normalised": metrics.normalised(sparse, dense)}
+
+
+def _hotspot_tree(record: RunRecord) -> dict[str, Any]:
+    """The costliest instructions, if they were asked for."""
+    hotspots = record.total.hotspots
+    if not hotspots:
+        return {}
+    rows = [{"kernel": h.kernel, "address": h.address, "instruction": h.instruction, **h.stalls} for h in hotspots]
+    return {"hotspots": rows}
+
+
+def _print_hotspots(record: RunRecord, out: TextIO) -> None:
+    total = record.total
+    whole = sum(total.stalls.values())
+    print(f"\n{record.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons", file=out)
+    for h in total.hotspots:
+        reasons = sorted(h.stalls.items(), key=lambda item: -item[1])[:3]
+        text = ", ".join(f"{name} {100 * n / h.cycles:.0f} %" for name, n in reasons)
+        print(
+            f"{h.cycles:>15,}  {100 * h.cycles / whole:5.1f} %  {h.address:#07x}  {h.instruction:<56}  {text}", file=out
+        )
+
+
+def as_json(result: dict[str, Any]) -> str:
+    """The JSON text of `document`'s object."""
+    return json.dumps(result, indent=2, allow_nan=False) + "\n"
+
+
+def shown(path: str, value: Any) -> str:
+    """A value as a person reads it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return _histogram(value) if path.endswith("histogram") else _range(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
+        metric = metrics.describe(path)
+        if metric is not None and metric.unit == "fraction":
+            return f"{100 * value:.1f} %"
+        if path.endswith("instructions_per_s"):
+            return scaled(value)
+        return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _histogram(buckets: list[int]) -> str:
+    """Median and largest value of a histogram in powers of two (bucket b: 2^b to 2^(b+1) - 1)."""
+    total = sum(buckets)
+    if not total:
+        return "–"
+    below = [sum(buckets[: b + 1]) for b in range(len(buckets))]
+    median = next(b for b, count in enumerate(below) if 2 * count >= total)
+    largest = next(b for b, count in enumerate(below) if count == total)
+    return f"half < {2 ** (median + 1):,}, all < {2 ** (largest + 1):,}"
+
+
+def _range(values: list[int]) -> str:
+    """Smallest and largest of several units' values."""
+    return f"{min(values):,} to {max(values):,}" if values else "–"
+
+
+def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
+    """Print the metrics of one run, or of a dense and a sparse one side by side with their ratio."""
+    out = stream or sys.stdout
+    trees = [metrics.to_tree(r) for r in records]
+    titles = [f"{r.kernel}, engine {r.engine}" + (" (partial)" if r.partial else "") for r in records]
+    ratios = metrics.normalised(trees[1], trees[0]) if len(records) == 2 else None
+    if out.isatty():
+        _tables(titles, trees, ratios, out)
+    else:
+        _lines(titles, trees, ratios, out)
+    for record in records:
+        if record.total.hotspots:
+            _print_hotspots(record, out)
+
+
+def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:
+    """Group → rows of (path, value of each run, ratio if any, unit)."""
+    values = [dict(metrics.leaves(tree)) for tree in trees]
+    paths = sorted(dict.fromkeys(path for v in values for path in v), key=metrics.position)
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for path in paths:
+        metric = metrics.describe(path)
+        cells = [shown(path, v.get(path)) + _share(path, v) for v in values]
+        if metric is None or all(c == "–" for c in cells):
+            continue
+        if ratios is not None:
+            factor = ratios.get(path)
+            cells.append("" if factor is None else f"{factor:.3f}")
+        groups.setdefault(path.partition(".")[0], []).append((path, *cells, metric.unit))
+    return groups
+
+
+def _share(path: str, values: dict[str, Any]) -> str:
+    """A stall reason's share of the resident wavefront-cycles, a bound's of the kernel's cycles."""
+    value = values.get(path)
+    if path.startswith("stalls."):
+        whole = sum(v for p, v in values.items() if p.startswith("stalls."))
+    elif path.startswith("roofline."):
+        whole = values["kernel.cycles"]
+    else:
+        return ""
+    return f" ({100 * value / whole:.1f} %)" if value is not None and whole else ""
+
+
+def _lines(titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, float | None] | None, out: TextIO) -> None:
+    print("; ".join(titles) + ("; ratio to dense" if ratios is not None else ""), file=out)
+    rows = [row for group in _rows(trees, ratios).values() for row in group]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for path, *cells, unit in rows:
+        aligned = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:-1], strict=True))
+        print(f"{path.ljust(widths[0])}  {aligned}  {unit}".rstrip(), file=out)
+
+
+def _tables(
+    titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, float | None] | None, out: TextIO
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(file=out)
+    for group, rows in _rows(trees, ratios).items():
+        table = Table(title=group, title_justify="left", title_style="bold", show_edge=False, pad_edge=False)
+        table.add_column("metric", no_wrap=True)
+        for title in titles:
+            table.add_column(title, justify="right")
+        if ratios is not None:
+            table.add_column("ratio to dense", justify="right")
+        table.add_column("unit")
+        for path, *cells, unit in rows:
+            table.add_row(path.partition(".")[2] or path, *cells, unit)
+        console.print(table)
+        console.print()

@@ -1,0 +1,219 @@
+"""The decoder: machine code to instructions (GCN3 ISA manual, chapter 13)."""
+
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from isa.encoding.instruction import Instruction, Opcode
+from isa.encoding.validity import checks_of, extension_problem
+from isa.opcodes import TABLES
+from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, LITERAL, SDWA, SDWA_WORD, Format, encoding_of
+
+if TYPE_CHECKING:
+    from isa.object.code_object import Kernel
+
+_VGPR_0 = 256
+_SOURCES = ("ssrc0", "ssrc1", "src0")
+
+
+class DecodeError(Exception):
+    """Bytes that are not an instruction of gfx803; the message names address, words and encoding."""
+
+
+def decode(code: bytes, address: int = 0, start: int = 0, end: int | None = None) -> list[Instruction]:
+    """The instructions in code[start:end], one after another; `address` is where code[0] is linked (bytes).
+
+    Raises DecodeError for an unknown encoding and for an instruction cut off at `end`.
+    """
+    end = len(code) if end is None else min(end, len(code))
+    instructions = []
+    offset = start
+    while offset < end:
+        instruction = decode_one(code, address, offset, end)
+        instructions.append(instruction)
+        offset += instruction.size
+    return instructions
+
+
+def decode_kernel(kernel: "Kernel") -> list[Instruction]:
+    """The kernel's instructions in address order: all that control flow can reach from its entry.
+
+    Where the kernel jumps through a register (calls, long branches), the code addresses that it computes from the
+    program counter and the other functions of its code object belong to it too. An instruction that falls through
+    stands directly before its successor. Raises DecodeError for unknown encodings, for control flow that leaves the
+    code or enters the middle of an instruction, and for a jump whose targets nothing tells.
+    """
+    code, base = kernel.code, kernel.code_address
+    found: dict[int, Instruction] = {}
+    pending = [kernel.entry]
+    computed: set[int] = set()
+    jump = None
+    while pending:
+        offset = pending.pop()
+        while offset not in found:
+            if not 0 <= offset < len(code):
+                raise DecodeError(f"kernel '{kernel.name}': control flow leaves the code at 0x{base + offset:x}")
+            instruction = decode_one(code, base, offset, len(code))
+            found[offset] = instruction
+            target = branch_target(instruction)
+            if target is not None:
+                if not base <= target < base + len(code):
+                    raise DecodeError(
+                        f"kernel '{kernel.name}': {_name(instruction)} at 0x{instruction.address:x} branches to"
+                        f" 0x{target & (1 << 64) - 1:x}, outside the code (0x{base:x} to 0x{base + len(code):x})"
+                    )
+                pending.append(target - base)
+            if "jump" in instruction.opcode.flags and target is None:
+                jump = instruction
+            if instruction.opcode.mnemonic == "s_getpc_b64":
+                computed |= _computed_target(code, base, offset + instruction.size)
+            if "ends_block" in instruction.opcode.flags:
+                break
+            offset += instruction.size
+        if jump is not None and not pending:
+            pending = [offset for offset in computed.union(kernel.functions) if offset not in found]
+    if jump is not None and not computed and not kernel.functions:
+        raise DecodeError(
+            f"kernel '{kernel.name}': {_name(jump)} at 0x{jump.address:x} jumps through a register, and neither the"
+            " code nor the symbol table tells where to"
+        )
+    return _in_order(kernel, found)
+
+
+def _computed_target(code: bytes, base: int, offset: int) -> set[int]:
+    """Where s_getpc_b64 before `offset` and s_add_u32 with a literal at it point, if that is in the code."""
+    try:
+        add = decode_one(code, base, offset, len(code))
+    except DecodeError:
+        return set()
+    if add.opcode.mnemonic != "s_add_u32" or add.literal is None:
+        return set()
+    target = offset + (add.literal - (1 << 32) if add.literal >> 31 else add.literal)
+    return {target} if 0 <= target < len(code) and target % 4 == 0 else set()
+
+
+def _in_order(kernel: "Kernel", found: dict[int, Instruction]) -> list[Instruction]:
+    """Sorted by address, after a check that no two instructions overlap."""
+    instructions = [found[offset] for offset in sorted(found)]
+    for first, second in pairwise(instructions):
+        if first.address + first.size > second.address:
+            raise DecodeError(
+                f"kernel '{kernel.name}': control flow enters the middle of {_name(first)} at 0x{first.address:x}"
+                f" (0x{second.address:x})"
+            )
+    return instructions
+
+
+def branch_target(instruction: Instruction) -> int | None:
+    """The byte address a direct branch goes to when taken; None for any other instruction.
+
+    The offset counts 32-bit words from the following instruction (GCN3 ISA manual, S_BRANCH).
+    """
+    if "simm16:branch" not in instruction.opcode.operands:
+        return None
+    return instruction.address + instruction.size + 4 * signed16(instruction.fields["simm16"])
+
+
+def signed16(value: int) -> int:
+    """A 16-bit field as a signed number."""
+    return value - 0x10000 if value & 0x8000 else value
+
+
+def decode_one(code: bytes, address: int, offset: int, end: int) -> Instruction:
+    """The instruction at code[offset]; code[0] is linked at `address`. Raises DecodeError."""
+    here = address + offset
+    word = _word(code, offset, end, here, "an instruction")
+    encoding = encoding_of(word)
+    if encoding is None:
+        raise DecodeError(f"0x{here:x}: 0x{word:08x} has no encoding of gfx803")
+    layout = FORMATS[encoding]
+    bits, size = word, 4 * layout.words
+    if layout.words == 2:
+        bits |= _word(code, offset + 4, end, here, encoding.upper()) << 32
+    _, low, width = layout.fields[0]
+    number = bits >> low & (1 << width) - 1
+    opcode = TABLES[encoding].get(number)
+    if opcode is None:
+        raise DecodeError(f"0x{here:x}: {_words(bits, size)}: {encoding.upper()} has no opcode {number} (0x{number:x})")
+    if "refused" in opcode.flags:
+        raise DecodeError(
+            f"0x{here:x}: {_words(bits, size)}: {opcode.mnemonic} ({encoding.upper()}) is a graphics instruction,"
+            " which is not supported"
+        )
+    plan = _plan(opcode)
+    fields = _extract(plan.layout, bits)
+    if plan.sdst_is_vdst:
+        fields["sdst"] = fields.pop("vdst")
+    literal = None
+    problem = None
+    if encoding in ("vop1", "vop2", "vopc") and fields["src0"] in (SDWA, DPP):
+        _extend(opcode, fields, _word(code, offset + 4, end, here, encoding.upper()), here)
+        problem = extension_problem(opcode, fields)
+        size = 8
+    elif plan.has_literal or any(fields.get(name) == LITERAL for name in plan.literal_sources):
+        literal = _word(code, offset + size, end, here, f"{opcode.mnemonic}'s literal constant")
+        size += 4
+    for check in plan.checks:
+        problem = problem or check(fields)
+    if problem:
+        raise DecodeError(
+            f"0x{here:x}: {_words(bits, 4 * layout.words)}: {opcode.mnemonic} ({encoding.upper()}): {problem}"
+        )
+    return Instruction(here, size, opcode, fields, literal)
+
+
+class _Plan:
+    """What decoding an opcode needs to know, worked out once."""
+
+    def __init__(self, opcode: Opcode) -> None:
+        names = [operand.partition(":")[0] for operand in opcode.operands.split()]
+        vop3b = opcode.encoding == "vop3" and "sdst" in names and "vdst" in names
+        layout = "vop3b" if vop3b else opcode.encoding
+        self.layout = FORMATS[layout]
+        self.checks = checks_of(opcode, layout)
+        self.sdst_is_vdst = opcode.encoding in ("vop1", "vop3") and "sdst" in names and "vdst" not in names
+        self.has_literal = "literal" in names
+        self.literal_sources = tuple(n for n in _SOURCES if n in names and opcode.encoding != "vop3")
+
+
+@cache
+def _plan(opcode: Opcode) -> _Plan:
+    return _Plan(opcode)
+
+
+def _extract(layout: Format, bits: int) -> dict[str, int]:
+    return {name: bits >> low & (1 << width) - 1 for name, low, width in layout.fields if name != "op"}
+
+
+def _extend(opcode: Opcode, fields: dict[str, int], word: int, here: int) -> None:
+    """Adds the SDWA or DPP word's fields; src0 becomes the VGPR that the word names."""
+    kind = "sdwa" if fields["src0"] == SDWA else "dpp"
+    if not allows(opcode, kind):
+        raise DecodeError(
+            f"0x{here:x}: {opcode.mnemonic} ({opcode.encoding.upper()}) has no {kind.upper()} form (word 0x{word:08x})"
+        )
+    extra = _extract(SDWA_WORD if kind == "sdwa" else DPP_WORD, word)
+    fields.update(extra)
+    fields["src0"] = _VGPR_0 + extra["src0"]
+
+
+@cache
+def allows(opcode: Opcode, kind: str) -> bool:
+    """Whether a VOP1, VOP2 or VOPC opcode may carry an 'sdwa' or 'dpp' word: 64-bit operands never do."""
+    if opcode.flags & {f"no_{kind}", "only_e32"}:
+        return False
+    return not any(operand.endswith("64") for operand in opcode.operands.split())
+
+
+def _word(code: bytes, offset: int, end: int, here: int, what: str) -> int:
+    if offset + 4 > end:
+        raise DecodeError(f"0x{here:x}: the code ends within {what}")
+    return int.from_bytes(code[offset : offset + 4], "little")
+
+
+def _words(bits: int, size: int) -> str:
+    return " ".join(f"0x{bits >> 32 * i & 0xFFFFFFFF:08x}" for i in range(size // 4))
+
+
+def _name(instruction: Instruction) -> str:
+    return instruction.opcode.mnemonic

@@ -1,0 +1,244 @@
+"""Dependencies that the hardware does not check: which wait states are missing in a kernel's code.
+
+The GCN3 ISA manual (chapter 4, "Manually Inserted Wait States (NOPs)") lists pairs of instructions between which
+software must put s_nop or independent instructions; otherwise the second one reads what the register held before.
+The simulator executes in order and always reads the new value, so that such code runs here and not on hardware.
+
+Every way that control flow can take to an instruction is looked at: falling through and direct branches. Jumps
+through a register are not followed. A register that another instruction overwrites in between is no hazard any more.
+Each instruction is one wait state, s_nop one and as many more as it says (as in LLVM's GCNHazardRecognizer).
+
+Not checked: access to VCC under the number of the SGPR pair that holds it. Not a hazard on this generation, as LLVM
+and Mesa have it: M0 written before s_movrel (GFX9 alone).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from isa.encoding.decoder import branch_target
+from isa.encoding.disassembler import disassemble
+from isa.encoding.instruction import SALU, VALU, VMEM, Instruction
+from isa.encoding.registers import EXECZ, M0, SCALARS, VCC, VCCZ, VGPRS, registers, source_mask, vgpr_mask
+from isa.execution.layout import HW_MODE, HW_TRAPSTS
+
+MODE_VSKIP_BIT = 28
+_WIDE_DWORDS = 3  # of a store whose data is read late
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """One rule: between `first` and `second` the code must have `wait_states`."""
+
+    name: str
+    first: str
+    second: str
+    wait_states: int
+    source: str
+
+
+_MANUAL = "GCN3 ISA manual, chapter 4: manually inserted wait states"
+_COMPILERS = f"{_MANUAL}; LLVM GCNHazardRecognizer and Mesa aco_insert_NOPs for GFX8"
+_MESA = f"{_MANUAL}; Mesa aco_insert_NOPs for GFX8"
+_LLVM = f"{_MANUAL}; LLVM GCNHazardRecognizer for GFX8"
+
+HAZARDS = {
+    hazard.name: hazard
+    for hazard in (
+        Hazard("setreg", "s_setreg", "s_getreg or s_setreg of the same register", 2, _COMPILERS),
+        Hazard("vskip-getreg", "s_setvskip", "s_getreg of MODE", 2, _MANUAL),
+        Hazard("vskip-vector", "s_setreg of MODE.vskip", "a vector instruction", 2, _MESA),
+        Hazard("trapsts-rfe", "s_setreg of TRAPSTS", "s_rfe, s_rfe_restore", 1, _LLVM),
+        Hazard("valu-vccz", "VALU writes VCC", "VALU reads VCCZ as data", 5, _MESA),
+        Hazard("valu-execz", "VALU writes EXEC", "VALU reads EXECZ as data", 5, _MESA),
+        Hazard("valu-lane", "VALU writes an SGPR, VCC", "its use as lane select", 4, _COMPILERS),
+        Hazard("valu-div-fmas", "VALU writes VCC", "v_div_fmas", 4, _COMPILERS),
+        Hazard("valu-vmem", "VALU writes an SGPR, VCC", "VMEM reads it", 5, _COMPILERS),
+        Hazard("valu-dpp", "VALU writes a VGPR", "a DPP instruction reads it", 2, _COMPILERS),
+        Hazard("exec-dpp", "VALU writes EXEC", "a DPP instruction", 5, _COMPILERS),
+        Hazard("m0-message", "SALU writes M0", "GDS, s_sendmsg, s_ttracedata", 1, _COMPILERS),
+        Hazard(
+            "wide-store",
+            "a store or compare-and-swap of more than 64 bits (without an SGPR as buffer offset)",
+            "VALU writes its data VGPRs",
+            1,
+            _COMPILERS,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Too few wait states between `first` and `instruction`; `instruction` is the one that comes too early."""
+
+    hazard: Hazard
+    first: Instruction
+    instruction: Instruction
+    wait_states: int
+
+    @property
+    def missing(self) -> int:
+        """Wait states to be added."""
+        return self.hazard.wait_states - self.wait_states
+
+    @property
+    def text(self) -> str:
+        """One line: where, what, how many wait states."""
+        return (
+            f"0x{self.instruction.address:x}: {disassemble(self.instruction)}: {self.hazard.wait_states} wait states"
+            f" needed behind {disassemble(self.first)} (0x{self.first.address:x}), {self.wait_states} there"
+            f" [{self.hazard.name}: {self.hazard.first}, then {self.hazard.second}]"
+        )
+
+
+@dataclass(frozen=True)
+class _Demand:
+    """What an instruction must not follow too early: a `first` that `is_first`, of registers in `mask` if any."""
+
+    hazard: Hazard
+    is_first: Callable[[Instruction], bool]
+    mask: int  # registers whose writer counts; 0: any instruction that is_first
+
+
+def find_violations(instructions: Sequence[Instruction]) -> list[Violation]:
+    """What is missing in a kernel's instructions (in address order, as decode_kernel gives them), by address."""
+    masks = [registers(i) for i in instructions]
+    before = _predecessors(instructions)
+    found = []
+    for k, instruction in enumerate(instructions):
+        for demand in _demands(instruction, masks[k]):
+            worst = _nearest(demand, k, instructions, masks, before)
+            if worst is not None:
+                found.append(Violation(demand.hazard, instructions[worst[0]], instruction, worst[1]))
+    return found
+
+
+def wait_states(instruction: Instruction) -> int:
+    """Wait states that the instruction is worth."""
+    if instruction.opcode.mnemonic == "s_nop":
+        return 1 + (instruction.fields["simm16"] & 0xF)
+    return 1
+
+
+def _predecessors(instructions: Sequence[Instruction]) -> list[list[int]]:
+    index = {instruction.address: k for k, instruction in enumerate(instructions)}
+    before: list[list[int]] = [[] for _ in instructions]
+    for k, (one, other) in enumerate(pairwise(instructions)):
+        if "ends_block" not in one.opcode.flags and one.address + one.size == other.address:
+            before[k + 1].append(k)
+    for k, instruction in enumerate(instructions):
+        target = branch_target(instruction)
+        if target in index:
+            before[index[target]].append(k)
+    return before
+
+
+def _nearest(
+    demand: _Demand,
+    k: int,
+    instructions: Sequence[Instruction],
+    masks: list[tuple[int, int]],
+    before: list[list[int]],
+) -> tuple[int, int] | None:
+    """Index of the first instruction of the pair with the fewest wait states up to k, and these; None: enough."""
+    worst: tuple[int, int] | None = None
+    best_at: dict[tuple[int, int], int] = {}
+    pending = [(p, 0, demand.mask) for p in before[k]]
+    while pending:
+        at, states, mask = pending.pop()
+        limit = demand.hazard.wait_states if worst is None else worst[1]
+        if states >= min(limit, best_at.get((at, mask), limit)):
+            continue
+        best_at[at, mask] = states
+        written = masks[at][1]
+        if demand.is_first(instructions[at]) and (not demand.mask or written & mask):
+            worst = at, states
+            continue
+        mask &= ~written
+        if demand.mask and not mask:
+            continue
+        pending += [(p, states + wait_states(instructions[at]), mask) for p in before[at]]
+    return worst
+
+
+def _is_valu(instruction: Instruction) -> bool:
+    return instruction.opcode.unit == VALU
+
+
+def _is_salu(instruction: Instruction) -> bool:
+    return instruction.opcode.unit == SALU
+
+
+def _sets_register(register: int, bit: int = -1) -> Callable[[Instruction], bool]:
+    """Whether an instruction is an s_setreg of the hardware register (of the bit of it)."""
+
+    def check(instruction: Instruction) -> bool:
+        if instruction.opcode.mnemonic not in ("s_setreg_b32", "s_setreg_imm32_b32"):
+            return False
+        selector = instruction.fields["simm16"]
+        offset, size = selector >> 6 & 31, (selector >> 11) + 1
+        return selector & 63 == register and (bit < 0 or offset <= bit < offset + size)
+
+    return check
+
+
+def _demands(instruction: Instruction, masks: tuple[int, int]) -> list[_Demand]:
+    """What the instruction must not follow too early."""
+    opcode, fields = instruction.opcode, instruction.fields
+    name, reads, writes = opcode.mnemonic, *masks
+    found: list[tuple[str, Callable[[Instruction], bool], int]] = []
+    if opcode.unit == VALU:
+        found += [("valu-vccz", _is_valu, VCCZ)] * bool(reads & VCCZ)
+        found += [("valu-execz", _is_valu, EXECZ)] * bool(reads & EXECZ)
+        if "dpp_ctrl" in fields:
+            found += [("valu-dpp", _is_valu, reads & VGPRS), ("exec-dpp", _is_valu, EXECZ)]
+        if name in ("v_readlane_b32", "v_writelane_b32"):
+            lane = source_mask(fields["src1"], 1)
+            found += [("valu-lane", _is_valu, lane)] * bool(lane)
+        if name.startswith("v_div_fmas"):
+            found.append(("valu-div-fmas", _is_valu, VCC))
+        if writes & VGPRS:
+            found.append(("wide-store", _stores_into(writes), 0))
+    if opcode.unit == VMEM:
+        scalars = reads & SCALARS
+        found += [("valu-vmem", _is_valu, scalars)] * bool(scalars)
+    if opcode.encoding in ("vop1", "vop2", "vop3", "vopc", "ds", "flat", "mubuf", "mtbuf"):
+        found.append(("vskip-vector", _sets_register(HW_MODE, MODE_VSKIP_BIT), 0))
+    if name in ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32"):
+        register = fields["simm16"] & 63
+        found.append(("setreg", _sets_register(register), 0))
+        if name == "s_getreg_b32" and register == HW_MODE:
+            found.append(("vskip-getreg", lambda first: first.opcode.mnemonic == "s_setvskip", 0))
+    if name.startswith("s_rfe"):
+        found.append(("trapsts-rfe", _sets_register(HW_TRAPSTS), 0))
+    if name in ("s_sendmsg", "s_sendmsghalt", "s_ttracedata") or fields.get("gds") or "gds_only" in opcode.flags:
+        found.append(("m0-message", _is_salu, M0))
+    return [_Demand(HAZARDS[hazard], is_first, mask) for hazard, is_first, mask in found]
+
+
+def _stores_into(written: int) -> Callable[[Instruction], bool]:
+    """Whether an instruction is a wide store whose data registers are among those `written` behind it."""
+
+    def check(first: Instruction) -> bool:
+        return bool(_late_data(first) & written)
+
+    return check
+
+
+def _late_data(instruction: Instruction) -> int:
+    """Data registers of a store or compare-and-swap of more than 64 bits, which are read late; else 0.
+
+    A buffer access with an SGPR as offset reads them in time (GCN3 ISA manual, note in the table).
+    """
+    opcode, fields = instruction.opcode, instruction.fields
+    if opcode.unit != VMEM or not opcode.flags & {"store", "atomic"}:
+        return 0
+    field = "data" if opcode.encoding == "flat" else "vdata"
+    kind = next((o.partition(":")[2] for o in opcode.operands.split() if o.startswith(f"{field}:")), "")
+    dwords = int(kind[1:] or 0) // 32
+    if dwords < _WIDE_DWORDS:
+        return 0
+    if opcode.encoding != "flat" and source_mask(fields["soffset"], 1):
+        return 0
+    return vgpr_mask(fields[field], dwords)

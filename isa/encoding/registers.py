@@ -1,0 +1,121 @@
+"""Which registers an instruction reads and writes, as bit masks: what dependency rules are about.
+
+Bit n stands for operand code n: scalar registers below 128 (VCC 106, M0 124, EXEC 126), the status bits VCCZ, EXECZ
+and SCC at 251 to 253, vector register n at 256 + n. Who writes VCC or EXEC writes VCCZ or EXECZ. EXEC counts as read
+where an instruction names it or stores it, not by every vector instruction that it masks; of relative moves
+(v_movrel, s_movrel) only the registers they name are told.
+"""
+
+from functools import cache
+
+from isa.encoding.instruction import LDS, Instruction, Opcode
+from isa.encoding.operands import FIRST_VGPR, SCALAR_REGISTERS, SPECIAL_CODES, Operand, parse_operands
+
+VCC, EXEC = 3 << 106, 3 << 126
+M0 = 1 << 124
+VCCZ, EXECZ, SCC = (1 << code for code in SPECIAL_CODES)
+SCALARS = (1 << SCALAR_REGISTERS) - 1
+VGPRS = ((1 << 256) - 1) << FIRST_VGPR
+
+BRANCH_CONDITIONS = {
+    "s_cbranch_scc0": SCC,
+    "s_cbranch_scc1": SCC,
+    "s_cbranch_vccz": VCCZ,
+    "s_cbranch_vccnz": VCCZ,
+    "s_cbranch_execz": EXECZ,
+    "s_cbranch_execnz": EXECZ,
+}
+# scalar instructions that leave SCC as it is, by the beginning of their names; comparisons all write it
+_KEEP_SCC = (
+    *("s_cselect", "s_mul_i32", "s_bfm", "s_mov", "s_cmov", "s_brev", "s_ff", "s_flbit", "s_sext", "s_bitset"),
+    *("s_getpc", "s_setpc", "s_swappc", "s_rfe", "s_cbranch", "s_set_gpr", "s_getreg", "s_setreg", "s_mulk"),
+    *("s_setvskip",),
+)
+_READ_SCC = ("s_cselect", "s_cmov", "s_addc", "s_subb")
+_READ_DESTINATION = ("s_cmov", "s_cmpk", "s_addk", "s_mulk", "s_bitset", "s_setreg_b32", "s_cbranch_i_fork", "v_mac_")
+_KEEP_DESTINATION = ("s_cmpk", "s_setreg_b32", "s_cbranch_i_fork")
+_READ_M0 = ("s_sendmsg", "s_movrel", "v_movrel")
+
+
+def scalar_mask(first: int, count: int = 1) -> int:
+    """Scalar registers from operand code `first` on."""
+    return ((1 << count) - 1) << first
+
+
+def vgpr_mask(first: int, count: int = 1) -> int:
+    """Vector registers from v`first` on."""
+    return ((1 << count) - 1) << (FIRST_VGPR + first)
+
+
+def source_mask(code: int, dwords: int) -> int:
+    """What a source operand names: registers or a status bit, 0 for a constant."""
+    if code < SCALAR_REGISTERS or code >= FIRST_VGPR:
+        return scalar_mask(code, dwords)
+    return 1 << code if code in SPECIAL_CODES else 0
+
+
+def registers(instruction: Instruction) -> tuple[int, int]:
+    """Masks of the registers the instruction reads and of those it writes."""
+    opcode, fields = instruction.opcode, instruction.fields
+    operands, reads, writes, destination_read, destination_kept = _plan(opcode)
+    sources_begun = False
+    for operand in operands:
+        field, dwords = operand.field, operand.dwords
+        if field in ("src0", "src1", "src2", "ssrc0", "ssrc1", "soffset"):
+            sources_begun = True
+            reads |= source_mask(fields[field], dwords)
+        elif field == "vcc":
+            reads, writes = (reads | VCC, writes) if sources_begun else (reads, writes | VCC)
+        elif field in ("vdst", "sdst"):
+            mask = vgpr_mask(fields[field], dwords) if field == "vdst" else scalar_mask(fields[field], dwords)
+            returns = not (opcode.encoding == "flat" and "atomic" in opcode.flags and not fields["glc"])
+            if returns and not destination_kept:
+                writes |= mask
+            if destination_read:
+                reads |= mask
+        elif field in ("vsrc1", "addr", "data", "data0", "data1"):
+            reads |= vgpr_mask(fields[field], dwords)
+        elif field == "vaddr":
+            reads |= vgpr_mask(fields["vaddr"], fields["offen"] + fields["idxen"])
+        elif field == "vdata":
+            if "load" not in opcode.flags:
+                reads |= vgpr_mask(fields["vdata"], dwords)
+            if ("load" in opcode.flags and not fields.get("lds")) or ("atomic" in opcode.flags and fields["glc"]):
+                writes |= vgpr_mask(fields["vdata"], dwords)
+        elif field == "srsrc":
+            reads |= scalar_mask(4 * fields["srsrc"], dwords)
+        elif field == "sbase":
+            reads |= scalar_mask(2 * fields["sbase"], dwords)
+        elif field == "offset" and not fields["imm"]:
+            reads |= scalar_mask(fields["offset"] & 0x7F)
+        elif field == "sdata" and operand.bits:
+            if "store" in opcode.flags:
+                reads |= scalar_mask(fields["sdata"], dwords)
+            else:
+                writes |= scalar_mask(fields["sdata"], dwords)
+    if writes & VCC:
+        writes |= VCCZ
+    if writes & EXEC:
+        writes |= EXECZ
+    return reads, writes
+
+
+@cache
+def _plan(opcode: Opcode) -> tuple[list[Operand], int, int, bool, bool]:
+    """Operands, what is read and written without being named, whether the destination is read, whether it is kept."""
+    name = opcode.mnemonic
+    reads = BRANCH_CONDITIONS.get(name, 0)
+    writes = 0
+    if opcode.encoding in ("sop1", "sop2", "sopc", "sopk"):
+        writes |= 0 if name.startswith(_KEEP_SCC) else SCC
+        reads |= SCC if name.startswith(_READ_SCC) else 0
+    if "saveexec" in name:
+        reads, writes = reads | EXEC, writes | EXEC
+    if name.startswith("v_cmpx"):
+        writes |= EXEC
+    if name.startswith("v_div_fmas"):
+        reads |= VCC
+    if name.startswith(_READ_M0) or opcode.unit == LDS:
+        reads |= M0
+    kept = name.startswith(_KEEP_DESTINATION)
+    return parse_operands(opcode.operands), reads, writes, name.startswith(_READ_DESTINATION), kept

@@ -1,0 +1,14 @@
+"""How many instructions of each functional unit a kernel's code holds."""
+
+from isa.encoding.decoder import decode_kernel
+from isa.encoding.instruction import UNIT_NAMES
+from isa.object.code_object import Kernel
+
+
+def static_counts(kernel: Kernel) -> dict[str, int]:
+    """Static instruction counts: 'total', then one entry a unit (isa.instruction.UNIT_NAMES). Raises DecodeError."""
+    instructions = decode_kernel(kernel)
+    counts = {"total": len(instructions)} | dict.fromkeys(UNIT_NAMES, 0)
+    for instruction in instructions:
+        counts[UNIT_NAMES[instruction.opcode.unit]] += 1
+    return counts

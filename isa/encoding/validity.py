@@ -1,0 +1,216 @@
+"""Which field values an instruction may have: register ranges, source numbers, modifiers, unused fields.
+
+The decoder refuses what the hardware does not define, instead of guessing: a number of the reserved part of the
+operand space, a register group that is misaligned or ends behind the last register, a modifier on an operand
+whose type has none, a bit in a field that the instruction does not use (GCN3 ISA manual, chapters 5, 6 and 13).
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+from isa.encoding.instruction import Opcode
+from isa.opcodes.formats import FORMATS
+
+_SGPR_END = 102
+_SPECIAL_PAIRS = (102, 104, 106, 108, 110, 126)  # FLAT_SCRATCH, XNACK_MASK, VCC, TBA, TMA, EXEC
+_TTMP_0, _TTMP_END = 112, 124
+_M0, _RESERVED_125, _LITERAL = 124, 125, 255
+_SCALAR_REGISTERS = 128
+_VGPR_0 = 256
+
+Check = Callable[[dict[str, int]], str | None]
+
+# Fields that no operand names but that instructions of the encoding use.
+_MODIFIERS = {
+    "smem": ("imm", "glc"),
+    "ds": ("gds", "offset0", "offset1"),
+    "flat": ("glc", "slc", "tfe", "vdst"),
+    "mubuf": ("glc", "slc", "tfe", "lds", "offen", "idxen", "offset"),
+    "mtbuf": ("glc", "slc", "tfe", "offen", "idxen", "offset", "dfmt", "nfmt"),
+    "vop3": ("abs", "neg", "omod", "clamp"),
+    "vop3b": ("neg", "omod", "clamp"),
+}
+
+
+def scalar_problem(number: int, bits: int) -> str | None:
+    """What is wrong with scalar register `number` as the first of a group of `bits`; None where all is well."""
+    count = max(1, bits // 32)
+    if count == 1:
+        return "register number 125 is reserved" if number == _RESERVED_125 else None
+    if number % min(count, 4):
+        return f"scalar register {number} cannot begin a group of {count} registers: misaligned"
+    if count == 2 and number in _SPECIAL_PAIRS:
+        return None
+    if number + count <= _SGPR_END or _TTMP_0 <= number <= _TTMP_END - count:
+        return None
+    return f"scalar registers {number} to {number + count - 1} are no group"
+
+
+def source_problem(number: int, bits: int, literal: bool) -> str | None:
+    """What is wrong with a source operand number (0 to 511) of `bits`; `literal`: whether 255 is allowed."""
+    if number >= _VGPR_0:
+        return vgpr_problem(number - _VGPR_0, bits)
+    if number < _SCALAR_REGISTERS:
+        return scalar_problem(number, bits)
+    if number <= 208 or 240 <= number <= 248 or 251 <= number <= 254:
+        return None
+    if number == _LITERAL:
+        return None if literal else "a literal constant is not allowed here"
+    return f"source operand number {number} is reserved"
+
+
+def vgpr_problem(number: int, bits: int) -> str | None:
+    """What is wrong with VGPR `number` as the first of a group of `bits`."""
+    last = number + max(1, bits // 32) - 1
+    return f"vector register v{last} does not exist" if last > 255 else None
+
+
+@cache
+def checks_of(opcode: Opcode, layout: str) -> tuple[Check, ...]:
+    """The checks for an opcode whose fields come from format `layout`; each returns what is wrong, or None."""
+    checks: list[Check] = []
+    operands = [operand.partition(":")[::2] for operand in opcode.operands.split()]
+    named = {name for name, _ in operands}
+    used = named | set(_MODIFIERS.get(layout, ()))
+    if not operands:
+        used = {"gds", "offset0", "offset1"} if "gds_only" in opcode.flags else set()
+    if layout == "smem" and "offset" not in named:
+        used.discard("imm")
+    if "sdst" in named and "vdst" not in named:
+        used.add("vdst")
+    unused = tuple(name for name, _, _ in FORMATS[layout].fields if name not in used and name != "op")
+    checks.append(lambda fields: _nonzero(fields, unused))
+    for name, kind in operands:
+        check = _operand_check(opcode, name, kind)
+        if check is not None:
+            checks.append(check)
+    if layout in ("vop3", "vop3b"):
+        checks.append(_modifier_check(opcode, dict(operands)))
+    if layout in ("mubuf", "mtbuf") and operands:
+        checks.append(lambda fields: _buffer_problem(opcode, fields))
+    if "gds_only" in opcode.flags:
+        checks.append(lambda fields: None if fields["gds"] else "needs the GDS bit")
+    if "no_gds" in opcode.flags:
+        checks.append(lambda fields: "does not work on GDS" if fields["gds"] else None)
+    if ("sdata", "imm") not in operands and "sdata" in named:
+        checks.append(lambda fields: "M0 and EXEC are no scalar data" if fields["sdata"] >= _M0 else None)
+    for place in range(3):
+        for kind in ("scalar", "sgpr", "vgpr", "mask"):
+            if f"{kind}_src{place}" in opcode.flags:
+                name = f"ssrc{place}" if f"ssrc{place}" in named else f"src{place}"
+                checks.append(_kind_check(name, kind))
+    return tuple(checks)
+
+
+def _nonzero(fields: dict[str, int], unused: tuple[str, ...]) -> str | None:
+    for name in unused:
+        if fields.get(name):
+            return f"field {name} is {fields[name]}, but the instruction does not use it"
+    return None
+
+
+def _operand_check(opcode: Opcode, name: str, kind: str) -> Check | None:
+    if name in ("vcc", "simm16", "literal", "format", "vaddr", "vdata") or kind in ("imm", "index"):
+        return None
+    if name == "offset":
+        return lambda fields: None if fields["imm"] else _offset_problem(fields["offset"])
+    bits = int(kind[1:])
+    if name == "sbase":
+        return lambda fields: scalar_problem(2 * fields["sbase"], bits)
+    if name == "srsrc":
+        return lambda fields: scalar_problem(4 * fields["srsrc"], bits)
+    if name in ("sdst", "sdata"):
+        return lambda fields: _destination_problem(fields[name], bits)
+    if name == "vdst" and "atomic" in opcode.flags and opcode.encoding == "flat":
+        return lambda fields: vgpr_problem(fields["vdst"], bits) if fields["glc"] else None
+    if name in ("vdst", "vsrc1", "addr", "data", "data0", "data1"):
+        return lambda fields: vgpr_problem(fields[name], bits)
+    literal = opcode.encoding in ("sop1", "sop2", "sopc", "vop1", "vop2", "vopc")
+    return lambda fields: source_problem(fields[name], bits, literal)
+
+
+def _offset_problem(number: int) -> str | None:
+    return scalar_problem(number, 32) if number < _SCALAR_REGISTERS else f"offset register number {number} is reserved"
+
+
+def _destination_problem(number: int, bits: int) -> str | None:
+    if number >= _SCALAR_REGISTERS:
+        return f"scalar destination {number} is no register"
+    return scalar_problem(number, bits)
+
+
+def _kind_check(name: str, kind: str) -> Check:
+    def check(fields: dict[str, int]) -> str | None:
+        number = fields[name]
+        if kind == "vgpr":
+            return None if number >= _VGPR_0 else f"{name} must be a vector register"
+        if kind == "scalar":
+            return f"{name} must not be a vector register" if number >= _VGPR_0 else None
+        if kind == "mask":
+            return None if number < _TTMP_END else f"{name} must be a scalar register pair or VCC"
+        return None if number < _SCALAR_REGISTERS else f"{name} must be a scalar register"
+
+    return check
+
+
+def _modifier_check(opcode: Opcode, kinds: dict[str, str]) -> Check:
+    allowed = 0
+    for place in range(3):
+        if has_float_modifiers(opcode, kinds.get(f"src{place}", "")):
+            allowed |= 1 << place
+    floats = kinds.get("vdst", "").startswith("f")
+    compares = "compare" in opcode.flags and kinds["src0"][0] == "f" and kinds["src1"][0] == "f"
+    clamps = floats or compares or "clamp" in opcode.flags
+
+    def check(fields: dict[str, int]) -> str | None:
+        if (fields["neg"] | fields.get("abs", 0)) & ~allowed:
+            return "negation or magnitude of an operand that is no floating-point number"
+        if fields["omod"] and not floats:
+            return "output modifier (omod) without a floating-point result"
+        return "clamp of a result that has none" if fields["clamp"] and not clamps else None
+
+    return check
+
+
+def has_float_modifiers(opcode: Opcode, kind: str) -> bool:
+    """Whether a source of type `kind` takes negation and magnitude: floats, and the data of v_cndmask_b32."""
+    return kind.startswith("f") or ("float_sources" in opcode.flags and kind == "b32")
+
+
+def _buffer_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
+    kind = opcode.operands.partition(" ")[0].partition(":")[2]
+    bits = max(32, int(kind[1:])) + 32 * fields["tfe"]
+    to_lds = fields.get("lds", 0)
+    if to_lds and ("to_lds" not in opcode.flags or fields["tfe"]):
+        return "the LDS bit on an instruction that cannot load to LDS"
+    if fields["tfe"] and ("atomic" in opcode.flags or opcode.encoding == "mtbuf"):
+        return "the TFE bit on an atomic or a typed access"
+    if not to_lds:
+        problem = vgpr_problem(fields["vdata"], bits)
+        if problem:
+            return problem
+    return vgpr_problem(fields["vaddr"], 32 * (fields["offen"] + fields["idxen"]))
+
+
+def extension_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
+    """What is wrong with the SDWA or DPP word that is in `fields`."""
+    kinds = dict(operand.partition(":")[::2] for operand in opcode.operands.split())
+    for place, name in ((0, "src0"), (1, "vsrc1")):
+        floats = has_float_modifiers(opcode, kinds.get(name, ""))
+        signs = fields[f"src{place}_neg"] | fields[f"src{place}_abs"]
+        if signs and not floats:
+            return f"negation or magnitude of {name}, which is no floating-point number"
+        if fields.get(f"src{place}_sext", 0) and (floats or name not in kinds):
+            return f"sign extension of {name}, which is no integer"
+        if fields.get(f"src{place}_sel", 0) > 6 or (name not in kinds and fields.get(f"src{place}_sel", 0)):
+            return f"undefined selection of {name}"
+    if fields.get("dst_sel", 0) > 6 or fields.get("dst_unused", 0) > 2:
+        return "undefined destination selection"
+    if "dpp_ctrl" in fields and not _is_dpp_control(fields["dpp_ctrl"]):
+        return f"undefined DPP control 0x{fields['dpp_ctrl']:x}"
+    return None
+
+
+def _is_dpp_control(control: int) -> bool:
+    shifts = any(first < control < first + 16 for first in (0x100, 0x110, 0x120))
+    return control < 0x100 or shifts or control in (0x130, 0x134, 0x138, 0x13C, 0x140, 0x141, 0x142, 0x143)

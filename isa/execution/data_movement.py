@@ -1,0 +1,237 @@
+"""Moving data between register rows and host memory, lane by lane, and the atomic operations.
+
+`host` is added to a lane's address in the work area to give a host address.
+"""
+
+import struct
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from gpusim.jit import JIT_DISABLED, jit, ld_i16, ld_i32, ld_i64, ld_u8, ld_u16, ld_u32, st_i16, st_i32, st_i64, st_u8
+from isa.execution.layout import LANES, ROW_BYTES
+
+# atomic operations: new value of a memory word from the old one and the instruction's data
+(
+    A_SWAP,
+    A_CMPSWAP,
+    A_ADD,
+    A_SUB,
+    A_RSUB,
+    A_SMIN,
+    A_UMIN,
+    A_SMAX,
+    A_UMAX,
+    A_AND,
+    A_OR,
+    A_XOR,
+    A_INC,
+    A_DEC,
+    A_MSKOR,
+    A_FCMPSWAP,
+    A_FMIN,
+    A_FMAX,
+    A_FADD,
+) = range(19)
+
+_SIGN = -(1 << 63)
+
+
+if JIT_DISABLED:
+
+    def float_value(bits: int, size: int) -> float:
+        """The FP32 (size 4) or FP64 number with these bits, as FP64."""
+        raw = (int(bits) & (1 << 8 * size) - 1).to_bytes(size, "little")
+        return float(struct.unpack("<f" if size == 4 else "<d", raw)[0])
+
+    def single_sum(a: int, b: int) -> int:
+        """Bits of the FP32 sum of two FP32 bit patterns."""
+        import numpy as np
+
+        x, y = (np.array([v & 0xFFFF_FFFF], np.uint32).view(np.float32) for v in (a, b))
+        return int((x + y).view(np.uint32)[0])
+
+else:
+
+    @intrinsic
+    def _single(typing_context: Any, bits: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            word = builder.trunc(arguments[0], ir.IntType(32))
+            return builder.fpext(builder.bitcast(word, ir.FloatType()), ir.DoubleType())
+
+        return types.float64(types.int64), generate
+
+    @intrinsic
+    def _double(typing_context: Any, bits: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], ir.DoubleType())
+
+        return types.float64(types.int64), generate
+
+    @intrinsic
+    def single_sum(typing_context: Any, a: Any, b: Any) -> Any:
+        """Bits of the FP32 sum of two FP32 bit patterns."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            x, y = (builder.bitcast(builder.trunc(v, ir.IntType(32)), ir.FloatType()) for v in arguments)
+            return builder.zext(builder.bitcast(builder.fadd(x, y), ir.IntType(32)), ir.IntType(64))
+
+        return types.int64(types.int64, types.int64), generate
+
+    @jit
+    def float_value(bits, size):  # type: ignore[no-untyped-def]
+        """The FP32 (size 4) or FP64 number with these bits, as FP64."""
+        return _single(bits) if size == 4 else _double(bits)
+
+
+@jit
+def atomic_result(operation, size, old, data, data1):
+    """What an atomic of `size` bytes leaves in memory; `old` and data are zero-extended (4) or whole words (8).
+
+    The compare-and-swap forms swap `data` in where memory equals `data1`.
+    """
+    if operation == A_ADD:
+        return old + data
+    if operation == A_SWAP:
+        return data
+    if operation == A_CMPSWAP:
+        return data if old == data1 else old
+    if operation == A_SUB:
+        return old - data
+    if operation == A_RSUB:
+        return data - old
+    if operation == A_AND:
+        return old & data
+    if operation == A_OR:
+        return old | data
+    if operation == A_XOR:
+        return old ^ data
+    if operation == A_MSKOR:
+        return (old & ~data) | data1
+    if operation >= A_FCMPSWAP:
+        if operation == A_FADD:
+            return single_sum(old, data)
+        x = float_value(old, size)
+        if operation == A_FCMPSWAP:
+            return data if x == float_value(data1, size) else old
+        y = float_value(data, size)
+        if operation == A_FMIN:
+            return data if y < x else old
+        return data if y > x else old
+    below = (old ^ _SIGN) < (data ^ _SIGN)  # unsigned
+    if operation == A_UMIN:
+        return old if below else data
+    if operation == A_UMAX:
+        return data if below else old
+    if operation == A_INC:
+        return old + 1 if below else 0
+    if operation == A_DEC:
+        return data if old == 0 or not (below or old == data) else old - 1
+    if size == 4:
+        signed_below = (old ^ 0x8000_0000) < (data ^ 0x8000_0000)
+    else:
+        signed_below = old < data
+    if operation == A_SMIN:
+        return old if signed_below else data
+    return data if signed_below else old
+
+
+@jit
+def atomic_at(host, registers, i, operation, size, data, data1, destination, returns):
+    """One lane's atomic on host address `host`; register arguments are byte offsets of rows."""
+    if size == 4:
+        old = ld_u32(host, 0)
+        new = atomic_result(operation, size, old, ld_u32(registers + data, i), ld_u32(registers + data1, i))
+        st_i32(host, 0, new)
+        if returns:
+            st_i32(registers + destination, i, old)
+    else:
+        old = ld_i64(host, 0)
+        a = ld_u32(registers + data, i) | (ld_i32(registers + data + ROW_BYTES, i) << 32)
+        b = ld_u32(registers + data1, i) | (ld_i32(registers + data1 + ROW_BYTES, i) << 32)
+        st_i64(host, 0, atomic_result(operation, size, old, a, b))
+        if returns:
+            st_i32(registers + destination, i, old)
+            st_i32(registers + destination + ROW_BYTES, i, old >> 32)
+
+
+@jit
+def load_lane(host, row, i, size, signed):
+    """Load `size` bytes at `host` into lane `i` of the register rows at `row`."""
+    if size >= 4:
+        for d in range(size >> 2):
+            st_i32(row + d * ROW_BYTES, i, ld_u32(host, d))
+    elif size == 2:
+        st_i32(row, i, ld_i16(host, 0) if signed else ld_u16(host, 0))
+    else:
+        value = ld_u8(host, 0)
+        st_i32(row, i, (value ^ 128) - 128 if signed else value)
+
+
+@jit
+def store_lane(host, row, i, size):
+    """Store `size` bytes of lane `i` of the register rows at `row` to `host`."""
+    if size >= 4:
+        for d in range(size >> 2):
+            st_i32(host, d, ld_u32(row + d * ROW_BYTES, i))
+    elif size == 2:
+        st_i16(host, 0, ld_u32(row, i))
+    else:
+        st_u8(host, 0, ld_u32(row, i))
+
+
+@jit
+def copy_row(to, source):
+    """Copy 256 bytes that do not overlap."""
+    for i in range(ROW_BYTES // 8):
+        st_i64(to, i, ld_i64(source, i))
+
+
+@jit
+def gather(work, host, row, exe, size, signed):
+    """Load each active lane's `size` bytes from its address + `host` into the register rows at `row`."""
+    if exe == -1 and size == 4:
+        for i in range(LANES):
+            st_i32(row, i, ld_u32(host + ld_i64(work, i), 0))
+    elif exe == -1 and size == 16:
+        for i in range(LANES):
+            a = host + ld_i64(work, i)
+            st_i32(row, i, ld_u32(a, 0))
+            st_i32(row, LANES + i, ld_u32(a, 1))
+            st_i32(row, 2 * LANES + i, ld_u32(a, 2))
+            st_i32(row, 3 * LANES + i, ld_u32(a, 3))
+    elif exe == -1 and size == 8:
+        for i in range(LANES):
+            a = host + ld_i64(work, i)
+            st_i32(row, i, ld_u32(a, 0))
+            st_i32(row, LANES + i, ld_u32(a, 1))
+    else:
+        for i in range(LANES):
+            if (exe >> i) & 1:
+                load_lane(host + ld_i64(work, i), row, i, size, signed)
+
+
+@jit
+def scatter(work, host, row, exe, size):
+    """Store each active lane's `size` bytes of the register rows at `row` to its address + `host`, in lane order."""
+    if exe == -1 and size == 4:
+        for i in range(LANES):
+            st_i32(host + ld_i64(work, i), 0, ld_u32(row, i))
+    elif exe == -1 and size == 8:
+        for i in range(LANES):
+            a = host + ld_i64(work, i)
+            st_i32(a, 0, ld_u32(row, i))
+            st_i32(a, 1, ld_u32(row, LANES + i))
+    elif exe == -1 and size == 16:
+        for i in range(LANES):
+            a = host + ld_i64(work, i)
+            st_i32(a, 0, ld_u32(row, i))
+            st_i32(a, 1, ld_u32(row, LANES + i))
+            st_i32(a, 2, ld_u32(row, 2 * LANES + i))
+            st_i32(a, 3, ld_u32(row, 3 * LANES + i))
+    else:
+        for i in range(LANES):
+            if (exe >> i) & 1:
+                store_lane(host + ld_i64(work, i), row, i, size)

@@ -1,0 +1,92 @@
+"""Faults of a running wavefront: codes that compiled code returns, and the errors a user reads."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isa.device_memory import DeviceMemory
+
+(
+    FAULT_UNMAPPED,
+    FAULT_READ_ONLY,
+    FAULT_LDS,
+    FAULT_MISALIGNED,
+    FAULT_SPARSE,
+    FAULT_BRANCH,
+    FAULT_LIMIT,
+    FAULT_REGISTER,
+    FAULT_LINES,
+    FAULT_PRIVATE,
+    FAULT_TRAP,
+) = range(-1, -12, -1)
+
+_TEXT = {
+    FAULT_UNMAPPED: "access outside every allocation",
+    FAULT_READ_ONLY: "write to read-only memory",
+    FAULT_LDS: "access outside the workgroup's LDS",
+    FAULT_MISALIGNED: "misaligned access",
+    FAULT_SPARSE: "sparse load outside every registered sparse region",
+    FAULT_BRANCH: "branch to an address that is no instruction of the kernel",
+    FAULT_LIMIT: "instruction limit of a wavefront reached (endless loop?)",
+    FAULT_REGISTER: "register index out of range",
+    FAULT_LINES: "one instruction touches more than 128 memory lines",
+    FAULT_PRIVATE: "access outside the work-item's private memory",
+    FAULT_TRAP: "the kernel stopped itself (trap)",
+}
+_WITH_ADDRESS = {FAULT_UNMAPPED, FAULT_READ_ONLY, FAULT_LDS, FAULT_MISALIGNED, FAULT_SPARSE, FAULT_PRIVATE}
+
+
+class ExecutionFault(Exception):
+    """A kernel did what the machine does not allow; attributes say who, where and what.
+
+    code: FAULT_...; kernel, instruction: texts; program_counter: byte address as linked; workgroup: linear number;
+    wavefront: number within the workgroup; lane: or -1; address: byte address (LDS: byte offset), or None.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        kernel: str,
+        program_counter: int,
+        instruction: str,
+        workgroup: int,
+        wavefront: int,
+        lane: int,
+        address: int | None,
+        size_bytes: int,
+        nearest: str,
+    ) -> None:
+        self.code = code
+        self.kernel = kernel
+        self.program_counter = program_counter
+        self.instruction = instruction
+        self.workgroup = workgroup
+        self.wavefront = wavefront
+        self.lane = lane
+        self.address = address
+        self.size_bytes = size_bytes
+        text = f"kernel '{kernel}', pc {program_counter:#x} ({instruction}): {_TEXT[code]}"
+        text += f"; workgroup {workgroup}, wavefront {wavefront}"
+        if lane >= 0:
+            text += f", lane {lane}"
+        if address is not None:
+            text += f", address {address:#x} ({size_bytes} bytes){nearest}"
+        elif size_bytes:
+            text += f", {size_bytes}"
+        super().__init__(text)
+
+
+def has_address(code: int) -> bool:
+    """Whether a fault of this code is about a memory address."""
+    return code in _WITH_ADDRESS
+
+
+def nearest_text(memory: "DeviceMemory", code: int, address: int, lds_bytes: int) -> str:
+    """What lies next to a faulting address, as a clause."""
+    if code == FAULT_LDS:
+        return f", the workgroup has {lds_bytes} bytes of LDS"
+    if code == FAULT_PRIVATE:
+        return ""
+    nearest = memory.nearest(address)
+    if nearest is None:
+        return ", nothing is allocated"
+    return f", nearest allocation '{nearest.name}' [{nearest.address:#x}, {nearest.end:#x})"

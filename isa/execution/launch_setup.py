@@ -1,0 +1,161 @@
+"""What a launch puts into device memory, and the user SGPRs that point to it (LLVM AMDGPU guide; HSA runtime)."""
+
+import struct
+import weakref
+from typing import TYPE_CHECKING
+
+from isa.device_memory import Allocation, DeviceMemory
+from isa.execution.layout import PRIVATE_APERTURE_HIGH, SHARED_APERTURE_HIGH
+from isa.object.code_object import Kernel
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+PACKET_BYTES = 64  # hsa_kernel_dispatch_packet_t
+QUEUE_BYTES = 256  # amd_queue_t
+_QUEUE_APERTURES = 0x40  # group_segment_aperture_base_hi, private_segment_aperture_base_hi
+_BLOCK_ALIGNMENT = 64
+_PAGE_BYTES = 4096
+_PACKET_HEADER = 0x1502  # kernel dispatch, system-scope acquire and release fences
+# private segment buffer resource: words 1 and 3 (GCN3 ISA manual, section 8.1.8; LLVM SIISelLowering for HSA)
+_SWIZZLE_ENABLE = 1 << 31
+_RESOURCE_WORD3 = 1 << 19 | 3 << 21 | 1 << 23  # 4-byte elements, index stride 64, the lane is the index
+_ALL_RECORDS = 0xFFFF_FFFF
+
+_images: "weakref.WeakKeyDictionary[DeviceMemory, dict[tuple[bytes, int], int]]" = weakref.WeakKeyDictionary()
+_free: "weakref.WeakKeyDictionary[DeviceMemory, dict[tuple[str, int], list[Allocation]]]" = weakref.WeakKeyDictionary()
+
+
+def load_image(memory: DeviceMemory, kernel: Kernel) -> int:
+    """Load base of the kernel's code object: device address minus linked address. Loaded once a device memory."""
+    loaded = _images.setdefault(memory, {})
+    key = (kernel.image, kernel.image_address)
+    if key not in loaded:
+        lead = kernel.image_address % _PAGE_BYTES
+        allocation = memory.allocate(lead + len(kernel.image), f"code object of '{kernel.name}'")
+        base = allocation.address + lead - kernel.image_address
+        image = kernel.image_at(base)
+        memory.view(allocation)[lead:] = memoryview(image)
+        loaded[key] = base
+    return loaded[key]
+
+
+class LaunchBlock:
+    """The device memory of one launch: kernel arguments, dispatch packet, queue, private memory.
+
+    Raises ValueError if the kernel argument block is shorter than the kernel's, DeviceMemoryError without room.
+    """
+
+    def __init__(self, launch: "Launch", scratch_bytes: int) -> None:
+        kernel = launch.kernel
+        if len(launch.kernarg) < kernel.kernarg_bytes:
+            raise ValueError(
+                f"kernel '{kernel.name}' takes {kernel.kernarg_bytes} bytes of arguments, got {len(launch.kernarg)}"
+            )
+        self._memory = weakref.ref(launch.memory)
+        self._taken: list[tuple[tuple[str, int], Allocation]] = []
+        kernarg_bytes = -(-max(len(launch.kernarg), 1) // _BLOCK_ALIGNMENT) * _BLOCK_ALIGNMENT
+        block = self._take(
+            launch.memory, "kernel arguments and dispatch packet", PACKET_BYTES + QUEUE_BYTES + kernarg_bytes
+        )
+        self.packet_address = block.address
+        self.queue_address = block.address + PACKET_BYTES
+        self.kernarg_address = block.address + PACKET_BYTES + QUEUE_BYTES
+        view = launch.memory.view(block)
+        view[:] = 0
+        view[:PACKET_BYTES] = memoryview(self._packet(launch))
+        apertures = struct.pack("<II", SHARED_APERTURE_HIGH, PRIVATE_APERTURE_HIGH)
+        at = PACKET_BYTES + _QUEUE_APERTURES
+        view[at : at + len(apertures)] = memoryview(apertures)
+        at = PACKET_BYTES + QUEUE_BYTES
+        kernarg = self._with_hidden(launch)
+        view[at : at + len(kernarg)] = memoryview(kernarg)
+        self.scratch_address = 0
+        if scratch_bytes:
+            scratch = self._take(launch.memory, "private memory", scratch_bytes)
+            launch.memory.view(scratch)[:] = 0
+            self.scratch_address = scratch.address
+
+    def _take(self, memory: DeviceMemory, name: str, size_bytes: int) -> Allocation:
+        key = (name, size_bytes)
+        free = _free.setdefault(memory, {}).setdefault(key, [])
+        allocation = free.pop() if free else memory.allocate(size_bytes, name)
+        self._taken.append((key, allocation))
+        return allocation
+
+    def release(self) -> None:
+        """Let later launches on the same memory use the block again."""
+        memory = self._memory()
+        if memory is not None:
+            for key, allocation in self._taken:
+                _free[memory][key].append(allocation)
+        self._taken.clear()
+
+    def _with_hidden(self, launch: "Launch") -> bytes:
+        """The argument block with the hidden arguments that are facts of the launch and the machine."""
+        values = {
+            "hidden_queue_ptr": self.queue_address,
+            "hidden_private_base": PRIVATE_APERTURE_HIGH,
+            "hidden_shared_base": SHARED_APERTURE_HIGH,
+            "hidden_dynamic_lds_size": launch.dynamic_lds_bytes,
+            "hidden_grid_dims": launch.dimensions,
+        }
+        for axis, total, local in zip("xyz", launch.global_size, launch.local_size, strict=True):
+            values[f"hidden_block_count_{axis}"] = total // local  # complete workgroups
+            values[f"hidden_group_size_{axis}"] = local
+            values[f"hidden_remainder_{axis}"] = total % local
+        block = bytearray(launch.kernarg)
+        for argument in launch.kernel.arguments:
+            if argument.kind in values:
+                raw = values[argument.kind].to_bytes(8, "little")[: argument.size]
+                block[argument.offset : argument.offset + argument.size] = raw
+        return bytes(block)
+
+    def _packet(self, launch: "Launch") -> bytes:
+        kernel = launch.kernel
+        return struct.pack(
+            "<HHHHHHIIIIIQQQQ",
+            _PACKET_HEADER,
+            launch.dimensions,
+            *launch.local_size,
+            0,
+            *launch.global_size,
+            kernel.private_segment_bytes,
+            kernel.lds_bytes + launch.dynamic_lds_bytes,
+            0,  # kernel object: the descriptor's address, which kernels do not read
+            self.kernarg_address,
+            0,
+            0,
+        )
+
+
+def user_data(launch: "Launch", block: LaunchBlock) -> list[int]:
+    """The user SGPRs' values in their order, as many as the kernel asks for."""
+    kernel = launch.kernel
+    out: list[int] = []
+
+    def pair(value: int) -> None:
+        out.extend((value & 0xFFFF_FFFF, value >> 32))
+
+    if kernel.enable_private_segment_buffer:
+        base = block.scratch_address
+        out += [base & 0xFFFF_FFFF, base >> 32 | _SWIZZLE_ENABLE, _ALL_RECORDS, _RESOURCE_WORD3]
+    if kernel.enable_dispatch_ptr:
+        pair(block.packet_address)
+    if kernel.enable_queue_ptr:
+        pair(block.queue_address)
+    if kernel.enable_kernarg_segment_ptr:
+        pair(block.kernarg_address)
+    if kernel.enable_dispatch_id:
+        pair(0)
+    if kernel.enable_flat_scratch_init:  # offset from the hidden private base, bytes of a work-item
+        out += [0, kernel.private_segment_bytes]
+    if kernel.enable_private_segment_size:
+        out.append(kernel.private_segment_bytes)
+    for enabled, count in zip(kernel.enable_grid_workgroup_count, launch.workgroups, strict=True):
+        if enabled:
+            out.append(count)
+    if len(out) > 16:
+        raise ValueError(f"kernel '{kernel.name}' asks for {len(out)} user SGPRs, at most 16 exist")
+    out += [0] * (min(kernel.user_sgprs, 16) - len(out))
+    return out

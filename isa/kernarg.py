@@ -1,0 +1,257 @@
+"""Kernel argument blocks: values checked against the code object's metadata and laid out as it says.
+
+Kinds and offsets are those of the LLVM AMDGPU guide, section "Code Object Metadata". Hidden arguments that are facts of
+the launch (group counts and sizes, remainders, dimensions) are filled in when the launch is laid out in device memory;
+here the global offset is; the rest stay 0: there is no printf buffer, no heap, no host to call.
+"""
+
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusim.base.errors import UserError
+
+if TYPE_CHECKING:
+    from isa.object.code_object import Kernel, KernelArgument
+
+LDS_ALIGNMENT_BYTES = 16  # of each dynamic LDS argument: the widest LDS access
+
+# OpenCL C's scalar types (specification 3.0, section 6.3.1) as NumPy's
+_SCALARS = {
+    "char": "i1",
+    "uchar": "u1",
+    "short": "i2",
+    "ushort": "u2",
+    "int": "i4",
+    "uint": "u4",
+    "long": "i8",
+    "ulong": "u8",
+    "half": "f2",
+    "float": "f4",
+    "double": "f8",
+    "size_t": "u8",
+    "ptrdiff_t": "i8",
+}
+_INTEGER, _REAL = "iub", "f"
+
+
+class KernargError(UserError):
+    """Arguments that do not fit the kernel; the message names argument, what is expected and what was found."""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A device address, for an argument that points to global memory; 0 is the null pointer."""
+
+    address: int
+
+
+@dataclass(frozen=True)
+class Local:
+    """Dynamic LDS of `size_bytes`, for an argument that points to local memory."""
+
+    size_bytes: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.size_bytes, bool) or not isinstance(self.size_bytes, int | np.integer):
+            raise KernargError(f"gpusim.Local takes a size in bytes, not {type(self.size_bytes).__name__}")
+        if self.size_bytes < 0:
+            raise KernargError(f"gpusim.Local({self.size_bytes}): a size cannot be negative")
+
+
+@dataclass(frozen=True)
+class Kernarg:
+    """block: the kernel argument block; dynamic_lds_bytes: LDS behind the kernel's own that its arguments point to."""
+
+    block: bytes
+    dynamic_lds_bytes: int
+
+
+def explicit(kernel: "Kernel") -> list["KernelArgument"]:
+    """The arguments that a caller passes, in order."""
+    return [argument for argument in kernel.arguments if not argument.kind.startswith("hidden_")]
+
+
+def signature(kernel: "Kernel") -> str:
+    """'name(float* a, uint n)', as far as the metadata tells types and names."""
+    parts = [" ".join(filter(None, (a.type_name or _kind_text(a), a.name))) for a in explicit(kernel)]
+    return f"{kernel.name}({', '.join(parts)})"
+
+
+def in_order(kernel: "Kernel", values: Mapping[str, Any]) -> list[Any]:
+    """Values by name in the kernel's order; in their own order where the metadata tells no names."""
+    names = [argument.name for argument in explicit(kernel)]
+    if not all(names):
+        return list(values.values())
+    if set(names) != set(values):
+        raise KernargError(f"kernel '{kernel.name}' takes {sorted(names)}, the launch gives {sorted(values)}")
+    return [values[name] for name in names]
+
+
+def pack(
+    kernel: "Kernel", values: Sequence[Any] | Mapping[str, Any], global_offset: tuple[int, int, int] = (0, 0, 0)
+) -> Kernarg:
+    """The argument block for `values`, in order or by name.
+
+    A value is a Pointer or None for global memory, a Local for local memory; by value a NumPy scalar, array or
+    `bytes` of the argument's size, or a Python number where the argument is a scalar. Raises KernargError.
+    """
+    ordered = in_order(kernel, values) if isinstance(values, Mapping) else list(values)
+    arguments = explicit(kernel)
+    if not kernel.arguments and kernel.kernarg_bytes:
+        raise KernargError(
+            f"kernel '{kernel.name}': the code object does not describe its arguments; pass the whole block of"
+            f" {kernel.kernarg_bytes} bytes with kernarg=bytes"
+        )
+    if len(ordered) != len(arguments):
+        raise KernargError(
+            f"kernel '{kernel.name}' takes {len(arguments)} arguments, {len(ordered)} given: {signature(kernel)}"
+        )
+    block = bytearray(kernel.kernarg_bytes)
+    lds_end = kernel.lds_bytes
+    for index, (argument, value) in enumerate(zip(arguments, ordered, strict=True)):
+        where = f"kernel '{kernel.name}', argument {index}" + (f" '{argument.name}'" if argument.name else "")
+        if argument.kind == "global_buffer":
+            raw = _pointer(where, argument, value).to_bytes(8, "little")
+        elif argument.kind == "dynamic_shared_pointer":
+            if not isinstance(value, Local):
+                raise _mismatch(where, argument, value)
+            alignment = max(LDS_ALIGNMENT_BYTES, argument.alignment)
+            start = -(-lds_end // alignment) * alignment
+            lds_end = start + int(value.size_bytes)
+            raw = start.to_bytes(8, "little")
+        elif argument.kind == "by_value":
+            raw = _by_value(where, argument, value)
+        else:
+            raise KernargError(f"{where}: arguments of kind '{argument.kind}' are not supported")
+        block[argument.offset : argument.offset + argument.size] = raw[: argument.size]
+    for axis, offset in zip("xyz", global_offset, strict=True):
+        _fill_hidden(kernel, block, f"hidden_global_offset_{axis}", offset)
+    return Kernarg(bytes(block), lds_end - kernel.lds_bytes)
+
+
+def pack_undescribed(kernel: "Kernel", values: Sequence[Any]) -> Kernarg:
+    """The block for a code object without metadata: values in order, each at a multiple of its size, as in C.
+
+    A value is a Pointer, None, a Local (4 bytes) or a NumPy scalar. Raises KernargError.
+    """
+    block = bytearray()
+    lds_end = kernel.lds_bytes
+    for index, value in enumerate(values):
+        if isinstance(value, Local):
+            start = -(-lds_end // LDS_ALIGNMENT_BYTES) * LDS_ALIGNMENT_BYTES
+            lds_end = start + int(value.size_bytes)
+            raw = start.to_bytes(4, "little")
+        elif value is None or isinstance(value, Pointer):
+            raw = (value.address if value else 0).to_bytes(8, "little")
+        elif isinstance(value, np.generic):
+            raw = value.tobytes()
+        else:
+            raise KernargError(f"kernel '{kernel.name}', argument {index}: {_found(value)} has no size of its own")
+        block += bytes(-len(block) % len(raw)) + raw
+    if kernel.kernarg_bytes and len(block) > kernel.kernarg_bytes:
+        raise KernargError(
+            f"kernel '{kernel.name}' takes {kernel.kernarg_bytes} bytes of arguments, those given fill {len(block)}"
+        )
+    return Kernarg(bytes(block).ljust(kernel.kernarg_bytes, b"\0"), lds_end - kernel.lds_bytes)
+
+
+def _fill_hidden(kernel: "Kernel", block: bytearray, kind: str, value: int) -> None:
+    places = [argument for argument in kernel.arguments if argument.kind == kind]
+    if value and not places:
+        raise KernargError(
+            f"kernel '{kernel.name}' takes no {kind.removeprefix('hidden_').replace('_', ' ')}: it cannot be {value}"
+        )
+    for argument in places:
+        block[argument.offset : argument.offset + argument.size] = value.to_bytes(8, "little")[: argument.size]
+
+
+def _pointer(where: str, argument: "KernelArgument", value: Any) -> int:
+    if value is None:
+        return 0
+    if not isinstance(value, Pointer):
+        raise _mismatch(where, argument, value)
+    if not 0 <= value.address < 1 << 64:
+        raise KernargError(f"{where}: {value.address:#x} is no address of 64 bits")
+    return int(value.address)
+
+
+def _by_value(where: str, argument: "KernelArgument", value: Any) -> bytes:
+    base, width = _scalar_type(argument)
+    if isinstance(value, bytes | bytearray | memoryview):
+        raw = bytes(value)
+    elif isinstance(value, np.generic | np.ndarray) and value.dtype != object:
+        if base is not None and value.dtype.kind in _INTEGER + _REAL:
+            if (value.dtype.kind == _REAL) != (base.kind == _REAL):
+                raise _mismatch(where, argument, value)
+        raw = value.tobytes()
+    elif isinstance(value, int | float) and width == 1:
+        return _number(where, argument, base, value)
+    else:
+        raise _mismatch(where, argument, value)
+    if len(raw) != argument.size:
+        raise _mismatch(where, argument, value)
+    return raw
+
+
+def _number(where: str, argument: "KernelArgument", base: np.dtype | None, value: int | float) -> bytes:
+    """A Python number as the argument's type; where the metadata tells none, a whole number of its size."""
+    if base is not None and base.kind == _REAL:
+        with np.errstate(over="ignore"):
+            return np.array(value, base).tobytes()
+    if isinstance(value, float) or argument.size not in (1, 2, 4, 8):
+        raise _mismatch(where, argument, value)
+    bits = 8 * argument.size
+    least = 0 if base is not None and base.kind == "u" else -(1 << bits - 1)
+    most = (1 << bits - 1) - 1 if base is not None and base.kind == "i" else (1 << bits) - 1
+    if not least <= value <= most:
+        raise KernargError(f"{where}: {value} does not fit {argument.size} bytes ({least} to {most})")
+    return struct.pack("<Q", value & (1 << 64) - 1)[: argument.size]
+
+
+def _scalar_type(argument: "KernelArgument") -> tuple[np.dtype | None, int]:
+    """NumPy's type of the argument's elements and how many there are; (None, 1) for a name that says nothing."""
+    found = re.fullmatch(r"([a-z_]+?)(2|3|4|8|16)?", argument.type_name)
+    base = _SCALARS.get(found[1]) if found else None
+    if found is None or base is None:
+        return None, 1
+    dtype, width = np.dtype(base), int(found[2] or 1)
+    # a typedef may carry a built-in name's form; the size tells
+    return (dtype, width) if dtype.itemsize * (4 if width == 3 else width) == argument.size else (None, 1)
+
+
+def _kind_text(argument: "KernelArgument") -> str:
+    texts = {"global_buffer": "global pointer", "dynamic_shared_pointer": "local pointer"}
+    return texts.get(argument.kind, f"{argument.size} bytes")
+
+
+def _mismatch(where: str, argument: "KernelArgument", value: Any) -> KernargError:
+    named = f" ({argument.type_name})" if argument.type_name else ""
+    if argument.kind == "global_buffer":
+        expected = f"a device array{named}"
+    elif argument.kind == "dynamic_shared_pointer":
+        expected = f"gpusim.Local(size in bytes){named}"
+    else:
+        expected = f"a value of {argument.size} bytes{named}"
+    return KernargError(f"{where}: expected {expected}, found {_found(value)}")
+
+
+def _found(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        kind = f"a host array of {value.dtype} with shape {value.shape}, {value.nbytes} bytes"
+        return f"{kind}; gpu.array copies it to the device" if value.ndim else kind
+    if isinstance(value, np.generic):
+        return f"{type(value).__name__} of {value.nbytes} bytes"
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"{len(bytes(value))} bytes"
+    if isinstance(value, Pointer):
+        return "a device array"
+    if value is None:
+        return "None"
+    if isinstance(value, Local):
+        return f"gpusim.Local({value.size_bytes})"
+    return f"{type(value).__name__} {value!r}"

@@ -1,0 +1,217 @@
+"""Code objects: AMDGPU ELF files and the kernels in them (LLVM AMDGPU guide, code-object versions 2 to 6)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from isa.object.elf_image import STT_FUNC, STT_KERNEL, STT_OBJECT, Image, MalformedError, Symbol, read_image
+from isa.object.kernel_descriptor import (
+    DESCRIPTOR_BYTES,
+    KERNEL_CODE_BYTES,
+    Descriptor,
+    read_descriptor,
+    read_kernel_code,
+    user_sgprs,
+)
+from isa.object.kernel_metadata import Metadata, read_metadata
+
+
+class CodeObjectError(Exception):
+    """A file that is not a usable gfx803 code object; the message names file, place and what is wrong."""
+
+
+@dataclass(frozen=True)
+class KernelArgument:
+    """One argument of the kernel argument block.
+
+    kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer' or a hidden kind's metadata name ('hidden_...').
+    """
+
+    name: str
+    kind: str
+    offset: int
+    size: int
+    type_name: str = ""
+    alignment: int = 0
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel: its code and what the hardware must set up for it (LLVM AMDGPU guide, kernel descriptor).
+
+    code: the machine code of the whole text section; entry: byte offset of the kernel's first instruction in it;
+    code_address: virtual address the text section was linked at.
+    """
+
+    name: str
+    code: bytes
+    entry: int
+    code_address: int
+    sgprs: int
+    vgprs: int
+    lds_bytes: int
+    private_segment_bytes: int
+    kernarg_bytes: int
+    float_mode: int  # MODE[7:0]: FP32 round, FP16/64 round, FP32 denormals, FP16/64 denormals
+    ieee_mode: bool
+    dx10_clamp: bool
+    enable_private_segment_buffer: bool
+    enable_dispatch_ptr: bool
+    enable_queue_ptr: bool
+    enable_kernarg_segment_ptr: bool
+    enable_dispatch_id: bool
+    enable_flat_scratch_init: bool
+    enable_private_segment_size: bool
+    enable_workgroup_id: tuple[bool, bool, bool]
+    enable_workgroup_info: bool
+    enable_private_segment_wave_offset: bool
+    workitem_id_components: int  # 1: x, 2: x and y, 3: x, y and z in v0, v1, v2
+    code_object_version: int
+    arguments: tuple[KernelArgument, ...] = ()
+    required_workgroup_size: tuple[int, int, int] | None = None
+    max_workgroup_size: int | None = None
+    enable_grid_workgroup_count: tuple[bool, bool, bool] = (False, False, False)  # user SGPRs of version 2 only
+    user_sgprs: int = 0  # SGPRs before the work-group ids
+    functions: tuple[int, ...] = ()  # offsets in `code` of the functions that are no kernels
+    image: bytes = b""  # all that is loaded: constants, variables, the code once more; relocated to linked addresses
+    image_address: int = 0
+    relocations: tuple[tuple[int, int], ...] = ()  # (offset in image, 64-bit value): both move with the load address
+
+    def image_at(self, load_base: int) -> bytes:
+        """The image for a load at `load_base` + image_address: linked pointers in it moved by `load_base` bytes."""
+        image = bytearray(self.image)
+        for offset, value in self.relocations:
+            image[offset : offset + 8] = (value + load_base & (1 << 64) - 1).to_bytes(8, "little")
+        return bytes(image)
+
+
+@dataclass(frozen=True)
+class CodeObject:
+    """A loaded code object: `source` (path or description) and its kernels by name."""
+
+    source: str
+    kernels: dict[str, Kernel]
+
+
+_VERSIONS = {0: 2, 1: 3, 2: 4, 3: 5, 4: 6}  # by EI_ABIVERSION
+
+
+def load_code_object(source: str | Path | bytes) -> CodeObject:
+    """Reads a code object from a file or from memory. Raises CodeObjectError, whatever is wrong with it."""
+    name = "code object in memory" if isinstance(source, bytes) else str(source)
+    try:
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    except OSError as error:
+        raise CodeObjectError(f"{name}: cannot be read: {error.strerror or error}") from None
+    try:
+        image = read_image(data)
+        return CodeObject(name, _kernels(image))
+    except MalformedError as error:
+        raise CodeObjectError(f"{name}: {error}") from None
+    except Exception as error:  # the ELF parser raises all kinds on a damaged file
+        raise CodeObjectError(f"{name}: damaged ELF file ({type(error).__name__}: {error})") from None
+
+
+def _kernels(image: Image) -> dict[str, Kernel]:
+    version = _VERSIONS.get(image.abi_version)
+    if version is None:
+        raise MalformedError(f"code object ABI version {image.abi_version}, not one of {sorted(_VERSIONS)}")
+    metadata = read_metadata(image)
+    found = []
+    for symbol in image.symbols:
+        if version == 2 and symbol.kind == STT_KERNEL:
+            found.append((symbol.name, symbol, _version_2(image, symbol)))
+        elif version > 2 and symbol.kind == STT_OBJECT and symbol.name.endswith(".kd"):
+            contents = image.read(symbol.address, DESCRIPTOR_BYTES, f"the descriptor '{symbol.name}'")
+            found.append((symbol.name.removesuffix(".kd"), symbol, _named(symbol, read_descriptor, contents)))
+    if not found:
+        raise MalformedError("has no kernel")
+    entries = {symbol.address + descriptor.entry_offset for _, symbol, descriptor in found}
+    functions = _functions(image, entries)
+    return {name: _kernel(name, image, symbol, d, metadata, version, functions) for name, symbol, d in found}
+
+
+def _version_2(image: Image, symbol: Symbol) -> Descriptor:
+    contents = image.read(symbol.address, KERNEL_CODE_BYTES, f"the header of kernel '{symbol.name}'")
+    return _named(symbol, read_kernel_code, contents)
+
+
+def _named(symbol: Symbol, read: Callable[[bytes], Descriptor], contents: bytes) -> Descriptor:
+    """Reads a descriptor; what is wrong with it is told with the kernel's name."""
+    try:
+        return read(contents)
+    except MalformedError as error:
+        raise MalformedError(f"kernel '{symbol.name.removesuffix('.kd')}': {error}") from None
+
+
+def _functions(image: Image, entries: set[int]) -> tuple[int, ...]:
+    """Where functions that kernels may call begin."""
+    starts = {
+        symbol.address - image.text_address
+        for symbol in image.symbols
+        if symbol.kind == STT_FUNC and symbol.section == image.text_section and symbol.address not in entries
+    }
+    return tuple(sorted(start for start in starts if 0 <= start < len(image.text)))
+
+
+def _kernel(
+    name: str,
+    image: Image,
+    symbol: Symbol,
+    descriptor: Descriptor,
+    metadata: dict[str, Metadata],
+    version: int,
+    functions: tuple[int, ...],
+) -> Kernel:
+    entry = symbol.address + descriptor.entry_offset - image.text_address
+    if not 0 <= entry < len(image.text) or entry % 4:
+        raise MalformedError(
+            f"kernel '{name}': its entry at 0x{entry + image.text_address:x} is not in the text section"
+        )
+    described = metadata.get(name, Metadata())
+    kernarg_bytes = descriptor.kernarg_bytes or described.kernarg_bytes or 0
+    arguments = tuple(
+        KernelArgument(a.name, a.kind, a.offset, a.size, a.type_name, a.alignment) for a in described.arguments
+    )
+    for argument in arguments:
+        if argument.offset + argument.size > kernarg_bytes:
+            raise MalformedError(
+                f"kernel '{name}': argument '{argument.name or argument.kind}' ends at byte"
+                f" {argument.offset + argument.size} of an argument block of {kernarg_bytes}"
+            )
+    rsrc1, rsrc2 = descriptor.rsrc1, descriptor.rsrc2
+    return Kernel(
+        name=name,
+        code=image.text,
+        entry=entry,
+        code_address=image.text_address,
+        sgprs=descriptor.sgprs,
+        vgprs=descriptor.vgprs,
+        lds_bytes=descriptor.lds_bytes,
+        private_segment_bytes=descriptor.private_segment_bytes,
+        kernarg_bytes=kernarg_bytes,
+        float_mode=rsrc1 >> 12 & 0xFF,
+        ieee_mode=bool(rsrc1 >> 23 & 1),
+        dx10_clamp=bool(rsrc1 >> 21 & 1),
+        enable_private_segment_buffer=descriptor.asks(0),
+        enable_dispatch_ptr=descriptor.asks(1),
+        enable_queue_ptr=descriptor.asks(2),
+        enable_kernarg_segment_ptr=descriptor.asks(3),
+        enable_dispatch_id=descriptor.asks(4),
+        enable_flat_scratch_init=descriptor.asks(5),
+        enable_private_segment_size=descriptor.asks(6),
+        enable_grid_workgroup_count=(descriptor.asks(7), descriptor.asks(8), descriptor.asks(9)),
+        enable_workgroup_id=(bool(rsrc2 >> 7 & 1), bool(rsrc2 >> 8 & 1), bool(rsrc2 >> 9 & 1)),
+        enable_workgroup_info=bool(rsrc2 >> 10 & 1),
+        enable_private_segment_wave_offset=bool(rsrc2 & 1),
+        workitem_id_components=(rsrc2 >> 11 & 3) + 1,
+        user_sgprs=user_sgprs(descriptor),
+        code_object_version=version,
+        arguments=arguments,
+        required_workgroup_size=described.required_workgroup_size,
+        max_workgroup_size=described.max_workgroup_size,
+        functions=functions,
+        image=image.image,
+        image_address=image.image_address,
+        relocations=image.relocations,
+    )

@@ -1,0 +1,113 @@
+"""Kernel descriptors: what a kernel's code asks the hardware to set up (LLVM AMDGPU guide, kernel descriptor).
+
+Code objects from version 3 hold a 64-byte descriptor in read-only data (symbol `NAME.kd`); version 2 has the 256-byte
+`amd_kernel_code_t` in front of the code. Both carry the same two resource registers and property bits.
+"""
+
+from dataclasses import dataclass
+
+from isa.object.elf_image import MalformedError
+
+DESCRIPTOR_BYTES = 64
+KERNEL_CODE_BYTES = 256
+
+VGPR_GRANULE, SGPR_GRANULE = 4, 8  # LLVM AMDGPU guide, compute_pgm_rsrc1 for GFX6 to GFX8
+MAX_SGPRS = 112  # GRANULATED_WAVEFRONT_SGPR_COUNT for GFX6 to GFX8: at most 112
+MAX_LDS_BYTES = 65536
+MAX_PRIVATE_BYTES = 8191 * 1024 // 64  # COMPUTE_TMPRING_SIZE.WAVESIZE: 13 bits of 256 words a wavefront
+MAX_KERNARG_BYTES = 1 << 20  # assumed; far above OpenCL's CL_DEVICE_MAX_PARAMETER_SIZE of any device
+MAX_USER_SGPRS = 16
+_WAVE32 = 1 << 10
+_USER_SGPRS = (4, 2, 2, 2, 2, 2, 1)  # registers that property bits 0 to 6 ask for
+_GRID_COUNT_BIT = 7
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """Decoded descriptor; `entry_offset` is the first instruction's distance from the descriptor, in bytes."""
+
+    entry_offset: int
+    lds_bytes: int
+    private_segment_bytes: int
+    kernarg_bytes: int
+    rsrc1: int
+    rsrc2: int
+    properties: int
+
+    @property
+    def vgprs(self) -> int:
+        return ((self.rsrc1 & 63) + 1) * VGPR_GRANULE
+
+    @property
+    def sgprs(self) -> int:
+        return ((self.rsrc1 >> 6 & 15) + 1) * SGPR_GRANULE
+
+    def asks(self, bit: int) -> bool:
+        """Property bit: 0 private segment buffer, 1 dispatch, 2 queue, 3 kernarg, 4 id, 5 scratch init, 6 size."""
+        return bool(self.properties >> bit & 1)
+
+
+def read_descriptor(data: bytes) -> Descriptor:
+    """A `.kd` object of code-object version 3 and later; 64 bytes."""
+    return _checked(
+        Descriptor(
+            _int(data, 16, 8, signed=True),
+            _int(data, 0, 4),
+            _int(data, 4, 4),
+            _int(data, 8, 4),
+            _int(data, 48, 4),
+            _int(data, 52, 4),
+            _int(data, 56, 2),
+        )
+    )
+
+
+def read_kernel_code(data: bytes) -> Descriptor:
+    """An amd_kernel_code_t of code-object version 2; 256 bytes. Raises MalformedError for another machine."""
+    version, machine = _int(data, 0, 4), tuple(_int(data, 8 + 2 * i, 2) for i in range(4))
+    if version != 1:
+        raise MalformedError(f"kernel code header of version {version}, not 1")
+    if machine != (1, 8, 0, 3):
+        raise MalformedError(f"kernel code header for machine {machine[0]}:{machine[1:]}, not 1:(8, 0, 3)")
+    return _checked(
+        Descriptor(
+            _int(data, 16, 8, signed=True),
+            _int(data, 64, 4),
+            _int(data, 60, 4),
+            _int(data, 72, 8),
+            _int(data, 48, 4),
+            _int(data, 52, 4),
+            _int(data, 56, 4) & 0x3FF,
+        )
+    )
+
+
+def user_sgprs(descriptor: Descriptor) -> int:
+    """SGPRs set up before the work-group ids: what the descriptor states, not less than its properties need."""
+    return descriptor.rsrc2 >> 1 & 31
+
+
+def _int(data: bytes, offset: int, size: int, signed: bool = False) -> int:
+    return int.from_bytes(data[offset : offset + size], "little", signed=signed)
+
+
+def _checked(descriptor: Descriptor) -> Descriptor:
+    limits = (
+        ("LDS bytes", descriptor.lds_bytes, MAX_LDS_BYTES),
+        ("private segment bytes", descriptor.private_segment_bytes, MAX_PRIVATE_BYTES),
+        ("kernel argument bytes", descriptor.kernarg_bytes, MAX_KERNARG_BYTES),
+        ("SGPRs", descriptor.sgprs, MAX_SGPRS),
+        ("user SGPRs", user_sgprs(descriptor), MAX_USER_SGPRS),
+    )
+    for what, value, most in limits:
+        if value > most:
+            raise MalformedError(f"asks for {value} {what}, at most {most} exist")
+    if descriptor.properties & _WAVE32:
+        raise MalformedError("asks for wavefronts of 32 lanes, gfx803 has 64")
+    if descriptor.rsrc2 >> 11 & 3 == 3:
+        raise MalformedError("asks for an undefined set of work-item ids (3)")
+    needed = sum(count for bit, count in enumerate(_USER_SGPRS) if descriptor.asks(bit))
+    needed += sum(descriptor.asks(_GRID_COUNT_BIT + axis) for axis in range(3))
+    if needed > user_sgprs(descriptor):
+        raise MalformedError(f"enables {needed} user SGPRs but states {user_sgprs(descriptor)}")
+    return descriptor

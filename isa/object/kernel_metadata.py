@@ -1,0 +1,162 @@
+"""Kernel metadata: arguments and work-group limits (LLVM AMDGPU guide, code object metadata).
+
+From code-object version 3 a MessagePack map in the note NT_AMDGPU_METADATA, in version 2 YAML text in
+NT_AMD_HSA_METADATA. Both come out as the same `Metadata`.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+import yaml
+
+from isa.object.elf_image import Image, MalformedError
+
+NT_AMDGPU_METADATA = ("AMDGPU", 32)
+NT_AMD_HSA_METADATA = ("AMD", 10)
+_IRREGULAR_KINDS = {"HiddenMultiGridSyncArg": "hidden_multigrid_sync_arg"}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument as the metadata tells it; bytes."""
+
+    name: str
+    kind: str
+    offset: int
+    size: int
+    type_name: str
+    alignment: int
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What the metadata says about one kernel; None where it is silent."""
+
+    arguments: tuple[Argument, ...] = ()
+    required_workgroup_size: tuple[int, int, int] | None = None
+    max_workgroup_size: int | None = None
+    kernarg_bytes: int | None = None
+
+
+def read_metadata(image: Image) -> dict[str, Metadata]:
+    """Metadata by kernel name; empty for an object without metadata. Raises MalformedError."""
+    for owner, kind, contents in image.notes:
+        if (owner, kind) == NT_AMDGPU_METADATA:
+            return _from_msgpack(contents)
+        if (owner, kind) == NT_AMD_HSA_METADATA:
+            return _from_yaml(contents)
+    return {}
+
+
+def _from_msgpack(contents: bytes) -> dict[str, Metadata]:
+    try:
+        root = msgpack.unpackb(contents, raw=False, strict_map_key=False)
+    except Exception as error:
+        raise MalformedError(f"metadata is not MessagePack ({error})") from None
+    kernels = {}
+    for kernel in _list(_map(root, "metadata").get("amdhsa.kernels"), "amdhsa.kernels"):
+        kernel = _map(kernel, "kernel metadata")
+        symbol = _text(kernel.get(".symbol"), ".symbol")
+        arguments = []
+        for entry in _list(kernel.get(".args", []), ".args"):
+            entry = _map(entry, "argument metadata")
+            arguments.append(
+                Argument(
+                    _text(entry.get(".name", ""), ".name"),
+                    _text(entry.get(".value_kind"), ".value_kind"),
+                    _number(entry.get(".offset"), ".offset"),
+                    _number(entry.get(".size"), ".size"),
+                    _text(entry.get(".type_name", ""), ".type_name"),
+                    _number(entry.get(".pointee_align", 0), ".pointee_align"),
+                )
+            )
+        kernels[symbol.removesuffix(".kd")] = Metadata(
+            tuple(arguments),
+            _size3(kernel.get(".reqd_workgroup_size"), ".reqd_workgroup_size"),
+            _optional(kernel.get(".max_flat_workgroup_size"), ".max_flat_workgroup_size"),
+            _optional(kernel.get(".kernarg_segment_size"), ".kernarg_segment_size"),
+        )
+    return kernels
+
+
+def _from_yaml(contents: bytes) -> dict[str, Metadata]:
+    try:
+        root = yaml.safe_load(contents.rstrip(b"\0").decode("utf-8"))
+    except Exception as error:
+        raise MalformedError(f"metadata is not YAML ({str(error).splitlines()[0]})") from None
+    kernels = {}
+    for kernel in _list(_map(root, "metadata").get("Kernels"), "Kernels"):
+        kernel = _map(kernel, "kernel metadata")
+        properties = _map(kernel.get("CodeProps", {}), "CodeProps")
+        attributes = _map(kernel.get("Attrs", {}), "Attrs")
+        arguments: list[Argument] = []
+        offset = 0
+        for entry in _list(kernel.get("Args", []), "Args"):
+            entry = _map(entry, "argument metadata")
+            size, alignment = _number(entry.get("Size"), "Size"), _number(entry.get("Align"), "Align")
+            if alignment & (alignment - 1) or not alignment:
+                raise MalformedError(f"metadata: Align is {alignment}, not a power of two")
+            offset = (offset + alignment - 1) & -alignment
+            arguments.append(
+                Argument(
+                    _text(entry.get("Name", ""), "Name"),
+                    _kind(_text(entry.get("ValueKind"), "ValueKind")),
+                    offset,
+                    size,
+                    _text(entry.get("TypeName", ""), "TypeName"),
+                    _number(entry.get("PointeeAlign", 0), "PointeeAlign"),
+                )
+            )
+            offset += size
+        kernels[_text(kernel.get("SymbolName"), "SymbolName").removesuffix("@kd")] = Metadata(
+            tuple(arguments),
+            _size3(attributes.get("ReqdWorkGroupSize"), "ReqdWorkGroupSize"),
+            _optional(properties.get("MaxFlatWorkGroupSize"), "MaxFlatWorkGroupSize"),
+            _optional(properties.get("KernargSegmentSize"), "KernargSegmentSize"),
+        )
+    return kernels
+
+
+def _kind(name: str) -> str:
+    """Version 2 writes kinds as words in one, later versions with underscores: GlobalBuffer, global_buffer."""
+    return _IRREGULAR_KINDS.get(name) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def _map(value: Any, what: str) -> dict[Any, Any]:
+    if not isinstance(value, dict):
+        raise MalformedError(f"{what}: expected a map, found {type(value).__name__}")
+    return value
+
+
+def _list(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise MalformedError(f"metadata: {what}: expected a list, found {type(value).__name__}")
+    return value
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise MalformedError(f"metadata: {what}: expected text, found {type(value).__name__}")
+    return value
+
+
+def _number(value: Any, what: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 32:
+        raise MalformedError(f"metadata: {what}: expected a number of 32 bits, found {value!r}")
+    return value
+
+
+def _optional(value: Any, what: str) -> int | None:
+    return None if value is None else _number(value, what)
+
+
+def _size3(value: Any, what: str) -> tuple[int, int, int] | None:
+    if value is None:
+        return None
+    sizes = _list(value, what)
+    if len(sizes) != 3:
+        raise MalformedError(f"metadata: {what}: expected 3 numbers, found {len(sizes)}")
+    x, y, z = (_number(size, what) for size in sizes)
+    return x, y, z

@@ -1,0 +1,305 @@
+"""The scalar data cache that the CUs of a shader array share, between scalar loads and L2.
+
+Each CU has a queue of its own; look-up takes their oldest instructions round robin, one line a cycle once its address
+is translated. Instructions complete in any order; misses to one line are merged. The cache's packets have a crossbar
+port of their own. Scalar stores are written through. The core queues instructions with `scalar_queue` and learns of
+finished ones from `scalar_next_done`.
+"""
+
+from gpusim.base.spec import Spec, param
+from gpusim.jit import Field, State, ctz_from, inlined, jit, ld_i64
+from isa.trace import LINES_MASK, RECORD_STORE
+from memory.cache.fields import tag_fields
+from memory.cache.instruction import FETCH_ID
+from memory.cache.l1 import FLAG_INVALIDATE
+from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
+from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
+from memory.translation.tlb import FIRST_SCALAR_USER, translated
+from memory.wheel import SCALAR, wake_at
+
+MAX_SCALAR_LINES = 1024  # an array: 64 KiB
+MAX_QUEUE = 32
+MAX_MSHRS = 64
+MAX_ENTRIES = 256  # instructions looked up and not complete
+MAX_TARGETS = 512
+MAX_DONE = 1024
+RECORD_LINES = 2  # of 64 bytes, at any dword
+
+
+class ScalarCacheSpec(Spec):
+    """Scalar data cache of a shader array."""
+
+    size_kib: int = param(16, "capacity in KiB", "AMD GCN whitepaper (2012): 16 KB for up to four CUs", ge=1, le=64)
+    ways: int = param(4, "associativity", "AMD GCN whitepaper (2012): 4-way", ge=1, le=64)
+    hit_latency_cycles: int = param(
+        50,
+        "cycles from look-up, or from a fill, to the data in scalar registers",
+        "assumed: no figure for GCN was found",
+        ge=1,
+        le=500,
+    )
+    mshrs: int = param(16, "lines that may be missing at a time", "assumed", ge=1, le=MAX_MSHRS)
+    queue_instructions: int = param(4, "scalar loads of a CU waiting for look-up", "assumed", ge=1, le=MAX_QUEUE)
+
+
+SCALAR_CACHE = State(
+    "scalar",
+    tag_fields(MAX_ARRAYS, MAX_SCALAR_LINES, MAX_MSHRS)
+    | {
+        "m_first": Field((MAX_ARRAYS, MAX_MSHRS), "first target of the MSHR"),
+        "t_free": Field((MAX_ARRAYS,), "first free MSHR target, -1 none"),
+        "reads": Field((), "lines looked up by loads"),
+        "writes": Field((), "lines written"),
+        "hits": Field((), "loads' lines found"),
+        "misses": Field((), "lines sent to L2: loads' misses, stores"),
+        "merges": Field((), "loads' lines that joined a missing line"),
+        "arrays": Field((), "shader arrays"),
+        "cus_per_array": Field((), "CUs that share a cache"),
+        "latency": Field((), "cycles from look-up or fill to the data"),
+        "queue_limit": Field((), "queued instructions of a CU at most"),
+        "t_next": Field((MAX_ARRAYS, MAX_TARGETS), "next target, or next free one; -1 none"),
+        "t_entry": Field((MAX_ARRAYS, MAX_TARGETS), "entry that waits"),
+        "e_pending": Field((MAX_ARRAYS, MAX_ENTRIES), "lines or acknowledgements the instruction waits for"),
+        "e_looked_up": Field((MAX_ARRAYS, MAX_ENTRIES), "1: all its lines were looked up"),
+        "e_who": Field((MAX_ARRAYS, MAX_ENTRIES), "the core's name of the instruction"),
+        "e_next": Field((MAX_ARRAYS, MAX_ENTRIES), "next free entry, -1 none"),
+        "e_free": Field((MAX_ARRAYS,), "first free entry, -1 none"),
+        "q_header": Field((MAX_CUS, MAX_QUEUE), "memory record header of a CU's queued instruction"),
+        "q_who": Field((MAX_CUS, MAX_QUEUE), "the core's name of it"),
+        "q_words": Field((MAX_CUS, MAX_QUEUE, 2 * RECORD_LINES), "its lines, with byte masks for stores"),
+        "q_head": Field((MAX_CUS,), "oldest queued instruction"),
+        "q_count": Field((MAX_CUS,), "queued instructions"),
+        "queued": Field((), "queued instructions of all CUs"),
+        "waiting": Field((MAX_ARRAYS,), "mask of the array's CUs that have queued instructions"),
+        "turn": Field((MAX_ARRAYS,), "CU of the array whose queue is looked at first"),
+        "q_cu": Field((MAX_ARRAYS,), "CU whose oldest instruction is looked up"),
+        "q_position": Field((MAX_ARRAYS,), "lines of that already looked up"),
+        "q_entry": Field((MAX_ARRAYS,), "its entry, -1 before its first look-up"),
+        "done": Field(
+            (MAX_ARRAYS, MAX_DONE, 2), "finished instructions: cycle in which the data is there, core's name"
+        ),
+        "done_head": Field((MAX_ARRAYS,), "oldest finished instruction"),
+        "done_count": Field((MAX_ARRAYS,), "finished instructions"),
+    },
+)
+
+
+def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the scalar caches of `arrays` shader arrays in the machine record and empty them."""
+    s = m.scalar
+    s.arrays, s.cus_per_array = arrays, cus_per_array
+    s.sets, s.ways = spec.size_kib * 16 // spec.ways, spec.ways
+    s.latency, s.mshrs, s.queue_limit = spec.hit_latency_cycles, spec.mshrs, spec.queue_instructions
+    s.tag[: arrays * spec.size_kib * 16] = -1
+    s.q_entry[:arrays] = -1
+    s.m_free_count[:arrays] = spec.mshrs
+    s.m_free[:arrays, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
+    s.t_next[:arrays, :MAX_TARGETS] = [*range(1, MAX_TARGETS), -1]
+    s.e_next[:arrays, :MAX_ENTRIES] = [*range(1, MAX_ENTRIES), -1]
+
+
+@jit
+def scalar_queue(m, now, cu, record, flags, who):
+    """Queue the scalar instruction whose memory record lies at address `record`; checked: `queue_limit`."""
+    s = m.scalar
+    n = s.q_count[cu]
+    q = (s.q_head[cu] + n) & (MAX_QUEUE - 1)
+    header = ld_i64(record, 0)
+    words = header & LINES_MASK
+    if header & RECORD_STORE:
+        words *= 2
+    s.q_header[cu, q] = header | flags
+    s.q_who[cu, q] = who
+    for i in range(words):
+        s.q_words[cu, q, i] = ld_i64(record, 1 + i)
+    s.q_count[cu] = n + 1
+    s.queued += 1
+    if n == 0:
+        array = m.cu.array[cu]
+        s.waiting[array] |= m.cu.bit_in_array[cu]
+        wake_at(m, SCALAR, now + 1, array)
+
+
+@jit
+def _finish_if_complete(m, now, array, entry):
+    s = m.scalar
+    if s.e_pending[array, entry] or not s.e_looked_up[array, entry]:
+        return
+    n = s.done_count[array]
+    q = (s.done_head[array] + n) & (MAX_DONE - 1)
+    s.done[array, q, 0] = now + s.latency
+    s.done[array, q, 1] = s.e_who[array, entry]
+    s.done_count[array] = n + 1
+    if n == 0:
+        wake_at(m, SCALAR, now + s.latency, array)
+    s.e_next[array, entry] = s.e_free[array]
+    s.e_free[array] = entry
+
+
+@jit
+def _look_up(m, now, array, line, entry):
+    """Look a load's line up: 0 if it must wait."""
+    inlined()
+    s = m.scalar
+    base = (array * s.sets + (line & (s.sets - 1))) * s.ways
+    victim = -1
+    t = s.t_free[array]
+    for at in range(base, base + s.ways):
+        if s.tag[at] == line:
+            mshr = s.pending[at] - 1
+            if mshr < 0:
+                s.lru[at] = now
+                s.hits += 1
+                return 1
+            if t < 0:
+                return 0
+            s.lru[at] = now
+            s.t_free[array] = s.t_next[array, t]
+            s.t_entry[array, t] = entry
+            s.t_next[array, t] = s.m_first[array, mshr]
+            s.m_first[array, mshr] = t
+            s.e_pending[array, entry] += 1
+            s.merges += 1
+            return 1
+        if s.pending[at] == 0 and (victim < 0 or s.lru[at] < s.lru[victim]):
+            victim = at
+    n = s.m_free_count[array]
+    port = FIRST_SCALAR_PORT + array
+    if n == 0 or t < 0 or victim < 0 or not crossbar_has_room(m, port):
+        return 0
+    mshr = s.m_free[array, n - 1]
+    s.m_free_count[array] = n - 1
+    s.tag[victim] = line
+    s.lru[victim] = now
+    s.pending[victim] = mshr + 1
+    s.m_where[array, mshr] = victim
+    s.t_free[array] = s.t_next[array, t]
+    s.t_entry[array, t] = entry
+    s.t_next[array, t] = -1
+    s.m_first[array, mshr] = t
+    s.e_pending[array, entry] += 1
+    s.misses += 1
+    crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
+    return 1
+
+
+@jit
+def _store(m, now, array, line, mask, entry):
+    """Write a line through; 0 if it must wait. A line held stays: functional data is not kept here."""
+    s = m.scalar
+    port = FIRST_SCALAR_PORT + array
+    if not crossbar_has_room(m, port):
+        return 0
+    s.e_pending[array, entry] += 1
+    s.writes += 1
+    s.misses += 1
+    crossbar_send(m, now, port, line, WRITE | port << SOURCE_CU_SHIFT | entry << SOURCE_ID_SHIFT, mask)
+    return 1
+
+
+@jit
+def scalar_step(m, now, array):
+    """One cycle of look-up: one line of an instruction. Returns the CU in whose queue a place came free, or -1."""
+    inlined()
+    s = m.scalar
+    first = array * s.cus_per_array
+    entry = s.q_entry[array]
+    if entry < 0:
+        waiting = s.waiting[array]
+        entry = s.e_free[array]
+        if waiting == 0 or entry < 0:
+            return -1
+        s.q_cu[array] = first + ctz_from(waiting, s.turn[array])
+    cu = s.q_cu[array]
+    q = s.q_head[cu]
+    header = s.q_header[cu, q]
+    lines = header & LINES_MASK
+    if s.q_entry[array] < 0:
+        s.e_free[array] = s.e_next[array, entry]
+        s.e_pending[array, entry] = 0
+        s.e_looked_up[array, entry] = 0
+        s.e_who[array, entry] = s.q_who[cu, q]
+        s.q_entry[array] = entry
+        s.q_position[array] = 0
+    position = s.q_position[array]
+    if position < lines:
+        stride = 2 if header & RECORD_STORE else 1
+        line = s.q_words[cu, q, stride * position]
+        if not translated(m, now, FIRST_SCALAR_USER + array, line):
+            return -1
+        if header & RECORD_STORE:
+            if not _store(m, now, array, line, s.q_words[cu, q, 2 * position + 1], entry):
+                return -1
+        else:
+            if not _look_up(m, now, array, line, entry):
+                return -1
+            s.reads += 1
+        position += 1
+        s.q_position[array] = position
+    wake_at(m, SCALAR, now + 1, array)
+    if position < lines:
+        return -1
+    if header & FLAG_INVALIDATE:
+        for at in range(array * s.sets * s.ways, (array + 1) * s.sets * s.ways):
+            if s.pending[at] == 0:
+                s.tag[at] = -1
+    s.e_looked_up[array, entry] = 1
+    _finish_if_complete(m, now, array, entry)
+    s.q_entry[array] = -1
+    s.turn[array] = cu - first + 1
+    s.q_head[cu] = (q + 1) & (MAX_QUEUE - 1)
+    s.q_count[cu] -= 1
+    if s.q_count[cu] == 0:
+        s.waiting[array] &= ~m.cu.bit_in_array[cu]
+    s.queued -= 1
+    return cu
+
+
+@jit
+def scalar_receive(m, now, array):
+    """Take at most one response from the crossbar: fill a line, or acknowledge a store.
+
+    Returns the MSHR of the instruction cache that a line has come for, -1 if none.
+    """
+    inlined()
+    s = m.scalar
+    source = crossbar_take_response(m, now, FIRST_SCALAR_PORT + array)
+    if source < 0:
+        return -1
+    tag = source >> SOURCE_ID_SHIFT
+    if tag & FETCH_ID:
+        return tag ^ FETCH_ID
+    if source & 7 == WRITE:
+        s.e_pending[array, tag] -= 1
+        _finish_if_complete(m, now, array, tag)
+        return -1
+    s.pending[s.m_where[array, tag]] = 0
+    s.m_free[array, s.m_free_count[array]] = tag
+    s.m_free_count[array] += 1
+    t = s.m_first[array, tag]
+    while t >= 0:
+        follow = s.t_next[array, t]
+        entry = s.t_entry[array, t]
+        s.e_pending[array, entry] -= 1
+        _finish_if_complete(m, now, array, entry)
+        s.t_next[array, t] = s.t_free[array]
+        s.t_free[array] = t
+        t = follow
+    return -1
+
+
+@jit
+def scalar_next_done(m, now, array):
+    """The core's name of an instruction whose data is there now, or -1; arms the wake-up for the next one."""
+    inlined()
+    s = m.scalar
+    n = s.done_count[array]
+    h = s.done_head[array]
+    if n == 0 or s.done[array, h, 0] > now:
+        return -1
+    following = 0 if n == 1 else (h + 1) & (MAX_DONE - 1)
+    s.done_head[array] = following
+    s.done_count[array] = n - 1
+    if n > 1:
+        wake_at(m, SCALAR, max(s.done[array, following, 0], now), array)
+    return s.done[array, h, 1]

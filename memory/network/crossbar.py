@@ -1,0 +1,239 @@
+"""The crossbar between the vector and scalar L1 caches and the L2 channels: a request and a response network.
+
+Each cache has one request port with a finite queue, each L2 channel one response port; a port moves one packet (up to
+64 data bytes) a cycle. An L2 channel takes requests from the ports whose oldest packet is for it, round robin; a cache
+takes responses from the channels round robin. A full queue stalls its writer.
+
+In the ideal form (memory/network/ideal.py) a packet is there after a fixed latency whatever other packets do: no
+packet waits behind one for somebody else, and ports move any number a cycle, unless the channels' shares of a given
+bandwidth say less. What a cache or a channel takes in a cycle stays its own limit (one packet), the queues stay finite,
+and packets from one port to one channel, and back, stay in order.
+"""
+
+from gpusim.jit import ctz, ctz_from, inlined, jit, outlined, unlikely
+from memory.address_map import MAX_L2_CHANNELS, l2_channel
+from memory.network.ideal import (
+    ideal_announce_request,
+    ideal_has_bandwidth,
+    ideal_pop_request,
+    ideal_pop_response,
+    ideal_request_place,
+    ideal_request_ready,
+    ideal_respond,
+    ideal_response_ready,
+)
+from memory.network.state import (
+    MAX_PORTS,
+    P_LINE,
+    P_MASK,
+    P_READY,
+    P_SOURCE,
+    PORT_WORDS,
+    R_READY,
+    R_SOURCE,
+    SOURCE_CU_SHIFT,
+    wake_receiver,
+    wake_sender,
+)
+from memory.rings import RING_FRONT
+from memory.timeline import SENT, TAKEN, record
+from memory.wheel import L2_FILL, L2_TAKE, wake_at
+
+
+@jit
+def _announce_request(m, port, earliest):
+    """Tell the channel that the port's oldest request is for it; it may be taken from cycle `earliest` on."""
+    x = m.xbar
+    h = x.o_head[port]
+    channel = l2_channel(m, x.request[port, h, P_LINE])
+    ready = max(x.request[port, h, P_READY], earliest)
+    x.o_ready[port] = ready
+    x.waiting[channel, port >> 6] |= 1 << (port & 63)
+    wake_at(m, L2_TAKE, ready, channel)
+
+
+@jit
+def crossbar_has_room(m, port):
+    """1 if the port may send a packet; if not, the unit behind it is woken when it may."""
+    return 1 if m.xbar.o_count[port] < m.xbar.request_limit else 0
+
+
+@jit
+def crossbar_send(m, now, port, line, source, mask):
+    """Send a request packet; only after `crossbar_has_room`."""
+    inlined()
+    x = m.xbar
+    n = x.o_count[port]
+    q = x.o_head[port] + n
+    if q >= x.request_ring:
+        q -= x.request_ring
+    if unlikely(x.ideal):
+        q = ideal_request_place(m, port)
+    x.request[port, q, P_LINE] = line
+    x.request[port, q, P_SOURCE] = source
+    x.request[port, q, P_MASK] = mask
+    x.request[port, q, P_READY] = now + x.request_latency
+    x.o_count[port] = n + 1
+    x.requests += 1
+    if unlikely(m.timeline.on):
+        record(m, SENT, port, source, line)
+    if unlikely(x.ideal):
+        ideal_announce_request(m, port, q)
+    elif n == 0:
+        _announce_request(m, port, now)
+
+
+@jit
+def crossbar_offers(m, channel):
+    """Not 0 if a port's oldest packet is for the channel, there already or on its way."""
+    return m.xbar.waiting[channel, 0] | m.xbar.waiting[channel, 1]
+
+
+@jit
+def _pick_of_all(m, now, channel):
+    """As `crossbar_pick_request`, where ports have two words or the crossbar is ideal."""
+    outlined()
+    x = m.xbar
+    if x.ideal and not ideal_has_bandwidth(m, now, channel):
+        return -1
+    turn = x.turn[channel]
+    for step in range(PORT_WORDS + 1):
+        word = ((turn >> 6) + step) & (PORT_WORDS - 1)
+        bits = x.waiting[channel, word]
+        if step == 0:
+            bits &= ~((1 << (turn & 63)) - 1)
+        elif step == PORT_WORDS:
+            bits &= (1 << (turn & 63)) - 1
+        while bits:
+            port = word * 64 + ctz(bits)
+            bits &= bits - 1
+            if x.ideal:
+                if ideal_request_ready(m, now, channel, port):
+                    return port
+            elif x.o_ready[port] <= now:  # if not, its announcement wakes the channel
+                return port
+    return -1
+
+
+@jit
+def crossbar_pick_request(m, now, channel):
+    """The port whose oldest packet the channel takes this cycle, round robin, or -1."""
+    inlined()
+    x = m.xbar
+    if unlikely(x.waiting[channel, 1] | x.ideal):
+        return _pick_of_all(m, now, channel)
+    turn = x.turn[channel]
+    bits = x.waiting[channel, 0]
+    while bits:
+        port = ctz_from(bits, turn if turn < 64 else 0)
+        if x.o_ready[port] <= now:
+            return port
+        bits ^= 1 << port
+    return -1
+
+
+@jit
+def crossbar_pop_request(m, now, channel, port):
+    """Remove the packet found by `crossbar_pick_request`; its fields stay readable at the returned position."""
+    inlined()
+    x = m.xbar
+    n = x.o_count[port]
+    x.o_count[port] = n - 1
+    x.turn[channel] = (port + 1) & (MAX_PORTS - 1)
+    if n == x.request_limit:
+        wake_sender(m, now, port)
+    if unlikely(x.ideal):
+        return ideal_pop_request(m, now, channel, port)
+    h = x.o_head[port]
+    x.waiting[channel, port >> 6] &= ~(1 << (port & 63))
+    q = h + 1
+    # around, or over again
+    if q == x.request_ring or (n == 1 and q >= RING_FRONT):
+        q = 0
+    x.o_head[port] = q
+    if n > 1:
+        _announce_request(m, port, now + 1)  # one packet a cycle leaves the port
+    return h
+
+
+@jit
+def _announce_response(m, channel, earliest):
+    """Tell the port that the channel's oldest response is for it; it may be taken from cycle `earliest` on."""
+    x = m.xbar
+    h = x.r_head[channel]
+    port = (x.response[channel, h, R_SOURCE] >> SOURCE_CU_SHIFT) & 255
+    ready = max(x.response[channel, h, R_READY], earliest)
+    x.r_ready[channel] = ready
+    x.returning[port] |= 1 << channel
+    wake_receiver(m, ready, port)
+
+
+@jit
+def crossbar_response_room(m, channel):
+    """1 if the channel may start answering; if not, it is woken when it may."""
+    return 1 if m.xbar.r_count[channel] < m.xbar.response_limit else 0
+
+
+@jit
+def crossbar_respond(m, now, t, channel, source):
+    """Queue an answer that leaves the channel at `t` or when its port is free; returns the cycle it leaves."""
+    x = m.xbar
+    n = x.r_count[channel]
+    x.r_count[channel] = n + 1
+    if unlikely(x.ideal):
+        return ideal_respond(m, t, channel, source)
+    leaves = max(t, x.r_free[channel])
+    x.r_free[channel] = leaves + 1
+    q = (x.r_head[channel] + n) & (x.response_ring - 1)
+    x.response[channel, q, R_SOURCE] = source
+    x.response[channel, q, R_READY] = leaves + x.response_latency
+    if n == 0:
+        _announce_response(m, channel, now)
+    return leaves
+
+
+@jit
+def _pop_response(m, now, port, channel):
+    """Remove the channel's oldest response, which is for the port; returns its source."""
+    inlined()
+    x = m.xbar
+    n = x.r_count[channel]
+    x.r_count[channel] = n - 1
+    x.port_turn[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
+    x.responses += 1
+    if n == x.response_limit:
+        wake_at(m, L2_FILL, now, channel)  # which lets the channel serve again, too
+    if unlikely(x.ideal):
+        return ideal_pop_response(m, now, channel, port)
+    h = x.r_head[channel]
+    x.returning[port] &= ~(1 << channel)
+    q = (h + 1) & (x.response_ring - 1)
+    x.r_head[channel] = 0 if n == 1 and q >= RING_FRONT else q
+    if n > 1:
+        _announce_response(m, channel, now + 1)
+    return x.response[channel, h, R_SOURCE]
+
+
+@jit
+def crossbar_take_response(m, now, port):
+    """Source of the response the port takes this cycle, round robin over channels, or -1."""
+    inlined()
+    x = m.xbar
+    bits = x.returning[port]
+    turn = x.port_turn[port]
+    taken = -1
+    while bits:
+        channel = ctz_from(bits, turn)
+        bits ^= 1 << channel
+        there = ideal_response_ready(m, now, channel, port) if x.ideal else x.r_ready[channel] <= now
+        if there and taken >= 0:
+            wake_receiver(m, now + 1, port)
+            break
+        if there:
+            taken = channel
+    if taken < 0:
+        return -1
+    source = _pop_response(m, now, port, taken)
+    if unlikely(m.timeline.on):
+        record(m, TAKEN, port | taken << 8, source, 0)
+    return source

@@ -1,0 +1,133 @@
+"""The crossbar's ideal form: a list of packets for each port and channel, and back; none waits for somebody else's."""
+
+from gpusim.jit import jit, seldom
+from memory.address_map import l2_channel
+from memory.network.state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
+from memory.wheel import L2_TAKE, SIZE, wake
+
+
+@jit
+def ideal_request_place(m, port):
+    """Take a free place for a port's request."""
+    x = m.xbar
+    q = x.o_place[port]
+    x.o_place[port] = x.o_next[port, q]
+    x.o_next[port, q] = -1
+    return q
+
+
+@jit
+def ideal_announce_request(m, port, q):
+    """Put the request at `q` behind the port's others for its channel."""
+    seldom()
+    x = m.xbar
+    channel = l2_channel(m, x.request[port, q, P_LINE])
+    if x.o_first[port, channel] < 0:
+        x.o_first[port, channel] = q
+        x.waiting[channel, port >> 6] |= 1 << (port & 63)
+        wake(m, L2_TAKE, x.request[port, q, P_READY], channel)
+    else:
+        x.o_next[port, x.o_last[port, channel]] = q
+    x.o_last[port, channel] = q
+
+
+@jit
+def ideal_has_bandwidth(m, now, channel):
+    """1 if the channel's share of the given bandwidth lets it take a request now; if not, it is woken when it may."""
+    seldom()
+    x = m.xbar
+    if x.o_free[channel] < (now + 1) * MICRO:
+        return 1
+    wake(m, L2_TAKE, x.o_free[channel] // MICRO, channel)
+    return 0
+
+
+@jit
+def ideal_request_ready(m, now, channel, port):
+    """1 if the port's oldest request for the channel is there; if not, the channel is woken when it is."""
+    seldom()
+    x = m.xbar
+    ready = x.request[port, x.o_first[port, channel], P_READY]
+    if ready <= now:
+        return 1
+    wake(m, L2_TAKE, ready, channel)
+    return 0
+
+
+@jit
+def ideal_pop_request(m, now, channel, port):
+    """Remove the port's oldest request for the channel; returns where it lies."""
+    seldom()
+    x = m.xbar
+    h = x.o_first[port, channel]
+    x.o_free[channel] = max(x.o_free[channel], now * MICRO) + x.interval
+    q = x.o_next[port, h]
+    x.o_first[port, channel] = q
+    x.o_next[port, h] = x.o_place[port]
+    x.o_place[port] = h
+    if q < 0:
+        x.waiting[channel, port >> 6] &= ~(1 << (port & 63))
+    else:
+        wake(m, L2_TAKE, max(x.request[port, q, P_READY], now + 1), channel)
+    return h
+
+
+@jit
+def _wake_receiver(m, t, port):
+    """A given bandwidth may put cycle `t` out of the wheel's reach: then the port is woken before, to find that out."""
+    wake_receiver(m, min(t, m.wheel.now + SIZE - 1), port)
+
+
+@jit
+def ideal_respond(m, t, channel, source):
+    """Send an answer on its way at `t`, or when the given bandwidth lets it; returns the cycle it leaves."""
+    seldom()
+    x = m.xbar
+    leaves = t
+    if x.interval:
+        start = max(t * MICRO, x.r_free[channel])
+        x.r_free[channel] = start + x.interval
+        leaves = start // MICRO
+    q = x.r_place[channel]
+    x.response[channel, q, R_SOURCE] = source
+    x.response[channel, q, R_READY] = leaves + x.response_latency
+    port = (source >> SOURCE_CU_SHIFT) & 255
+    x.r_place[channel] = x.r_next[channel, q]
+    x.r_next[channel, q] = -1
+    if x.r_first[channel, port] < 0:
+        x.r_first[channel, port] = q
+        x.returning[port] |= 1 << channel
+        _wake_receiver(m, leaves + x.response_latency, port)
+    else:
+        x.r_next[channel, x.r_last[channel, port]] = q
+    x.r_last[channel, port] = q
+    return leaves
+
+
+@jit
+def ideal_response_ready(m, now, channel, port):
+    """1 if the channel's oldest response for the port is there; if not, the port is woken when it is."""
+    seldom()
+    x = m.xbar
+    ready = x.response[channel, x.r_first[channel, port], R_READY]
+    if ready <= now:
+        return 1
+    _wake_receiver(m, ready, port)
+    return 0
+
+
+@jit
+def ideal_pop_response(m, now, channel, port):
+    """Remove the channel's oldest response for the port; returns its source."""
+    seldom()
+    x = m.xbar
+    h = x.r_first[channel, port]
+    q = x.r_next[channel, h]
+    x.r_first[channel, port] = q
+    x.r_next[channel, h] = x.r_place[channel]
+    x.r_place[channel] = h
+    if q < 0:
+        x.returning[port] &= ~(1 << channel)
+    else:
+        _wake_receiver(m, max(x.response[channel, q, R_READY], now + 1), port)
+    return x.response[channel, h, R_SOURCE]

@@ -1,0 +1,323 @@
+"""`gpusim capture`: train a network on images and store the input maps of its 3x3x512x512 convolutions.
+
+PyTorch is imported when a capture starts, and only then: the rest of the simulator does without it.
+"""
+
+import importlib
+import math
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.errors import MissingExtraError, UserError, unknown_name
+from gpusim.base.files import folder, write_whole
+from workloads.data.activations_file import save_activations, sparsity_of
+from workloads.data.image_set import CROP_PADDING, ImageSet, crop_and_flip, load_images
+
+
+class CaptureError(UserError):
+    """A capture that cannot start or went wrong."""
+
+
+@dataclass(frozen=True)
+class CapturePoint:
+    """One layer of Dong 2020, table 6.5.
+
+    label: its name there and in our configurations; module: the convolution in our network; source_layer: what the
+    source calls it; shape: its input [channels, height, width]; source_sparsity: sparsity the source gives.
+    """
+
+    label: str
+    module: str
+    source_layer: str
+    shape: tuple[int, int, int]
+    source_sparsity: float
+
+
+# The source numbers VGGNet-11's convolutions 5 and 7. Counted from zero these are the sixth and the eighth, the ones
+# with the 3x3x512x512 filters it gives for both; counted from one, the fifth would have 256 input channels.
+CAPTURE_POINTS: Mapping[str, tuple[CapturePoint, ...]] = {
+    "resnet10": (CapturePoint("layerA", "block4.conv2", "ResNet-10 block 4 conv 2", (512, 4, 4), 0.65),),
+    "vggnet11": (
+        CapturePoint("layerB", "conv6", "VGGNet-11 conv 5, counted from zero", (512, 4, 4), 0.70),
+        CapturePoint("layerC", "conv8", "VGGNet-11 conv 7, counted from zero", (512, 2, 2), 0.85),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the network is trained: stochastic gradient descent, linear warm-up, then a cosine to zero.
+
+    The values are the common ones for these networks on CIFAR-10 (He et al. 2016, section 4.2: momentum, weight
+    decay, augmentation); peak rate and warm-up are chosen so that VGGNet-11 trains without batch normalisation.
+    """
+
+    epochs: int = 100
+    batch: int = 128
+    seed: int = 0
+    peak_learning_rate: float = 0.05
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    warmup_epochs: int = 5
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("batch", 1), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise CaptureError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+
+    def learning_rate(self, step: int, steps_per_epoch: int) -> float:
+        """Rate of a step, counted from zero over the whole training."""
+        warmup = min(self.warmup_epochs, self.epochs) * steps_per_epoch
+        if step < warmup:
+            return self.peak_learning_rate * (step + 1) / warmup
+        progress = (step - warmup) / max(1, self.epochs * steps_per_epoch - warmup)
+        return self.peak_learning_rate * 0.5 * (1.0 + math.cos(math.pi * progress))
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """One epoch: mean loss and accuracy over its steps, and the input sparsity of every convolution at its end.
+
+    test_accuracy: None without test images; sparsity: module name -> zero share over the epoch's recorded images.
+    """
+
+    epoch: int
+    steps: int
+    train_loss: float
+    train_accuracy: float
+    test_accuracy: float | None
+    sparsity: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class CapturedLayer:
+    """A stored layer: the file and what is in it. shape: [images, channels, height, width]."""
+
+    point: CapturePoint
+    path: Path
+    shape: tuple[int, int, int, int]
+    sparsity: float
+
+
+def capture(
+    model: str,
+    images: Path,
+    output: Path,
+    recipe: Recipe | None = None,
+    device: str = "auto",
+    captured_images: int = 256,
+    report: Callable[[EpochRecord], None] = lambda record: None,
+) -> list[CapturedLayer]:
+    """Train `model` on `images` and write its layers' files and `MODEL.csv` (one row an epoch) to folder `output`.
+
+    The maps are those of the last training steps: each image as augmented, batch statistics, weights as they are
+    at that step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it.
+    Raises UserError: a missing extra, images or output that cannot be used, a training that diverges.
+    """
+    recipe = recipe or Recipe()
+    if model not in CAPTURE_POINTS:
+        raise CaptureError(unknown_name("model", model, CAPTURE_POINTS))
+    torch = require_torch()
+    classes = importlib.import_module("workloads.data.models").CLASSES
+    image_set = load_images(images, classes)
+    recorded_steps = -(-captured_images // recipe.batch)
+    if captured_images < 1:
+        raise CaptureError(f"captured images: expected at least 1, found {captured_images}")
+    if recorded_steps * recipe.batch > len(image_set.x_train):
+        raise CaptureError(
+            f"{images}: capturing {captured_images} images takes {recorded_steps} whole batches of {recipe.batch}, "
+            f"found {len(image_set.x_train)} training images"
+        )
+    folder(Path(output))
+    trainer = _Trainer(torch, model, image_set, recipe, _device(torch, device), recorded_steps)
+    history = []
+    for epoch in range(1, recipe.epochs + 1):
+        history.append(trainer.run_epoch(epoch))
+        report(history[-1])
+    _write_history(Path(output) / f"{model}.csv", history)
+    return [
+        _store(point, Path(output), trainer.maps(point.module)[:captured_images], trainer.described(history[-1]))
+        for point in CAPTURE_POINTS[model]
+    ]
+
+
+def require_torch() -> Any:
+    """PyTorch, or a MissingExtraError that names the extra to install."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise MissingExtraError("gpusim capture (PyTorch)", "capture") from error
+
+
+def _device(torch: Any, name: str) -> Any:
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CaptureError(f"device: '{name}' cannot be used: {reason}") from error
+    return device
+
+
+class _Trainer:
+    """A network in training, with the inputs of its convolutions in each epoch's last steps."""
+
+    def __init__(
+        self, torch: Any, model: str, images: ImageSet, recipe: Recipe, device: Any, recorded_steps: int
+    ) -> None:
+        self.torch, self.model, self.images, self.recipe, self.device = torch, model, images, recipe, device
+        self.recorded_steps = recorded_steps
+        self.rng = np.random.default_rng(recipe.seed)
+        torch.manual_seed(recipe.seed)
+        # Plain FP32, and the same kernels in each run: the maps are to be those of FP32 training.
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cudnn.allow_tf32 = False
+        self.network = importlib.import_module("workloads.data.models").build(model).to(device)
+        self.optimizer = torch.optim.SGD(
+            self.network.parameters(),
+            lr=recipe.peak_learning_rate,
+            momentum=recipe.momentum,
+            weight_decay=recipe.weight_decay,
+        )
+        pad = CROP_PADDING
+        train, test = images.normalised()
+        self.padded = torch.from_numpy(np.pad(train, ((0, 0), (0, 0), (pad, pad), (pad, pad)))).to(device)
+        self.test = torch.from_numpy(test).to(device)
+        self.labels = torch.from_numpy(images.y_train).to(device)
+        self.steps_per_epoch = len(images.x_train) // recipe.batch
+        self.recorded: dict[str, list[Any]] = {}
+
+    def run_epoch(self, epoch: int) -> EpochRecord:
+        """One pass over the training images in a new random order; a last partial batch is left out."""
+        batch, steps = self.recipe.batch, self.steps_per_epoch
+        order = self.rng.permutation(len(self.images.x_train))
+        loss_sum = self.torch.zeros((), device=self.device)
+        hits = self.torch.zeros((), device=self.device)
+        self.network.train()
+        for step in range(steps):
+            chosen = order[step * batch : (step + 1) * batch]
+            rate = self.recipe.learning_rate((epoch - 1) * steps + step, steps)
+            with self._recording(step >= steps - self.recorded_steps, first=step == steps - self.recorded_steps):
+                loss, correct = self._step(chosen, rate)
+            loss_sum += loss
+            hits += correct
+        mean_loss = loss_sum.item() / steps
+        if not math.isfinite(mean_loss):
+            raise CaptureError(f"training of {self.model} diverged in epoch {epoch}: the loss is {mean_loss}")
+        sparsity = {name: _zero_share(parts) for name, parts in self.recorded.items()}
+        return EpochRecord(epoch, steps, mean_loss, hits.item() / (steps * batch), self._test_accuracy(), sparsity)
+
+    def _step(self, chosen: np.ndarray, rate: float) -> tuple[Any, Any]:
+        """One step of stochastic gradient descent; returns its loss and the number of right answers."""
+        torch = self.torch
+        index = torch.from_numpy(chosen).to(self.device)
+        rows, columns = (torch.from_numpy(part).to(self.device) for part in crop_and_flip(self.rng, len(chosen)))
+        # Indexing on both sides of a slice puts the indexed axes first: [images, rows, columns, channels].
+        maps = self.padded[index[:, None, None], :, rows, columns].permute(0, 3, 1, 2).contiguous()
+        labels = self.labels[index]
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        answers = self.network(maps)
+        loss = torch.nn.functional.cross_entropy(answers, labels)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach(), (answers.detach().argmax(1) == labels).sum()
+
+    @contextmanager
+    def _recording(self, active: bool, first: bool) -> Iterator[None]:
+        """Keep the inputs of the 3x3 convolutions behind the first layer while `active`; `first` drops older ones."""
+        hooks: list[Any] = []
+        if active:
+            if first:
+                self.recorded = {}
+            for name, module in self.network.named_modules():
+                if isinstance(module, self.torch.nn.Conv2d) and module.kernel_size == (3, 3) and module.in_channels > 3:
+                    kept = self.recorded.setdefault(name, [])
+                    hooks.append(module.register_forward_pre_hook(_keep_input(kept)))
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def maps(self, module: str) -> np.ndarray:
+        """Recorded inputs of a convolution: float32 [images, channels, height, width]."""
+        return np.asarray(self.torch.cat(self.recorded[module]).cpu().numpy())
+
+    def _test_accuracy(self) -> float | None:
+        """Share of right answers on the test images, None without any."""
+        if not len(self.images.x_test):
+            return None
+        torch, hits = self.torch, 0
+        self.network.eval()
+        with torch.no_grad():
+            for start in range(0, len(self.images.x_test), self.recipe.batch):
+                part = slice(start, start + self.recipe.batch)
+                answers = self.network(self.test[part]).argmax(1).cpu().numpy()
+                hits += int((answers == self.images.y_test[part]).sum())
+        return hits / len(self.images.x_test)
+
+    def described(self, last: EpochRecord) -> dict[str, Any]:
+        """How the maps were made, for the file's metadata."""
+        torch = self.torch
+        cuda = self.device.type == "cuda"
+        return {
+            "made_by": "gpusim capture",
+            "model": self.model,
+            "recipe": asdict(self.recipe),
+            "optimizer": "SGD with momentum, linear warm-up, cosine decay to zero",
+            "augmentation": f"random {CROP_PADDING}-pixel-padded crop and horizontal flip",
+            "precision": "FP32 (TF32 off), stored as FP16",
+            "step": f"last {self.recorded_steps} training steps of epoch {last.epoch}, {last.steps} steps an epoch",
+            "train_loss": last.train_loss,
+            "train_accuracy": last.train_accuracy,
+            "test_accuracy": last.test_accuracy,
+            "images_file": self.images.name,
+            "images_sha256": self.images.sha256,
+            "train_images": len(self.images.x_train),
+            "test_images": len(self.images.x_test),
+            "device": torch.cuda.get_device_name(self.device) if cuda else f"{self.device.type} ({platform.machine()})",
+            "versions": {"python": platform.python_version(), "numpy": np.__version__, "torch": str(torch.__version__)},
+        }
+
+
+def _zero_share(parts: list[Any]) -> float:
+    """Sparsity of recorded inputs, counted where they are: on the device."""
+    return sum(int((part == 0).sum()) for part in parts) / sum(part.numel() for part in parts)
+
+
+def _keep_input(kept: list[Any]) -> Callable[[Any, tuple[Any, ...]], None]:
+    def hook(module: Any, inputs: tuple[Any, ...]) -> None:
+        kept.append(inputs[0].detach().clone())
+
+    return hook
+
+
+def _store(point: CapturePoint, output: Path, maps: np.ndarray, described: dict[str, Any]) -> CapturedLayer:
+    if maps.shape[1:] != point.shape:
+        raise CaptureError(f"{point.module}: expected maps of {list(point.shape)}, found {list(maps.shape[1:])}")
+    path = output / f"{point.label}.npz"
+    save_activations(path, maps, {**asdict(point), **described})
+    images, channels, height, width = maps.shape
+    return CapturedLayer(point, path, (images, channels, height, width), sparsity_of(maps))
+
+
+def _write_history(path: Path, history: list[EpochRecord]) -> None:
+    """One row an epoch: loss, accuracies, and the input sparsity of each convolution in the epoch's last steps."""
+    modules = list(history[0].sparsity)
+    rows = [["epoch", "steps", "train_loss", "train_accuracy", "test_accuracy", *(f"sparsity_{m}" for m in modules)]]
+    for record in history:
+        shares = (record.sparsity[module] for module in modules)
+        measured = [record.train_loss, record.train_accuracy, record.test_accuracy, *shares]
+        cells = ["" if value is None else f"{value:.4f}" for value in measured]
+        rows.append([str(record.epoch), str(record.epoch * record.steps), *cells])
+    write_whole(path, "".join(",".join(row) + "\n" for row in rows))

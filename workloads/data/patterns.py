@@ -1,0 +1,78 @@
+"""The GEMM's operands: weights, activations with zeros at random places, and im2col of activation maps.
+
+Matrices are stored column-major as the kernels read them: array [columns, leading dimension], C-contiguous, with
+`array[column, row]`. What pads a column is zero.
+"""
+
+import numpy as np
+
+from gpusim.base.errors import UserError
+from workloads.operators.shapes import GemmShape, Layer, output_size
+
+WEIGHTS_STREAM, VALUES_STREAM, ZEROS_STREAM = range(3)  # independent random streams of one seed
+
+
+class PatternError(UserError):
+    """Activations that do not fit the layer; the message has the expected and the found shape."""
+
+
+def fill_weights(storage: np.ndarray, shape: GemmShape, seed: int) -> None:
+    """Random weights into `storage` [padded K, lda] float32: normal, variance 2 / K (He et al. 2015, equation 10)."""
+    random = np.random.default_rng([seed, WEIGHTS_STREAM])
+    weights = random.standard_normal((shape.k, shape.m), np.float32)
+    storage[: shape.k, : shape.m] = weights * np.float32(np.sqrt(2.0 / shape.k))
+
+
+def fill_synthetic(storage: np.ndarray, shape: GemmShape, sparsity: float, seed: int) -> None:
+    """Activations with uniformly random zeros into `storage` [N, ldb] float32.
+
+    Each element of the K x N matrix B itself is zero with probability `sparsity`, whatever its neighbours are
+    (Dong 2020, section 6.5, "Synthetic"); the others are the magnitudes of normal numbers, as after a ReLU.
+    """
+    if not 0.0 <= sparsity <= 1.0:
+        raise PatternError(f"sparsity {sparsity}: allowed are 0 to 1")
+    values = np.random.default_rng([seed, VALUES_STREAM])
+    zeros = np.random.default_rng([seed, ZEROS_STREAM])
+    tiny = np.finfo(np.float32).tiny
+    for column in range(shape.n):  # by columns: no second matrix in memory
+        drawn = np.maximum(np.abs(values.standard_normal(shape.k, np.float32)), tiny)
+        drawn[zeros.random(shape.k, np.float32) < sparsity] = 0.0
+        storage[column, : shape.k] = drawn
+
+
+def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: Layer) -> None:
+    """The layer's B into `storage` [N, ldb] float32 from maps [images, channels, height, width].
+
+    Column n is output pixel n in the order image, row, column; row k is input channel, filter row, filter column,
+    the order of weights [filters, channels, rows, columns]. Raises PatternError when the maps are not the layer's.
+    """
+    images = activations.shape[0] if activations.ndim else 0
+    expected = (images, layer.input_channels, layer.input_height, layer.input_width)
+    if activations.ndim != 4 or activations.shape != expected or images < 1:
+        raise PatternError(
+            f"layer '{layer.name}' needs maps [images, {', '.join(map(str, expected[1:]))}], "
+            f"found shape {list(activations.shape)}"
+        )
+    pad, size, stride = layer.padding, layer.filter_size, layer.stride
+    height, width = output_size(layer)
+    k = layer.input_channels * size * size
+    if storage.shape[0] != images * height * width or storage.shape[1] < k:
+        raise PatternError(f"im2col of K={k}, N={images * height * width} does not fit a matrix of {storage.shape}")
+    padded = np.pad(activations, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    target = storage[:, :k].reshape((images, height, width, layer.input_channels, size, size), copy=False)
+    for i in range(size):
+        for j in range(size):
+            rows, columns = slice(i, i + stride * height, stride), slice(j, j + stride * width, stride)
+            target[..., i, j] = padded[:, :, rows, columns][:, :, :height, :width].transpose(0, 2, 3, 1)
+
+
+def zero_lines_of(storage: np.ndarray, rows: int) -> float:
+    """Fraction of all-zero lines of 16 elements among those that cover the first `rows` rows; padding is zero."""
+    covered = -(-rows // 16) * 16
+    lines = storage[:, :covered].reshape(storage.shape[0], -1, 16)
+    return 1.0 - float(lines.any(axis=2).mean())
+
+
+def sparsity_of(storage: np.ndarray, rows: int) -> float:
+    """Fraction of zeros in the first `rows` rows of a stored matrix; both zeros count."""
+    return 1.0 - np.count_nonzero(storage[:, :rows]) / (storage.shape[0] * rows)

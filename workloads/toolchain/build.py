@@ -1,0 +1,186 @@
+"""Build kernels' code objects from OpenCL C, assembly or LLVM IR, and check that the committed ones are up to date.
+
+clang and ld.lld do it where they are installed. LLVM IR needs neither: llvmlite, which Numba brings, has the back end,
+and `workloads.toolchain.link` links what it gives.
+"""
+
+import shutil
+import subprocess
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+from workloads.toolchain.errors import KernelBuildError
+from workloads.toolchain.link import link
+
+KERNELS_DIR = Path(__file__).resolve().parents[1] / "kernels"
+MICROBENCH_DIR = Path(__file__).resolve().parents[1] / "microbench"
+BENCH_KERNELS_DIR = Path(__file__).resolve().parents[1] / "bench_kernels"
+SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR, BENCH_KERNELS_DIR)
+TRIPLES = ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-unknown")
+TARGET_FLAGS = ("-target", TRIPLES[0], "-mcpu=gfx803")
+SHIPPED_FLAGS = ("-mcode-object-version=5", "-Wall", "-Werror")
+OPENCL_LIBRARY = Path(__file__).resolve().parents[2] / "gpusim" / "opencl" / "library.h"
+OPENCL_FLAGS = (
+    "-x",
+    "cl",
+    "-cl-std=CL2.0",
+    "-nogpulib",
+    "-O3",
+    "-fno-ident",
+    "-cl-kernel-arg-info",
+)
+LANGUAGE_FLAGS = {
+    ".cl": OPENCL_FLAGS,
+    ".s": ("-x", "assembler"),
+    ".ll": ("-x", "ir", "-O3", "-nogpulib", "-fno-ident", "-Wno-override-module"),
+}
+COMPILERS = ("clang-19", "clang")
+LINKERS = ("ld.lld-19", "ld.lld")
+COMPILER_VERSION = "19."  # the committed objects are this release's output
+
+
+def kernel_sources(directory: Path = KERNELS_DIR) -> list[Path]:
+    """The sources, each of one code object; raises KernelBuildError where two would give the same one."""
+    found = sorted(path for path in directory.iterdir() if path.suffix in LANGUAGE_FLAGS)
+    for first, second in pairwise(found):
+        if first.stem == second.stem:
+            raise KernelBuildError(f"{first.name} and {second.name} would both give {first.stem}.hsaco")
+    return found
+
+
+def code_object_path(name: str, directory: Path = KERNELS_DIR) -> Path:
+    """Where the code object of source `name` (without suffix) lies."""
+    return directory / f"{name}.hsaco"
+
+
+def build(source: Path, target: Path) -> None:
+    """Compile or assemble, and link one source into `target`; raises KernelBuildError.
+
+    OpenCL C gets the header with OpenCL's built-in functions, but for the shipped workloads; what is not shipped here
+    also gets the compiler's own code-object version.
+    """
+    flags = LANGUAGE_FLAGS.get(source.suffix)
+    if flags is None:
+        raise KernelBuildError(f"{source.name}: no kernel source; sources end in {', '.join(LANGUAGE_FLAGS)}")
+    if not source.is_file():
+        raise KernelBuildError(f"{source}: there is no such file")
+    if source.suffix == ".ll" and not compiler_available():
+        target.write_bytes(_linked(source, _compile_ir(source)))
+        return
+    compiler, linker = _tool(COMPILERS), _tool(LINKERS)
+    folder = source.resolve().parent
+    if folder in (shipped.resolve() for shipped in SHIPPED_DIRS):
+        flags = (*flags, *SHIPPED_FLAGS)
+    if source.suffix == ".cl" and folder not in (KERNELS_DIR.resolve(), MICROBENCH_DIR.resolve()):
+        flags = (*flags, "-include", str(OPENCL_LIBRARY))
+    with tempfile.TemporaryDirectory() as scratch:
+        relocatable = Path(scratch) / "kernel.o"
+        linked = Path(scratch) / "kernel.hsaco"
+        # run beside the source: no path of this machine gets into the object
+        _run([compiler, *flags, *TARGET_FLAGS, "-c", source.name, "-o", str(relocatable)], source)
+        _run([linker, "-shared", "--no-undefined", str(relocatable), "-o", str(linked)], source)
+        shutil.copyfile(linked, target)
+
+
+def _compile_ir(source: Path) -> bytes:
+    """The relocatable object that llvmlite's AMDGPU back end makes of LLVM IR."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        module = llvm.parse_assembly(source.read_text(encoding="utf-8"))
+        module.verify()
+    except (RuntimeError, UnicodeDecodeError) as error:
+        raise KernelBuildError(f"{source.name}: {' '.join(str(error).split())}") from None
+    if module.triple not in ("", *TRIPLES):
+        raise KernelBuildError(f"{source.name}: is for target '{module.triple}', not {TRIPLES[0]}")
+    target = llvm.Target.from_triple(TRIPLES[0])
+    machine = target.create_target_machine(cpu="gfx803", opt=3, reloc="pic")
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    llvm.create_pass_builder(machine, options).getModulePassManager().run(
+        module, llvm.create_pass_builder(machine, options)
+    )
+    return bytes(machine.emit_object(module))
+
+
+def _linked(source: Path, relocatable: bytes) -> bytes:
+    try:
+        return link(relocatable)
+    except KernelBuildError as error:
+        raise KernelBuildError(f"{source.name}: {error}") from None
+
+
+def shipped_sources() -> list[Path]:
+    """The sources of every shipped code object."""
+    return [source for directory in SHIPPED_DIRS for source in kernel_sources(directory)]
+
+
+def build_all(directory: Path = KERNELS_DIR) -> list[Path]:
+    """Build every kernel's code object beside its source; returns what was written."""
+    return build_sources(kernel_sources(directory))
+
+
+def build_sources(sources: list[Path]) -> list[Path]:
+    """Build each source's code object beside it; returns what was written."""
+    targets = []
+    for source in sources:
+        target = code_object_path(source.stem, source.parent)
+        build(source, target)
+        targets.append(target)
+    return targets
+
+
+def check_all() -> list[str]:
+    """What is wrong with the shipped code objects, as `check` says it."""
+    return [problem for directory in SHIPPED_DIRS for problem in check(directory)]
+
+
+def check(directory: Path = KERNELS_DIR) -> list[str]:
+    """What is wrong with the committed code objects: one line each, none when they equal what the sources give."""
+    version = compiler_version()
+    if not version.startswith(COMPILER_VERSION):
+        raise KernelBuildError(
+            f"code objects can only be compared with clang {COMPILER_VERSION}x, their compiler; found clang {version}"
+        )
+    problems = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for source in kernel_sources(directory):
+            committed = code_object_path(source.stem, directory)
+            fresh = Path(scratch) / committed.name
+            build(source, fresh)
+            if not committed.is_file():
+                problems.append(f"{committed.name}: missing")
+            elif committed.read_bytes() != fresh.read_bytes():
+                problems.append(f"{committed.name}: differs from what {source.name} gives")
+    known = {code_object_path(source.stem, directory) for source in kernel_sources(directory)}
+    problems += [f"{path.name}: has no source" for path in sorted(set(directory.glob("*.hsaco")) - known)]
+    return problems
+
+
+def compiler_version() -> str:
+    """Version of the compiler that would be used, such as '19.1.7'; raises KernelBuildError when there is none."""
+    return _run([_tool(COMPILERS), "-dumpversion"], None).strip()
+
+
+def compiler_available() -> bool:
+    """Whether both tools that a build needs are installed."""
+    return all(any(shutil.which(tool) for tool in tools) for tools in (COMPILERS, LINKERS))
+
+
+def _tool(candidates: tuple[str, ...]) -> str:
+    for candidate in candidates:
+        if path := shutil.which(candidate):
+            return path
+    raise KernelBuildError(f"building kernels needs {' or '.join(candidates)}; none is installed")
+
+
+def _run(command: list[str], source: Path | None) -> str:
+    cwd = None if source is None else source.parent
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode:
+        first_line = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+        what = "" if source is None else f"{source.name}: "
+        raise KernelBuildError(f"{what}{Path(command[0]).name} failed: {first_line}")
+    return done.stdout
