@@ -33,7 +33,7 @@ def layered(data: Mapping[str, Any], path: Path, sets: Sequence[str], of: type[S
     of: the configuration's class; a section of it that the file leaves empty has its defaults.
     """
     tree = Tree(origins={(): (str(path), ())})
-    sections = {key: ({} if value is None and key in of.model_fields else value) for key, value in data.items()}
+    sections = {key: ({} if value is None and _is_section(of, key) else value) for key, value in data.items()}
     assignments = [(text, *parse_set(text)) for text in sets]
     gpu, gpu_source, beside = sections.pop("gpu", None), str(path), path
     for text, where, value in assignments:
@@ -49,6 +49,11 @@ def layered(data: Mapping[str, Any], path: Path, sets: Sequence[str], of: type[S
         if where not in (("gpu",), ("gpu", "base")):
             tree.replace(where, value, f"--set {text}", ())
     return tree
+
+
+def _is_section(of: type[Spec], key: str) -> bool:
+    kind = of.model_fields[key].annotation if key in of.model_fields else None
+    return isinstance(kind, type) and issubclass(kind, Spec)
 
 
 def _lay_gpu(tree: Tree, gpu: Any, source: str, inside: tuple[str, ...], beside: Path, seen: tuple[Path, ...]) -> None:

@@ -168,7 +168,7 @@ def test_memory_too_small_for_the_layer_is_told(capfd) -> None:  # type: ignore[
 
 def test_interrupt_ends_the_run_with_partial_results(tmp_path: Path) -> None:
     path = tmp_path / "partial.json"
-    main = "from gpusim import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
+    main = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
     arguments = ["run", "layerB.yaml", "--engine", "off", "--set", "workload.data=synthetic", "--json", str(path)]
     process = subprocess.Popen(
         [sys.executable, "-c", main, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True

@@ -174,7 +174,7 @@ def test_interrupt_ends_the_kernel_with_partial_results(tmp_path: Path) -> None:
     endless = written(
         tmp_path, code_object=str(DATA / "geometry.hsaco"), kernel="endless", arguments=out, global_size=[64]
     )
-    main = "from gpusim import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
+    main = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
     arguments = ["exec", str(endless), "--json", str(json_file), "--set", f"run.max_instructions={1 << 50}"]
     process = subprocess.Popen(
         [sys.executable, "-c", main, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
