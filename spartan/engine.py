@@ -4,7 +4,7 @@ A cycle runs backwards through the pipeline, so that what a stage frees is there
 the compaction units, DRAM data arrives, lines enter units, look-ups finish, requests are taken, reads are issued.
 """
 
-from gpusim.jit import jit, outlined
+from gpusim.jit import jit
 from memory.address_map import dram_channel
 from memory.dram.controller import dram_read
 from memory.ports import (
@@ -315,10 +315,9 @@ def _wake_again(m, now, more_requests):
                 wake(m, ENGINE_CLASS, g.shifter_ready[k], 0)
 
 
-@jit
+@jit(outline=True)
 def engine_tick(m, now):
     """Run the engine in cycle `now`."""
-    outlined()
     g = m.engine
     finish_units(m, now)
     for channel in range(m.map.dram_channels):
