@@ -1,4 +1,4 @@
-"""Everything that the compiled core takes from inside Numba and llvmlite, past their public interface: in this file only.
+"""All that the compiled core takes from inside Numba and llvmlite, past their public interface: in this file only.
 
 Each hook replaces one function of Numba's while the core is compiled, and none is needed for right results: with
 `GPUSIM_PLAIN_NUMBA=1` the core is compiled without any of them, slower to compile and to run. `check` names the hooks
