@@ -77,3 +77,14 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 def excepted(module: str, room: str, seen: str) -> bool:
     """Whether the import of the room `seen` by a module of `room` is an exception."""
     return (module, seen) in EXCEPTIONS or (room, seen) in EXCEPTIONS
+
+
+# (component of the machine record, room that writes it beside the one that declares it): why
+WRITERS: dict[tuple[str, str], str] = {
+    ("wheel", "gpusim.core"): "the run loop turns the wheel: it alone moves the current cycle on",
+    ("run", "gpusim.core"): "the run loop says when the run has ended, the simulator where its producer lies",
+    ("timeline", "gpusim.timeline"): "the recorder's reader gives it its buffer and takes events out of it",
+    ("dram", "gpusim.timeline"): "the same for DRAM commands",
+    ("dram", "gpusim.core"): "to do: how far DRAM looks ahead is its own to say",
+    ("ports", "memory.cache"): "to do: L2's refused requests",
+}
