@@ -10,6 +10,7 @@ import numpy as np
 from gpusim.jit import address_of
 from isa.device_memory import VIRTUAL_BASE
 from isa.region import SparseRegion
+from memory.ports import limit_sparse_misses
 from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import LINE_BYTES, LINE_ELEMENTS, MAX_READS, MAX_REGIONS, EngineSpec, SibLayout, sib_layout
 from spartan.replacement import REPLACEMENT
@@ -102,7 +103,7 @@ def _reset(engine: Any) -> None:
 
 def _set_sizes(m: Any, spec: EngineSpec, layout: SibLayout, memory_image_address: int) -> None:
     engine = m.engine
-    m.ports.sparse_limit = spec.sparse_queue_depth
+    limit_sparse_misses(m, spec.sparse_queue_depth)
     engine.prefetch_length = spec.prefetch_length
     engine.demand_window = spec.demand_window_lines
     engine.lookups_per_cycle = spec.sib_lookups_per_cycle
