@@ -13,7 +13,7 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 (L2 MSHRs, the engine's reads in flight), and the checked mode asserts that they are never exceeded.
 """
 
-from gpusim.jit import Field, State, ctz, inlined, jit, popcount, unlikely
+from gpusim.jit import Field, State, ctz, jit, popcount, unlikely
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.rings import RING_FRONT
 from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, wake_later
@@ -59,10 +59,9 @@ def limit_sparse_misses(m, entries: int) -> None:  # type: ignore[no-untyped-def
     m.ports.sparse_limit = entries
 
 
-@jit
+@jit(inline=True)
 def deliver_in_order(m, t, port, tag, cause):
     """As `deliver`, from a unit that decides ahead of time: entries of cycle `t` are ordered by their `cause`."""
-    inlined()
     p = m.ports
     n = p.count[port]
     if unlikely(n >= PORT_DEPTH):
@@ -151,10 +150,9 @@ def wait_for_dram(m, queue, waiter):
         m.ports.l2_refused |= 1 << waiter
 
 
-@jit
+@jit(inline=True)
 def dram_turn(m, now, queue, channel):
     """1 if the L2 channel may ask a DRAM channel now: who waited goes first, round robin. If not, it is woken again."""
-    inlined()
     p = m.ports
     if p.dram_freed_for[queue] != now:
         return 1

@@ -4,7 +4,7 @@ An event is four words: kind and cycle, and three of the kind's own. Off, a unit
 DRAM commands have a recorder of their own (memory/dram/commands.py).
 """
 
-from gpusim.jit import Field, State, jit, seldom, st_i64
+from gpusim.jit import Field, State, jit, st_i64
 
 EVENT_WORDS = 4
 KIND_BITS = 4
@@ -37,10 +37,9 @@ TIMELINE = State(
 )
 
 
-@jit
+@jit(cold=True)
 def record(m, kind, a, b, c):
     """Write an event of this cycle down; one that finds the buffer full is counted, so that it is missed."""
-    seldom()
     t = m.timeline
     n = t.count
     if n < t.capacity:

@@ -9,7 +9,7 @@ from gpusim.core.cu.fetch import fetch_tick
 from gpusim.core.cu.issue import issue_tick, look_up_tick, response_tick, return_tick, scalar_tick
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import SIMDS_BITS
-from gpusim.jit import address_in, ctz, ctz_from, inlined, jit, prefetch, seldom
+from gpusim.jit import address_in, ctz, ctz_from, jit, prefetch
 from memory.cache.l2 import l2_fill_tick, l2_serve_tick, l2_take_tick
 from memory.dram.controller import dram_tick
 from memory.translation.tlb import translation_tick
@@ -38,10 +38,9 @@ from spartan.engine import engine_tick
 RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)
 
 
-@jit
+@jit(cold=True)
 def _wake_everything(m, now):
     """Let every unit run this cycle."""
-    seldom()
     for unit in range(m.cu.cus):
         wake(m, CU_RESPONSE, now, unit)
         wake(m, CU_RETURN, now, unit)
@@ -62,13 +61,12 @@ def _wake_everything(m, now):
     wake(m, DISPATCH, now, 0)
 
 
-@jit
+@jit(inline=True)
 def _run_units(m, now, slot):
     """Run all units that have something to do this cycle, in the order of their classes.
 
     Where that pays, the state of the unit behind is prefetched; behind the last one is an address that nobody reads.
     """
-    inlined()
     if due(m, slot, TRANSLATION):
         translation_tick(m, now)
     units = due_of_wide(m, slot, CU_RESPONSE)

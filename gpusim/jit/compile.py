@@ -8,39 +8,49 @@ parameter named `m` is the machine record, every other one an int64 unless annot
 import gc
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 from typing import Any
 
 import numba
 import numpy as np
-from llvmlite.binding import Linkage
-from numba import _dynfunc, types
-from numba.core import codegen
-from numba.core.caching import NullCache
-from numba.core.cpu import CPUContext
-from numba.np import arrayobj
+from numba import types
 
+from gpusim.jit import numba_hooks
 from gpusim.jit.cache import cache_dir, domain_of
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)
 
 _registered: dict[str, list[Any]] = {"isa": [], "timing": []}
+_inlined: set[Any] = set()  # dispatchers whose code is part of their callers'
 
 
-def jit(function: Callable[..., Any]) -> Any:
-    """Compile `function` for the core: cached, without the GIL, C division, registered for `compile_all`."""
+def jit(
+    function: Callable[..., Any] | None = None, *, inline: bool = False, outline: bool = False, cold: bool = False
+) -> Any:
+    """Compile a function for the core: cached, without the GIL, C division, registered for `compile_all`.
+
+    inline: on a busy path, its code becomes part of its callers'; outline: its code stays apart, so that its callers
+    stay small; cold: seldom called, its code and that of its calls are kept out of the way. None changes a result.
+    """
+    if function is None:
+        return partial(jit, inline=inline, outline=outline, cold=cold)
     if JIT_DISABLED:
         return function
     domain = domain_of(function.__module__)
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_dir(domain))
     try:
-        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, forceinline=inline)(
+            function
+        )
     finally:
         numba.config.CACHE_DIR = before
-    dispatcher.compile = _in_its_form(dispatcher)
+    if outline or cold:
+        numba_hooks.set_attributes(function, "noinline", *["cold"] * cold)
+    if inline:
+        _inlined.add(dispatcher)
+    numba_hooks.watch_compilation(dispatcher)
     _registered[domain].append(dispatcher)
     return dispatcher
 
@@ -85,114 +95,6 @@ def split(domain: str, rooms: tuple[str, ...]) -> tuple[list[Any], list[Any]]:
     return inside, apart
 
 
-@contextmanager
-def _indices_as_they_are() -> Iterator[None]:
-    """Compile array accesses without Python's meaning of negative indices, a comparison and a select an access."""
-    fix = arrayobj.fix_integer_index
-
-    def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
-        return context.cast(builder, index, kind, types.intp)
-
-    arrayobj.fix_integer_index = as_it_is
-    try:
-        yield
-    finally:
-        arrayobj.fix_integer_index = fix
-
-
-def _is_part_of_its_callers(function: Callable[..., Any]) -> bool:
-    """Whether the function says `inlined()`."""
-    return "inlined" in function.__code__.co_names
-
-
-_compiling: list[bool] = []  # innermost last: whether what is being compiled is a part of its callers
-_parts: set[Any] = set()  # dispatchers that have been compiled as parts
-_whole: set[Any] | None = None  # what is not one while parts are wanted
-
-
-def _in_its_form(dispatcher: Any) -> Callable[[Any], Any]:
-    """The dispatcher's `compile`, which says what it compiles and keeps a part out of the cache."""
-    compile_it = dispatcher.compile
-
-    def compile_in_its_form(signature: Any) -> Any:
-        part = _whole is not None and dispatcher not in _whole
-        kept = dispatcher._cache
-        if part:
-            dispatcher._cache = NullCache()
-            _parts.add(dispatcher)
-        _compiling.append(part)
-        try:
-            return compile_it(signature)
-        finally:
-            _compiling.pop()
-            dispatcher._cache = kept
-
-    return compile_in_its_form
-
-
-@contextmanager
-def _parts_unfinished(whole: set[Any]) -> Iterator[None]:
-    """Compile all but `whole` only to what their callers take in: not optimised, no machine code."""
-    global _whole
-
-    def executable(context: Any, library: Any, description: Any, environment: Any) -> Any:
-        name = description.qualname.split(".")[-1]
-        return _dynfunc.make_function(description.lookup_module(), name, "not callable", 0, environment, (library,))
-
-    def unless_part(finish: Any, otherwise: Any) -> Any:
-        return lambda *arguments: (otherwise if _compiling and _compiling[-1] else finish)(*arguments)
-
-    steps: list[tuple[Any, str, Any]] = [
-        (CPUContext, "get_executable", executable),
-        (codegen.CPUCodeLibrary, "_optimize_final_module", lambda library: None),
-        (codegen.JITCPUCodegen, "_add_module", lambda generator, module: None),
-        (codegen.JITCodeLibrary, "_finalize_specific", lambda library: None),
-    ]
-    before = [getattr(place, name) for place, name, _ in steps]
-    for (place, name, otherwise), finish in zip(steps, before, strict=True):
-        setattr(place, name, unless_part(finish, otherwise))
-    _whole = whole
-    try:
-        yield
-    finally:
-        _whole = None
-        for (place, name, _), finish in zip(steps, before, strict=True):
-            setattr(place, name, finish)
-
-
-@contextmanager
-def _calls_only_within() -> Iterator[None]:
-    """Compile functions that nothing else will be linked to: what they call is theirs alone.
-
-    The optimiser then sees that no callee fails, which saves passing and testing a status, and which arguments are not
-    used; calls become short. What is theirs has names of its own: the linker takes any function of a name for the one
-    that is called.
-    """
-    optimise = codegen.CPUCodeLibrary._optimize_final_module
-
-    def optimise_as_a_whole(library: Any) -> None:
-        for function in library._final_module.functions:
-            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
-                function.linkage = Linkage.internal
-                function.name += f".{library.name}"
-        optimise(library)
-
-    codegen.CPUCodeLibrary._optimize_final_module = optimise_as_a_whole
-    try:
-        yield
-    finally:
-        codegen.CPUCodeLibrary._optimize_final_module = optimise
-
-
-def _forget_parts() -> None:
-    """Drop what was compiled as a part, so that a call from Python compiles anew."""
-    for dispatcher in _parts:
-        dispatcher.disable_compile(False)
-        dispatcher._reset_overloads()
-        dispatcher.overloads.clear()
-    _parts.clear()
-
-
 @cache
 def _record_type(layout: np.dtype) -> Any:
     """Numba's type of a record, kept: to find a machine's takes longer than a small launch."""
@@ -209,7 +111,7 @@ def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
             signature = signature_of(dispatcher.py_func, record_type)
             if signature not in dispatcher.signatures:
                 dispatcher.disable_compile(False)  # another record type may have come before
-                with _indices_as_they_are():
+                with numba_hooks.core_code():
                     dispatcher.compile(signature)
             dispatcher.disable_compile()
     finally:
@@ -218,9 +120,9 @@ def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
 
 
 def compile_on_the_way(dispatchers: Iterable[Any], record: Any, finished: Iterable[Any]) -> None:
-    """As `compile_functions`, for callers in the core alone: only those of `finished` that do not say `inlined()` can
-    be called and are kept in the cache."""
-    with _parts_unfinished({d for d in finished if not _is_part_of_its_callers(d.py_func)}):
+    """As `compile_functions`, for callers in the core alone: only those of `finished` that are not inlined can be
+    called and are kept in the cache."""
+    with numba_hooks.parts_unfinished(set(finished) - _inlined):
         compile_functions(dispatchers, record)
 
 
@@ -239,9 +141,9 @@ def compile_all(
     if not complete:
         others = [d for d in _registered[domain] if d not in entry_points]
         compile_on_the_way(others, record, others if finished is None else finished)
-    with _calls_only_within():
+    with numba_hooks.calls_only_within():
         compile_functions(entry_points, record)
-    _forget_parts()
+    numba_hooks.forget_parts()
     marker = cache_dir(domain) / "complete"
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()
@@ -270,7 +172,7 @@ def native_callback(function: Any) -> tuple[int, Any]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_dir(domain))
     try:
-        with _indices_as_they_are():
+        with numba_hooks.core_code():
             compiled = numba.cfunc(types.int64(*[types.int64] * 4), cache=True, error_model="numpy")(py_func)
     finally:
         numba.config.CACHE_DIR = before

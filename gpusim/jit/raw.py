@@ -84,15 +84,6 @@ if JIT_DISABLED:
         x = int(x)
         return (x & -x).bit_length() - 1
 
-    def seldom() -> None:
-        """In a function that is seldom called: keeps its code, and that of the calls, out of the way."""
-
-    def outlined() -> None:
-        """In a function that is to have code of its own, apart from its callers', which then stay small."""
-
-    def inlined() -> None:
-        """In a function on a busy path: makes its code part of its callers."""
-
     def unlikely(condition: Any) -> bool:
         """The condition, of which it is known that it seldom holds: keeps what then happens out of the way."""
         return bool(condition)
@@ -113,37 +104,6 @@ if JIT_DISABLED:
         return int(_python_callbacks[int(address)](a, b, c, d))
 
 else:
-
-    @intrinsic
-    def seldom(typing_context):  # type: ignore[no-untyped-def]
-        """In a function that is seldom called: keeps its code, and that of the calls, out of the way."""
-
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            builder.function.attributes.add("noinline")
-            builder.function.attributes.add("cold")
-            return context.get_dummy_value()
-
-        return types.void(), generate
-
-    @intrinsic
-    def outlined(typing_context):  # type: ignore[no-untyped-def]
-        """In a function that is to have code of its own, apart from its callers', which then stay small."""
-
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            builder.function.attributes.add("noinline")
-            return context.get_dummy_value()
-
-        return types.void(), generate
-
-    @intrinsic
-    def inlined(typing_context):  # type: ignore[no-untyped-def]
-        """In a function on a busy path: makes its code part of its callers."""
-
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            builder.function.attributes.add("alwaysinline")
-            return context.get_dummy_value()
-
-        return types.void(), generate
 
     @intrinsic
     def unlikely(typing_context, condition):  # type: ignore[no-untyped-def]

@@ -101,7 +101,7 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     """Print the metrics of one run, or of a dense and a sparse one side by side with their ratio."""
     out = stream or sys.stdout
     trees = [metrics.to_tree(r) for r in records]
-    titles = [f"{r.kernel}, engine {r.engine}" + (" (partial)" if r.partial else "") for r in records]
+    titles = [f"{r.kernel}, engine {'on' if r.uses_engine else 'off'}" + (" (partial)" if r.partial else "") for r in records]
     ratios = metrics.normalised(trees[1], trees[0]) if len(records) == 2 else None
     if out.isatty():
         _tables(titles, trees, ratios, out)

@@ -9,7 +9,7 @@ wavefront that missed it goes on.
 from typing import Literal
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, inlined, jit
+from gpusim.jit import Field, State, jit
 from memory.cache.fields import tag_fields
 from memory.network.crossbar import crossbar_has_room, crossbar_send
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
@@ -128,10 +128,9 @@ def _may_ask(m, array, at):
     return 1 if free and crossbar_has_room(m, FIRST_SCALAR_PORT + array) else 0
 
 
-@jit
+@jit(inline=True)
 def instruction_look_up(m, now, array, line):
     """Look a fetch's line up: FETCH_HIT, FETCH_MERGED, FETCH_MISSED, or FETCH_STALLED with nothing changed."""
-    inlined()
     i = m.icache
     if not translated(m, now, FIRST_INSTRUCTION_USER + array, line):
         return FETCH_STALLED

@@ -12,7 +12,7 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 import numpy as np
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, address_in, i16, i32, inlined, jit, ld_i64, seldom, st_i32, u32, unlikely
+from gpusim.jit import Field, State, address_in, i16, i32, jit, ld_i64, st_i32, u32, unlikely
 from isa.trace import (
     BUSY_MASK,
     BUSY_SHIFT,
@@ -287,10 +287,9 @@ def _next_age(m, cu):
     return u.age
 
 
-@jit
+@jit(inline=True)
 def _look_up(m, now, cu, line, entry):
     """Look a load's line up: HIT, MERGE, MISS, or STALL with nothing changed."""
-    inlined()
     l1 = m.l1
     u = l1.unit[cu]
     stride = l1.stride
@@ -359,10 +358,9 @@ def _start(m, now, cu, header, token):
     return 1
 
 
-@jit
+@jit(inline=True)
 def _access(m, now, cu, q, header, position):
     """Send one line of the instruction on its way; 0 if it must wait."""
-    inlined()
     l1 = m.l1
     u = l1.unit[cu]
     e = u.q_entry
@@ -418,10 +416,9 @@ def _access(m, now, cu, q, header, position):
     return 1
 
 
-@jit
+@jit(cold=True)
 def _invalidate(m, cu):
     """Forget all lines but those on their way."""
-    seldom()
     l1 = m.l1
     for index in range(cu * l1.sets, (cu + 1) * l1.sets):
         row = address_in(l1.rows, 2 * index * l1.stride)
@@ -430,13 +427,12 @@ def _invalidate(m, cu):
                 st_i32(row, way, NO_TAG)
 
 
-@jit
+@jit(inline=True)
 def l1_step(m, now, cu):
     """One cycle of look-up: one line of the oldest queued instruction, of which there must be one.
 
     Returns 1 if a queue slot came free.
     """
-    inlined()
     l1 = m.l1
     u = l1.unit[cu]
     if u.look_free > now:
@@ -510,10 +506,9 @@ def _arrived(m, now, cu, entry, since):
     l1.latency += t - since
 
 
-@jit
+@jit(inline=True)
 def l1_receive(m, now, cu):
     """Take at most one response from the crossbar and fill its line. Returns the token of a store it answers, or -1."""
-    inlined()
     l1 = m.l1
     u = l1.unit[cu]
     source = crossbar_take_response(m, now, cu)

@@ -12,10 +12,8 @@ from gpusim.jit import (
     address_in,
     i16,
     i32,
-    inlined,
     jit,
     ld_u32,
-    outlined,
     prefetch,
     st_i32,
     u16,
@@ -227,10 +225,9 @@ def _answer(m, now, t, channel, source, since):
         l2.reads_answered += 1
 
 
-@jit
+@jit(inline=True)
 def _fill(m, now, channel, mshr):
     """The line of an MSHR is here: serve its targets, oldest first."""
-    inlined()
     l2 = m.l2
     at = l2.mshr[channel, mshr].place
     end_filling(address_in(l2.rows, 0), l2.stride, at)
@@ -252,9 +249,8 @@ def _fill(m, now, channel, mshr):
         t = follow
 
 
-@jit
+@jit(inline=True)
 def _add_target(m, channel, mshr, source, since, mask):
-    inlined()
     l2 = m.l2
     t = l2.t_free[channel]
     l2.t_free[channel] = l2.target[channel, t, T_NEXT]
@@ -289,10 +285,9 @@ def _evict(m, now, channel, at, line):
     return 1
 
 
-@jit
+@jit(inline=True)
 def _fetch(m, now, channel, line, mshr):
     """Ask DRAM or the engine for a line; 0 if it has no room."""
-    inlined()
     if line & LINE_SPARSE:
         if not sparse_request(m, now + 1, channel, line, mshr):
             return 0
@@ -310,10 +305,9 @@ def _fetch(m, now, channel, line, mshr):
     return 1
 
 
-@jit
+@jit(inline=True)
 def _still_refused(m, now, channel):
     """1 if the oldest request would only be refused again: until its set is filled nothing changes its look-up."""
-    inlined()
     queue = m.l2.refused_by[channel] - 1
     if queue < 0:
         return 0
@@ -350,10 +344,9 @@ def _prefetch_row(m, channel, line):
     prefetch(address_in(l2.note, base))
 
 
-@jit
+@jit(inline=True)
 def _l2_access(m, now, channel, line, source, mask, since):
     """Serve one request: HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs begun."""
-    inlined()
     l2 = m.l2
     kind = source & KIND_MASK
     stride = l2.stride
@@ -419,10 +412,9 @@ def _l2_access(m, now, channel, line, source, mask, since):
     return MISSED
 
 
-@jit
+@jit(outline=True)
 def _serve_oldest(m, now, channel):
     """Serve the channel's oldest waiting request; 0 if it is stalled."""
-    outlined()
     l2 = m.l2
     h = l2.i_head[channel]
     line = l2.input[channel, h, P_LINE]
@@ -454,10 +446,9 @@ def _serve_oldest(m, now, channel):
     return 1
 
 
-@jit
+@jit(inline=True)
 def _try_oldest(m, now, channel):
     """Serve the channel's oldest waiting request if its port has room and nothing stalls it."""
-    inlined()
     l2 = m.l2
     since = l2.stalled_since[channel]
     if crossbar_response_room(m, channel) and not _still_refused(m, now, channel) and _serve_oldest(m, now, channel):
@@ -482,13 +473,12 @@ def _take_fill(m, now, channel, port):
     return took
 
 
-@jit
+@jit(inline=True)
 def l2_fill_tick(m, now, channel):
     """A channel takes at most one fill from each port. What its oldest request waits for may be free then.
 
     It runs too when the channel may answer again, for both.
     """
-    inlined()
     l2 = m.l2
     if m.ports.count[L2_FROM_DRAM + channel]:
         l2.fills += _take_fill(m, now, channel, L2_FROM_DRAM + channel)
@@ -498,18 +488,16 @@ def l2_fill_tick(m, now, channel):
         wake_at(m, L2_SERVE, now, channel)
 
 
-@jit
+@jit(inline=True)
 def l2_serve_tick(m, now, channel):
     """A channel serves its oldest waiting request, if there is one and DRAM has not refused it."""
-    inlined()
     if m.l2.i_count[channel] and not (m.ports.l2_refused >> channel) & 1:
         _try_oldest(m, now, channel)
 
 
-@jit
+@jit(inline=True)
 def l2_take_tick(m, now, channel):
     """A channel takes one request from the crossbar, if it has room; it is served in the next cycle at the soonest."""
-    inlined()
     l2 = m.l2
     n = l2.i_count[channel]
     if n == l2.input_limit:

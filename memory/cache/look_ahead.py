@@ -4,17 +4,16 @@ One page a cycle, in the order in which look-up will need them, at most as many 
 of one instruction's pages, and of the instructions behind it, overlap.
 """
 
-from gpusim.jit import jit, seldom
+from gpusim.jit import jit
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
 from memory.cache.fields import VECTOR_QUEUE
 from memory.translation.tlb import ask_ahead, page_of
 from memory.wheel import CU_LOOK_UP, wake_at
 
 
-@jit
+@jit(cold=True)
 def look_ahead(m, now, cu, waited_for):
     """Ask for the next page behind those already looked at; look-up waits for the page `waited_for`."""
-    seldom()
     u = m.l1.unit[cu]
     behind = u.ahead
     position = u.ahead_position

@@ -7,7 +7,7 @@ finished ones from `scalar_next_done`.
 """
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, ctz_from, inlined, jit, ld_i64
+from gpusim.jit import Field, State, ctz_from, jit, ld_i64
 from isa.trace import LINES_MASK, RECORD_STORE
 from memory.cache.fields import tag_fields
 from memory.cache.instruction import FETCH_ID
@@ -138,10 +138,9 @@ def _finish_if_complete(m, now, array, entry):
     s.e_free[array] = entry
 
 
-@jit
+@jit(inline=True)
 def _look_up(m, now, array, line, entry):
     """Look a load's line up: 0 if it must wait."""
-    inlined()
     s = m.scalar
     base = (array * s.sets + (line & (s.sets - 1))) * s.ways
     victim = -1
@@ -199,10 +198,9 @@ def _store(m, now, array, line, mask, entry):
     return 1
 
 
-@jit
+@jit(inline=True)
 def scalar_step(m, now, array):
     """One cycle of look-up: one line of an instruction. Returns the CU in whose queue a place came free, or -1."""
-    inlined()
     s = m.scalar
     first = array * s.cus_per_array
     entry = s.q_entry[array]
@@ -257,13 +255,12 @@ def scalar_step(m, now, array):
     return cu
 
 
-@jit
+@jit(inline=True)
 def scalar_receive(m, now, array):
     """Take at most one response from the crossbar: fill a line, or acknowledge a store.
 
     Returns the MSHR of the instruction cache that a line has come for, -1 if none.
     """
-    inlined()
     s = m.scalar
     source = crossbar_take_response(m, now, FIRST_SCALAR_PORT + array)
     if source < 0:
@@ -290,10 +287,9 @@ def scalar_receive(m, now, array):
     return -1
 
 
-@jit
+@jit(inline=True)
 def scalar_next_done(m, now, array):
     """The core's name of an instruction whose data is there now, or -1; arms the wake-up for the next one."""
-    inlined()
     s = m.scalar
     n = s.done_count[array]
     h = s.done_head[array]

@@ -15,12 +15,10 @@ from gpusim.jit import (
     ctz,
     equal_4,
     equal_16,
-    inlined,
     jit,
     ld_u32,
     least_4,
     least_16,
-    seldom,
     st_i32,
 )
 
@@ -43,10 +41,9 @@ def clear_rows(rows: np.ndarray, count: int, ways: int) -> None:
     table[:, 1, ways:] = NO_TAG
 
 
-@jit
+@jit(inline=True)
 def way_of(row, stride, tag):
     """Way of the row at address `row` that holds a tag, or -1."""
-    inlined()
     same = 0
     if stride == WIDE_LANES:
         same = equal_16(row, tag)
@@ -56,10 +53,9 @@ def way_of(row, stride, tag):
     return ctz(same) if same else -1
 
 
-@jit
+@jit(inline=True)
 def oldest_way(row, stride):
     """Least recently used way that is not being filled, or -1."""
-    inlined()
     ages = row + 4 * stride
     if stride == WIDE_LANES:
         least = least_16(ages)
@@ -88,13 +84,12 @@ def end_filling(rows, stride, place):
     set_age(row, stride, way, age_of(row, stride, way) - FILLING)
 
 
-@jit
+@jit(cold=True)
 def ages_forgotten(rows, count, stride):
     """Running numbers have come to FILLING: lower all ages of `count` rows. Returns the age to go on from.
 
     What was last used more than OLD accesses ago is as old as what was never used.
     """
-    seldom()
     for row in range(count):
         for way in range(stride):
             at = row * 2 * stride + stride + way

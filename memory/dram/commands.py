@@ -1,6 +1,6 @@
 """DRAM commands and requests: what a request's way through its bank and each issued command do to the state."""
 
-from gpusim.jit import ctz, inlined, jit, outlined, quotient, seldom, st_i64, unlikely
+from gpusim.jit import ctz, jit, quotient, st_i64, unlikely
 from memory.dram.spec import MAX_BANKS
 from memory.dram.state import (
     ACTIVATE,
@@ -46,10 +46,9 @@ def record_command(m, channel, clock, command, bank, row, column):
         d.record_count += 1
 
 
-@jit
+@jit(outline=True)
 def choose(m, channel, kind, bank, clock):
     """Pick what a bank serves next: a line already begun, its oldest request if overdue, else its oldest row hit."""
-    outlined()
     d = m.dram
     c = d.channel[channel]
     bit = 1 << bank
@@ -89,10 +88,9 @@ def choose_both(m, channel, bank, clock):
         choose(m, channel, WRITE, bank, clock)
 
 
-@jit
+@jit(inline=True)
 def enqueue(m, channel, s, clock):
     """The scheduler gets a request."""
-    inlined()
     c = m.dram.channel[channel]
     kind = c.slot[s].kind
     bank = c.slot[s].bank
@@ -113,10 +111,9 @@ def enqueue(m, channel, s, clock):
         choose(m, channel, kind, bank, clock)
 
 
-@jit
+@jit(outline=True)
 def _free_slots(m, channel, now):
     """Free the slots of the requests whose last burst has begun by core cycle `now`."""
-    outlined()
     d = m.dram
     c = d.channel[channel]
     while c.done[c.done_head, 0] <= now:
@@ -142,19 +139,17 @@ def _free_slots(m, channel, now):
             dram_space_freed(m, now, channel)
 
 
-@jit
+@jit(inline=True)
 def release(m, channel, now):
     """Free the slots of the requests whose last burst has begun by core cycle `now`."""
-    inlined()
     c = m.dram.channel[channel]
     if c.done[c.done_head, 0] <= now:
         _free_slots(m, channel, now)
 
 
-@jit
+@jit(inline=True)
 def _finish(m, channel, s, clock):
     """The last burst of a request begins at `clock`: deliver a read; the slot is free when its core cycle has come."""
-    inlined()
     d = m.dram
     c = d.channel[channel]
     kind = c.slot[s].kind
@@ -196,10 +191,9 @@ def _finish(m, channel, s, clock):
     choose(m, channel, kind, bank, clock)
 
 
-@jit
+@jit(inline=True)
 def issue_column(m, channel, kind, bank, clock):
     """Send one burst of the bank's chosen request over the data bus."""
-    inlined()
     d = m.dram
     c = d.channel[channel]
     s = c.chosen[kind, bank]
@@ -230,10 +224,9 @@ def issue_column(m, channel, kind, bank, clock):
         _finish(m, channel, s, clock)
 
 
-@jit
+@jit(inline=True)
 def issue_precharge(m, channel, kind, bank, clock):
     """Close the row that is in the way of the bank's chosen request."""
-    inlined()
     d = m.dram
     c = d.channel[channel]
     record_command(m, channel, clock, PRECHARGE, bank, c.open_row[bank], 0)
@@ -246,10 +239,9 @@ def issue_precharge(m, channel, kind, bank, clock):
     choose_both(m, channel, bank, clock)
 
 
-@jit
+@jit(inline=True)
 def issue_activate(m, channel, kind, bank, clock):
     """Open the row of the bank's chosen request."""
-    inlined()
     d = m.dram
     c = d.channel[channel]
     s = c.chosen[kind, bank]
@@ -272,10 +264,9 @@ def issue_activate(m, channel, kind, bank, clock):
     choose_both(m, channel, bank, clock)
 
 
-@jit
+@jit(cold=True)
 def refresh_step(m, channel, clock):
     """Close all banks, then refresh; returns the next clock at which there is something to do."""
-    seldom()
     d = m.dram
     c = d.channel[channel]
     any_open = 0

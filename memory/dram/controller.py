@@ -6,7 +6,7 @@ function of state and clock alone, so running a channel more often changes nothi
 request stands still and makes up for the missed refreshes when the next request comes.
 """
 
-from gpusim.jit import ctz, inlined, jit, outlined, quotient, seldom, unlikely
+from gpusim.jit import ctz, jit, quotient, unlikely
 from memory.address_map import dram_local_line
 from memory.dram.commands import (
     enqueue,
@@ -51,10 +51,9 @@ ALL_BANKS = -1
 WHOLE_LINE = -1  # mask of all 64 bytes
 
 
-@jit
+@jit(inline=True)
 def _place(m, local):
     """Where a channel's line lies: bank (bits 0-7), row (from bit 8)."""
-    inlined()
     d = m.dram
     group = (local >> d.group_shift) & ((1 << d.group_bits) - 1)
     local >>= d.group_bits + d.column_bits
@@ -66,10 +65,9 @@ def _place(m, local):
     return (row << 8) | (bank << d.group_bits) | group
 
 
-@jit
+@jit(inline=True)
 def _ready_column(m, channel, kind, banks, clock):
     """Bank of the oldest request in `banks` that can have a burst now, or -1 - the first clock for one."""
-    inlined()
     d = m.dram
     c = d.channel[channel]
     groups = (1 << d.group_bits) - 1
@@ -85,10 +83,9 @@ def _ready_column(m, channel, kind, banks, clock):
     return best & (MAX_BANKS - 1) if best < NEVER else -1 - soonest
 
 
-@jit
+@jit(inline=True)
 def _ready_activate(m, channel, kind, banks, clock):
     """Bank of the oldest request in `banks` whose row can be opened now, or -1 - the first clock for one."""
-    inlined()
     d = m.dram
     c = d.channel[channel]
     groups = (1 << d.group_bits) - 1
@@ -104,10 +101,9 @@ def _ready_activate(m, channel, kind, banks, clock):
     return best & (MAX_BANKS - 1) if best < NEVER else -1 - soonest
 
 
-@jit
+@jit(inline=True)
 def _ready_precharge(m, channel, kind, banks, clock):
     """Bank of the oldest request in `banks` whose old row can be closed now, or -1 - the first clock for one."""
-    inlined()
     c = m.dram.channel[channel]
     best = NEVER
     soonest = NEVER
@@ -121,13 +117,12 @@ def _ready_precharge(m, channel, kind, banks, clock):
     return best & (MAX_BANKS - 1) if best < NEVER else -1 - soonest
 
 
-@jit
+@jit(inline=True)
 def _turn(m, channel, clock):
     """READ or WRITE: whose turn it is; plus ENDING if the turn ends with the lines that are begun.
 
     A turn lasts a batch of requests while the other side presses, so neither starves.
     """
-    inlined()
     d = m.dram
     c = d.channel[channel]
     turn = c.turn
@@ -261,10 +256,9 @@ def _advance(m, channel, limit, ahead):
     c.clock = clock
 
 
-@jit
+@jit(inline=True)
 def dram_tick(m, now, channel):
     """Run a channel in core cycle `now`: take what has arrived, decide this cycle's command clocks."""
-    inlined()
     d = m.dram
     c = d.channel[channel]
     if unlikely(d.ideal):
@@ -306,10 +300,9 @@ def dram_tick(m, now, channel):
         wake(m, DRAM_CLASS, c.done[c.done_head, 0], channel)
 
 
-@jit
+@jit(cold=True)
 def _ideal(m, now, channel, kind):
     """Ideal model: cycle in which an access is done, 0 if the channel's backlog is as long as its queue."""
-    seldom()
     d = m.dram
     c = d.channel[channel]
     line = d.ideal_line_microcycles
@@ -332,10 +325,9 @@ def _held_write(m, channel, local):
     return s
 
 
-@jit
+@jit(outline=True)
 def _accept(m, now, channel, local, kind):
     """Give a request a slot and send it to the scheduler; returns the slot."""
-    outlined()
     d = m.dram
     c = d.channel[channel]
     s = c.free
@@ -358,10 +350,9 @@ def _accept(m, now, channel, local, kind):
     return s
 
 
-@jit
+@jit(outline=True)
 def _refuse(m, channel, kind):
     """A queue is full: the channel runs when its next request is served, to tell who waits."""
-    outlined()
     c = m.dram.channel[channel]
     if kind == READ:
         c.read_full += 1
@@ -371,10 +362,9 @@ def _refuse(m, channel, kind):
         wake(m, DRAM_CLASS, c.done[c.done_head, 0], channel)
 
 
-@jit
+@jit(inline=True)
 def dram_has_room(m, now, queue):
     """1 if a request that a queue (as `memory.ports` numbers them) has refused may now find a place in it."""
-    inlined()
     d = m.dram
     if unlikely(d.ideal):
         return 1
@@ -387,10 +377,9 @@ def dram_has_room(m, now, queue):
     return 0
 
 
-@jit
+@jit(inline=True)
 def dram_read(m, now, channel, line, port, tag):
     """Read a line (byte address >> 6) of a channel; answered through `port` with `tag`. 0: the read queue is full."""
-    inlined()
     d = m.dram
     local = dram_local_line(m, line)
     c = d.channel[channel]
@@ -426,10 +415,9 @@ def dram_read(m, now, channel, line, port, tag):
     return 1
 
 
-@jit
+@jit(inline=True)
 def dram_write(m, now, channel, line, mask):
     """Write the bytes of a channel's line that `mask` names (bit 0: first byte). 0: the write queue is full."""
-    inlined()
     d = m.dram
     c = d.channel[channel]
     if unlikely(d.ideal):

@@ -10,7 +10,7 @@ bandwidth say less. What a cache or a channel takes in a cycle stays its own lim
 and packets from one port to one channel, and back, stay in order.
 """
 
-from gpusim.jit import ctz, ctz_from, inlined, jit, outlined, unlikely
+from gpusim.jit import ctz, ctz_from, jit, unlikely
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.ideal import (
     ideal_announce_request,
@@ -58,10 +58,9 @@ def crossbar_has_room(m, port):
     return 1 if m.xbar.o_count[port] < m.xbar.request_limit else 0
 
 
-@jit
+@jit(inline=True)
 def crossbar_send(m, now, port, line, source, mask):
     """Send a request packet; only after `crossbar_has_room`."""
-    inlined()
     x = m.xbar
     n = x.o_count[port]
     q = x.o_head[port] + n
@@ -89,10 +88,9 @@ def crossbar_offers(m, channel):
     return m.xbar.waiting[channel, 0] | m.xbar.waiting[channel, 1]
 
 
-@jit
+@jit(outline=True)
 def _pick_of_all(m, now, channel):
     """As `crossbar_pick_request`, where ports have two words or the crossbar is ideal."""
-    outlined()
     x = m.xbar
     if x.ideal and not ideal_has_bandwidth(m, now, channel):
         return -1
@@ -115,10 +113,9 @@ def _pick_of_all(m, now, channel):
     return -1
 
 
-@jit
+@jit(inline=True)
 def crossbar_pick_request(m, now, channel):
     """The port whose oldest packet the channel takes this cycle, round robin, or -1."""
-    inlined()
     x = m.xbar
     if unlikely(x.waiting[channel, 1] | x.ideal):
         return _pick_of_all(m, now, channel)
@@ -132,10 +129,9 @@ def crossbar_pick_request(m, now, channel):
     return -1
 
 
-@jit
+@jit(inline=True)
 def crossbar_pop_request(m, now, channel, port):
     """Remove the packet found by `crossbar_pick_request`; its fields stay readable at the returned position."""
-    inlined()
     x = m.xbar
     n = x.o_count[port]
     x.o_count[port] = n - 1
@@ -192,10 +188,9 @@ def crossbar_respond(m, now, t, channel, source):
     return leaves
 
 
-@jit
+@jit(inline=True)
 def _pop_response(m, now, port, channel):
     """Remove the channel's oldest response, which is for the port; returns its source."""
-    inlined()
     x = m.xbar
     n = x.r_count[channel]
     x.r_count[channel] = n - 1
@@ -214,10 +209,9 @@ def _pop_response(m, now, port, channel):
     return x.response[channel, h, R_SOURCE]
 
 
-@jit
+@jit(inline=True)
 def crossbar_take_response(m, now, port):
     """Source of the response the port takes this cycle, round robin over channels, or -1."""
-    inlined()
     x = m.xbar
     bits = x.returning[port]
     turn = x.port_turn[port]

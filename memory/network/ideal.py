@@ -1,6 +1,6 @@
 """The crossbar's ideal form: a list of packets for each port and channel, and back; none waits for somebody else's."""
 
-from gpusim.jit import jit, seldom
+from gpusim.jit import jit
 from memory.address_map import l2_channel
 from memory.network.state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
 from memory.wheel import L2_TAKE, SIZE, wake
@@ -16,10 +16,9 @@ def ideal_request_place(m, port):
     return q
 
 
-@jit
+@jit(cold=True)
 def ideal_announce_request(m, port, q):
     """Put the request at `q` behind the port's others for its channel."""
-    seldom()
     x = m.xbar
     channel = l2_channel(m, x.request[port, q, P_LINE])
     if x.o_first[port, channel] < 0:
@@ -31,10 +30,9 @@ def ideal_announce_request(m, port, q):
     x.o_last[port, channel] = q
 
 
-@jit
+@jit(cold=True)
 def ideal_has_bandwidth(m, now, channel):
     """1 if the channel's share of the given bandwidth lets it take a request now; if not, it is woken when it may."""
-    seldom()
     x = m.xbar
     if x.o_free[channel] < (now + 1) * MICRO:
         return 1
@@ -42,10 +40,9 @@ def ideal_has_bandwidth(m, now, channel):
     return 0
 
 
-@jit
+@jit(cold=True)
 def ideal_request_ready(m, now, channel, port):
     """1 if the port's oldest request for the channel is there; if not, the channel is woken when it is."""
-    seldom()
     x = m.xbar
     ready = x.request[port, x.o_first[port, channel], P_READY]
     if ready <= now:
@@ -54,10 +51,9 @@ def ideal_request_ready(m, now, channel, port):
     return 0
 
 
-@jit
+@jit(cold=True)
 def ideal_pop_request(m, now, channel, port):
     """Remove the port's oldest request for the channel; returns where it lies."""
-    seldom()
     x = m.xbar
     h = x.o_first[port, channel]
     x.o_free[channel] = max(x.o_free[channel], now * MICRO) + x.interval
@@ -78,10 +74,9 @@ def _wake_receiver(m, t, port):
     wake_receiver(m, min(t, m.wheel.now + SIZE - 1), port)
 
 
-@jit
+@jit(cold=True)
 def ideal_respond(m, t, channel, source):
     """Send an answer on its way at `t`, or when the given bandwidth lets it; returns the cycle it leaves."""
-    seldom()
     x = m.xbar
     leaves = t
     if x.interval:
@@ -104,10 +99,9 @@ def ideal_respond(m, t, channel, source):
     return leaves
 
 
-@jit
+@jit(cold=True)
 def ideal_response_ready(m, now, channel, port):
     """1 if the channel's oldest response for the port is there; if not, the port is woken when it is."""
-    seldom()
     x = m.xbar
     ready = x.response[channel, x.r_first[channel, port], R_READY]
     if ready <= now:
@@ -116,10 +110,9 @@ def ideal_response_ready(m, now, channel, port):
     return 0
 
 
-@jit
+@jit(cold=True)
 def ideal_pop_response(m, now, channel, port):
     """Remove the channel's oldest response for the port; returns its source."""
-    seldom()
     x = m.xbar
     h = x.r_first[channel, port]
     q = x.r_next[channel, h]

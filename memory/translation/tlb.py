@@ -15,7 +15,7 @@ A *user* is one that looks lines up: a vector L1 (its CU), a scalar cache, an in
 from typing import Literal
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, ctz, inlined, jit, outlined
+from gpusim.jit import Field, State, ctz, jit
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 from memory.network.state import MAX_ARRAYS, MAX_CUS
 from memory.wheel import CU_LOOK_UP, FETCH, SCALAR, TRANSLATION, wake, wake_at
@@ -254,10 +254,9 @@ def _take_answers(m, now, tlb):
                 t.since[user] = -1
 
 
-@jit
+@jit(outline=True)
 def _translate(m, now, user, page):
     """`translated` for another page than the user's last."""
-    outlined()
     t = m.translation
     tlb = user if user < FIRST_INSTRUCTION_USER else user - MAX_ARRAYS
     if t.answered[tlb]:
@@ -295,10 +294,9 @@ def page_of(m, line):
     return (line & LINE_ADDRESS_MASK) >> m.translation.page_bits
 
 
-@jit
+@jit(inline=True)
 def translated(m, now, user, line):
     """1 if `user` may look the line up now; if not, its translation is asked for and the user woken."""
-    inlined()
     page = page_of(m, line)
     if page == m.translation.last[user]:
         return 1
@@ -380,10 +378,9 @@ def _look_up(m, now, tlb, page):
     return 1
 
 
-@jit
+@jit(outline=True)
 def translation_tick(m, now):
     """A cycle of the L2 TLB and the walkers: walks that are done, then look-ups. Requests of this cycle come later."""
-    outlined()
     t = m.translation
     while t.w_count and t.w_done[t.w_head] <= now:
         h = t.w_head

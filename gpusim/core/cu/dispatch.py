@@ -3,7 +3,7 @@
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import FREE, GREEDY, IDLE, MAX_WORKGROUPS, OLDEST, ORDER_BITS, SIMD_BITS, SIMDS_BITS, SLOTS
 from gpusim.core.cu.wave import forget_fetches, open_slice, pause, redirect, release_barrier, wave_of
-from gpusim.jit import call_i64_4, ctz, jit, outlined, seldom, unlikely
+from gpusim.jit import call_i64_4, ctz, jit, unlikely
 from memory.timeline import ENDED, PLACED, record
 from memory.wheel import DISPATCH, wake
 
@@ -67,10 +67,9 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     return 1
 
 
-@jit
+@jit(outline=True)
 def dispatch_tick(m, now):
     """Place the next workgroup if the dispatcher is free and a CU has room."""
-    outlined()
     c = m.cu
     run = m.run
     if run.next_workgroup >= run.workgroups or run.fault:
@@ -115,10 +114,9 @@ def _close_rank(mask, rank):
     return (mask & low) | ((mask >> (rank + 1)) << rank)
 
 
-@jit
+@jit(cold=True)
 def _close_last(m, g, rank):
     """Who issued last to each unit, now that the wavefront of a rank has ended and younger ones move up."""
-    seldom()
     c = m.cu
     for unit in range(8):
         if c.policy == GREEDY and c.simd[g].last[unit] == rank + 1:
@@ -127,10 +125,9 @@ def _close_last(m, g, rank):
             c.simd[g].last[unit] -= 1
 
 
-@jit
+@jit(outline=True)
 def end_wave(m, now, w):
     """The wavefront ends: free its slot, move younger ones up, and free the workgroup with its last."""
-    outlined()
     c = m.cu
     wave = c.wave[w]
     run = m.run

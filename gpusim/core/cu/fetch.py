@@ -17,7 +17,7 @@ from gpusim.core.cu.state import (
     WANT,
 )
 from gpusim.core.cu.wave import pause
-from gpusim.jit import ctz, ctz_from, inlined, jit
+from gpusim.jit import ctz, ctz_from, jit
 from memory.cache.instruction import FETCH_HIT, FETCH_STALLED, instruction_fill, instruction_look_up
 from memory.wheel import FETCH as FETCH_CLASS
 from memory.wheel import wake_at
@@ -52,10 +52,9 @@ def _arrives(m, cu, slot, t):
         c.fetch[cu, WANT] &= ~(1 << slot)
 
 
-@jit
+@jit(inline=True)
 def _fetch_for(m, now, array, cu, busy):
     """Fetch for one of the CU's wavefronts, starved ones first, round robin; returns the banks busy afterwards."""
-    inlined()
     c = m.cu
     wants = c.fetch[cu, WANT]
     if wants & c.fetch[cu, STARVED]:
@@ -77,10 +76,9 @@ def _fetch_for(m, now, array, cu, busy):
     return busy | bank
 
 
-@jit
+@jit(inline=True)
 def fetch_tick(m, now, array):
     """One cycle of an array's fetch: at most one for each CU and one from each bank."""
-    inlined()
     c = m.cu
     cus_per_array = m.scalar.cus_per_array
     first = array * cus_per_array

@@ -60,7 +60,7 @@ from gpusim.core.cu.wave import (
     wake_to_resume,
     wave_of,
 )
-from gpusim.jit import ctz, inlined, jit, ld_i64, outlined, unlikely
+from gpusim.jit import ctz, jit, ld_i64, unlikely
 from isa.encoding.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import (
     BUSY_MASK,
@@ -105,10 +105,9 @@ def _choose(m, g, unit, wanting):
     return ctz(wanting)
 
 
-@jit
+@jit(inline=True)
 def _take_record(m, w):
     """Address of the wavefront's next memory record; moves past it."""
-    inlined()
     c = m.cu
     record = m.run.trace_base + w * TRACE_BYTES + c.wave[w].memory_word * 8
     header = ld_i64(record, 0)
@@ -121,10 +120,9 @@ def _take_record(m, w):
     return record
 
 
-@jit
+@jit(inline=True)
 def _use_lds(m, now, cu, who, cycles):
     """Occupy the LDS banks; the result is announced to `who` after the LDS latency."""
-    inlined()
     c = m.cu
     end = max(c.lds_free[cu], now) + cycles
     c.lds_free[cu] = end
@@ -140,9 +138,8 @@ def _use_lds(m, now, cu, who, cycles):
         wake_later(m, CU_RETURN, end + c.lds_latency, cu)
 
 
-@jit
+@jit(inline=True)
 def _issue_vmem(m, now, cu, w):
-    inlined()
     wave = m.cu.wave[w]
     word = code_word(m, w)
     record = _take_record(m, w)
@@ -171,18 +168,16 @@ def _issue_vmem(m, now, cu, w):
         block_pipe(m, VMEM_PIPE + cu, now + 1, FOREVER)
 
 
-@jit
+@jit(inline=True)
 def _issue_lds(m, now, cu, w):
-    inlined()
     c = m.cu
     record = _take_record(m, w)
     c.wave[w].lgkm += 1
     _use_lds(m, now, cu, (w & (SLOTS - 1)) | c.wave[w].generation << 8, (ld_i64(record, 0) >> BUSY_SHIFT) & BUSY_MASK)
 
 
-@jit
+@jit(inline=True)
 def _issue_scalar_memory(m, now, cu, w):
-    inlined()
     c = m.cu
     word = code_word(m, w)
     record = _take_record(m, w)
@@ -230,13 +225,12 @@ def _takes(m, now, g, unit):
     return 1 if _next_in_turn(m, g >> SIMDS_BITS, unit) == g & (SIMDS - 1) else 0
 
 
-@jit
+@jit(outline=True)
 def _place_free(m, now, cu, unit, pipe, places):
     """A place of the CU's queue of the unit came free, so that there are `places`: visit the SIMDs that may take one.
 
     Who wants the only place but is not next in turn would be visited in vain.
     """
-    outlined()
     c = m.cu
     if c.pipe[pipe].end == FOREVER:
         c.pipe[pipe].end = now
@@ -258,10 +252,9 @@ def _no_longer_wants(m, g, unit, rank):
         c.simd[g].wanted &= ~(1 << unit)
 
 
-@jit
+@jit(inline=True)
 def _selected(m, now, g, unit, wanting):
     """Wavefront that issues to the unit now; its time is accounted for."""
-    inlined()
     c = m.cu
     rank = _choose(m, g, unit, wanting)
     _no_longer_wants(m, g, unit, rank)
@@ -284,9 +277,8 @@ def _go_on_after(m, now, w, cycles):
         enter(m, now + TURN_CYCLES, w)
 
 
-@jit
+@jit(inline=True)
 def _issue_vector_alu(m, now, g, wanting):
-    inlined()
     c = m.cu
     w = _selected(m, now, g, VALU, wanting)
     word = code_word(m, w)
@@ -328,10 +320,9 @@ def _arrive_at_barrier(m, now, cu, w):
         release_barrier(m, now, cu, slot)
 
 
-@jit
+@jit(inline=True)
 def _internal(m, now, cu, w):
     """s_waitcnt whose limits hold, s_nop, s_sleep, s_barrier, s_endpgm and what else needs no unit."""
-    inlined()
     word = code_word(m, w)
     action = (word >> ACTION_SHIFT) & ACTION_MASK
     if action == WAVE_BARRIER:
@@ -381,10 +372,9 @@ def _issue_internal(m, now, cu, g, ranks):
         _internal(m, now, cu, w)
 
 
-@jit
+@jit(inline=True)
 def issue_tick(m, now, cu):
     """Visit the SIMD whose turn it is."""
-    inlined()
     c = m.cu
     simd = now & (SIMDS - 1)
     g = cu << SIMDS_BITS | simd
@@ -435,9 +425,8 @@ def issue_tick(m, now, cu):
         wake_simd(m, max(now + TURN_CYCLES, free), cu, simd)
 
 
-@jit
+@jit(inline=True)
 def _lds_results(m, now, cu):
-    inlined()
     c = m.cu
     while c.lds_count[cu]:
         h = c.lds_head[cu]
@@ -455,10 +444,9 @@ def _lds_results(m, now, cu):
             recheck(m, now, w)
 
 
-@jit
+@jit(inline=True)
 def response_tick(m, now, cu):
     """A CU takes one answer from the crossbar. What look-up waits for may be free then."""
-    inlined()
     token = l1_receive(m, now, cu)
     freed = LINE
     if token >= 0:
@@ -468,10 +456,9 @@ def response_tick(m, now, cu):
         wake_at(m, CU_LOOK_UP, now, cu)
 
 
-@jit
+@jit(inline=True)
 def return_tick(m, now, cu):
     """A CU's finished loads, stores without lines and LDS accesses. What look-up waits for may be free then."""
-    inlined()
     u = m.l1.unit[cu]
     if u.r_head != u.r_scheduled:
         while True:
@@ -487,19 +474,17 @@ def return_tick(m, now, cu):
         wake_at(m, CU_LOOK_UP, now, cu)
 
 
-@jit
+@jit(inline=True)
 def look_up_tick(m, now, cu):
     """A CU's vector L1 looks one line up; a place of its queue may come free."""
-    inlined()
     u = m.l1.unit[cu]
     if u.q_count and l1_step(m, now, cu):
         _place_free(m, now, cu, VMEM, VMEM_PIPE + cu, m.l1.queue_limit - u.q_count)
 
 
-@jit
+@jit(inline=True)
 def scalar_tick(m, now, array):
     """An array's scalar cache: one response, finished instructions, one line looked up."""
-    inlined()
     c = m.cu
     mshr = scalar_receive(m, now, array)
     if mshr >= 0:

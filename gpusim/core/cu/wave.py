@@ -45,7 +45,7 @@ from gpusim.core.cu.state import (
     WAITING,
     WANT,
 )
-from gpusim.jit import call_i64_4, inlined, jit, ld_i64, outlined, seldom, st_i64, unlikely
+from gpusim.jit import call_i64_4, jit, ld_i64, st_i64, unlikely
 from isa.encoding.instruction import LDS, SMEM, VALU, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.network.state import MAX_CUS
@@ -78,18 +78,16 @@ def wave_of(m, g, rank):
     return (g << SIMD_BITS) + slot_of_rank(m, g, rank)
 
 
-@jit
+@jit(outline=True)
 def wake_simd(m, t, cu, simd):
     """Visit the SIMD in its first turn at or after cycle `t`, at most REACH away, that is still to come."""
-    outlined()
     t = max(t, m.wheel.now + (m.wheel.running >= CU_ISSUE))
     wake_at(m, CU_ISSUE, t + ((simd - t) & (SIMDS - 1)), cu)
 
 
-@jit
+@jit(cold=True)
 def _charge_in_detail(m, w, reason, cycles):
     """Note the cycles by static instruction and, while one is drawn, for the timeline."""
-    seldom()
     at = m.cu.wave[w].pc * REASONS + reason
     st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
     if m.timeline.on:
@@ -159,10 +157,9 @@ def wake_to_resume(m, g):
     wake_simd(m, t, g >> SIMDS_BITS, g & (SIMDS - 1))
 
 
-@jit
+@jit(inline=True)
 def pause(m, w, t, reason):
     """Let the wavefront go on in cycle `t`; until then its time goes to `reason`."""
-    inlined()
     c = m.cu
     wave = c.wave[w]
     wave.state = PAUSED
@@ -174,10 +171,9 @@ def pause(m, w, t, reason):
     wake_to_resume(m, g)
 
 
-@jit
+@jit(inline=True)
 def enter(m, t, w):
     """Put the wavefront, ready from cycle `t`, among those who want its next instruction's unit, or let it wait."""
-    inlined()
     c = m.cu
     wave = c.wave[w]
     if wave.ready_at > t:
@@ -208,20 +204,18 @@ def enter(m, t, w):
     wave.snapshot = pipe_blocked(m, pipe_of(unit, w), t)
 
 
-@jit
+@jit(outline=True)
 def released(m, now, w, reason):
     """What the wavefront waited for has happened: its time so far went to `reason`, and it may issue from now on."""
-    outlined()
     account(m, w, now, reason)
     enter(m, now, w)
     g = w >> SIMD_BITS
     wake_simd(m, now, g >> SIMDS_BITS, g & (SIMDS - 1))
 
 
-@jit
+@jit(inline=True)
 def recheck(m, now, w):
     """One of the wavefront's counters went down."""
-    inlined()
     wave = m.cu.wave[w]
     state = wave.state
     if state == WAITING:
@@ -317,10 +311,9 @@ def open_slice(m, w):
     return 1
 
 
-@jit
+@jit(inline=True)
 def step(m, w):
     """Go to the next instruction of the trace; 0 on a fault, JUMPED if a branch was taken, 1 if not."""
-    inlined()
     wave = m.cu.wave[w]
     pc = wave.pc + 1
     if pc < wave.stop:
@@ -349,10 +342,9 @@ def step(m, w):
     return 1
 
 
-@jit
+@jit(inline=True)
 def account_issue(m, now, w, unit):
     """The wavefront issues now: split the time it was ready into pipe blocked and not selected."""
-    inlined()
     c = m.cu
     wave = c.wave[w]
     spent = now - wave.mark
@@ -368,10 +360,9 @@ def account_issue(m, now, w, unit):
     m.run.instructions += 1
 
 
-@jit
+@jit(outline=True)
 def vm_answered(m, now, cu, token):
     """An answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
-    outlined()
     c = m.cu
     if unlikely(m.timeline.on):
         record(m, RETURNED, cu, token, 0)

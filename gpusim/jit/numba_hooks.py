@@ -1,0 +1,216 @@
+"""All that the compiled core takes from inside Numba and llvmlite, past their public interface: in this file only.
+
+Each hook replaces one function of Numba's while the core is compiled, and none is needed for right results: with
+`GPUSIM_PLAIN_NUMBA=1` the core is compiled without any of them, slower to compile and to run. `check` names the hooks
+whose place in Numba has changed; a test calls it, so that a new version of Numba is looked at before it is allowed.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite.binding import Linkage
+from numba import _dynfunc, types
+from numba.core import codegen
+from numba.core.base import BaseContext
+from numba.core.caching import NullCache
+from numba.core.cpu import CPUContext
+from numba.core.dispatcher import Dispatcher
+from numba.np import arrayobj
+
+PLAIN = bool(os.environ.get("GPUSIM_PLAIN_NUMBA"))
+
+
+@dataclass(frozen=True)
+class Hook:
+    """One function of Numba's that is replaced or called: where it is, its parameters, what it is for."""
+
+    holder: Any
+    name: str
+    parameters: tuple[str, ...]
+    purpose: str
+
+
+HOOKS: tuple[Hook, ...] = (
+    Hook(
+        arrayobj,
+        "fix_integer_index",
+        ("context", "builder", "idxty", "idx", "size"),
+        "array accesses without Python's meaning of negative indices",
+    ),
+    Hook(BaseContext, "declare_function", ("self", "module", "fndesc"), "functions apart from their callers, or cold"),
+    Hook(
+        CPUContext,
+        "get_executable",
+        ("self", "library", "fndesc", "env"),
+        "no entry point for what only becomes a part of its callers",
+    ),
+    Hook(
+        codegen.CPUCodeLibrary,
+        "_optimize_final_module",
+        ("self",),
+        "no optimizing of such a part; calls that stay within one library",
+    ),
+    Hook(codegen.JITCPUCodegen, "_add_module", ("self", "module"), "no machine code of such a part"),
+    Hook(codegen.JITCodeLibrary, "_finalize_specific", ("self",), "the same"),
+    Hook(Dispatcher, "compile", ("self", "sig"), "to know which function is being compiled"),
+    Hook(Dispatcher, "_reset_overloads", ("self",), "to forget such a part, so that a call from Python compiles anew"),
+    Hook(Dispatcher, "disable_compile", ("self", "val"), "one specialization a function"),
+)
+
+
+def check() -> list[str]:
+    """The hooks whose place in Numba is gone or has other parameters, each with what it was for."""
+    wrong = []
+    for hook in HOOKS:
+        place = f"{getattr(hook.holder, '__name__', hook.holder)}.{hook.name}"
+        function = getattr(hook.holder, hook.name, None)
+        if function is None:
+            wrong.append(f"{place} is gone ({hook.purpose})")
+            continue
+        function = inspect.unwrap(function, stop=lambda f: hasattr(f, "__signature__"))
+        found = tuple(inspect.signature(function).parameters)
+        if found != hook.parameters:
+            wrong.append(f"{place} takes {found}, not {hook.parameters} ({hook.purpose})")
+    return wrong
+
+
+@contextmanager
+def _replaced(*steps: tuple[Any, str, Any]) -> Iterator[None]:
+    """Replace each (holder, name) by the third while the block runs."""
+    before = [getattr(holder, name) for holder, name, _ in steps]
+    for holder, name, replacement in steps:
+        setattr(holder, name, replacement)
+    try:
+        yield
+    finally:
+        for (holder, name, _), original in zip(steps, before, strict=True):
+            setattr(holder, name, original)
+
+
+_attributes: dict[tuple[str, str], tuple[str, ...]] = {}  # (module, qualified name) → LLVM attributes
+
+
+def set_attributes(function: Callable[..., Any], *attributes: str) -> None:
+    """Have the compiled function carry these LLVM attributes."""
+    _attributes[function.__module__, function.__qualname__] = attributes
+
+
+@contextmanager
+def core_code() -> Iterator[None]:
+    """Compile as the core wants it: with its functions' attributes, indices as they are."""
+    if PLAIN:
+        yield
+        return
+    declare = BaseContext.declare_function
+
+    def declare_with_attributes(context: Any, module: Any, description: Any) -> Any:
+        function = declare(context, module, description)
+        for attribute in _attributes.get((description.modname, description.qualname), ()):
+            function.attributes.add(attribute)
+        return function
+
+    def index_as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        # Python's negative indices cost a comparison and a select in every access
+        return context.cast(builder, index, kind, types.intp)
+
+    with _replaced(
+        (BaseContext, "declare_function", declare_with_attributes), (arrayobj, "fix_integer_index", index_as_it_is)
+    ):
+        yield
+
+
+_compiling: list[bool] = []  # innermost last: whether what is being compiled is a part of its callers
+_parts: set[Any] = set()  # dispatchers that have been compiled as parts
+_whole: set[Any] | None = None  # what is not one while parts are wanted
+
+
+def watch_compilation(dispatcher: Any) -> None:
+    """Let the dispatcher say when it is compiled, and keep it out of the cache where it is only a part."""
+    if PLAIN:
+        return
+    compile_it = dispatcher.compile
+
+    def compile_in_its_form(signature: Any) -> Any:
+        part = _whole is not None and dispatcher not in _whole
+        kept = dispatcher._cache
+        if part:
+            dispatcher._cache = NullCache()
+            _parts.add(dispatcher)
+        _compiling.append(part)
+        try:
+            return compile_it(signature)
+        finally:
+            _compiling.pop()
+            dispatcher._cache = kept
+
+    dispatcher.compile = compile_in_its_form
+
+
+@contextmanager
+def parts_unfinished(whole: set[Any]) -> Iterator[None]:
+    """Compile all dispatchers but `whole` only as far as their callers take them in: not optimized, no machine code."""
+    global _whole
+    if PLAIN:
+        yield
+        return
+
+    def executable(context: Any, library: Any, description: Any, environment: Any) -> Any:
+        name = description.qualname.split(".")[-1]
+        return _dynfunc.make_function(description.lookup_module(), name, "not callable", 0, environment, (library,))
+
+    def unless_part(holder: Any, name: str, otherwise: Any) -> tuple[Any, str, Any]:
+        finish = getattr(holder, name)
+        return (
+            holder,
+            name,
+            lambda *arguments: (otherwise if _compiling and _compiling[-1] else finish)(*arguments),
+        )
+
+    with _replaced(
+        unless_part(CPUContext, "get_executable", executable),
+        unless_part(codegen.CPUCodeLibrary, "_optimize_final_module", lambda library: None),
+        unless_part(codegen.JITCPUCodegen, "_add_module", lambda generator, module: None),
+        unless_part(codegen.JITCodeLibrary, "_finalize_specific", lambda library: None),
+    ):
+        _whole = whole
+        try:
+            yield
+        finally:
+            _whole = None
+
+
+@contextmanager
+def calls_only_within() -> Iterator[None]:
+    """Compile functions that nothing else will be linked to: what they call is theirs alone.
+
+    The optimizer then sees that no callee fails, which saves passing and testing a status, and which arguments are not
+    used; calls become short. What is theirs has names of its own: the linker takes any function of a name for the one
+    that is called.
+    """
+    if PLAIN:
+        yield
+        return
+    optimize = codegen.CPUCodeLibrary._optimize_final_module
+
+    def optimize_as_a_whole(library: Any) -> None:
+        for function in library._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
+                function.name += f".{library.name}"
+        optimize(library)
+
+    with _replaced((codegen.CPUCodeLibrary, "_optimize_final_module", optimize_as_a_whole)):
+        yield
+
+
+def forget_parts() -> None:
+    """Drop what was compiled as a part, so that a call from Python compiles it anew."""
+    for dispatcher in _parts:
+        dispatcher.disable_compile(False)
+        dispatcher._reset_overloads()
+        dispatcher.overloads.clear()
+    _parts.clear()
