@@ -17,7 +17,7 @@ def launch(name: str, cycles: int, hits: int, misses: int) -> RunFacts:
 
 
 def record(*launches: RunFacts) -> RunRecord:
-    return RunRecord("off", "k", list(launches), 17.0)
+    return RunRecord(False, "k", list(launches), 17.0)
 
 
 def test_a_run_is_plain_json() -> None:

@@ -60,7 +60,7 @@ def by_path(facts: RunFacts) -> dict[str, Any]:
 
 def record(*launches: RunFacts) -> RunRecord:
     return RunRecord(
-        "on", "k", list(launches), 17.0, VerificationFacts(True, 19.0, 23.0), 29.0, 31.0, 37.0, False, 41.0, 43.0
+        True, "k", list(launches), 17.0, VerificationFacts(True, 19.0, 23.0), 29.0, 31.0, 37.0, False, 41.0, 43.0
     )
 
 
@@ -215,7 +215,7 @@ def test_a_group_that_does_not_apply_is_null() -> None:
     tree = metrics.to_tree(record(prime_facts(engine=False)))
     assert tree["engine"] is None
     assert tree["l1"] is not None
-    assert metrics.to_tree(RunRecord("off", "k", [prime_facts()]))["verification"] is None
+    assert metrics.to_tree(RunRecord(False, "k", [prime_facts()]))["verification"] is None
 
 
 def test_an_execution_without_timing_says_null_of_what_it_does_not_know() -> None:
@@ -223,7 +223,7 @@ def test_an_execution_without_timing_says_null_of_what_it_does_not_know() -> Non
     facts = RunFacts.of(
         kernel={"name": "k", "clock_ghz": 1.0, "wavefront_instructions": 7, **kinds}, simulator={"cpu_s": 2.0}
     )
-    tree = metrics.to_tree(RunRecord("off", "k", [facts]))
+    tree = metrics.to_tree(RunRecord(False, "k", [facts]))
     assert tree["kernel"]["wavefront_instructions"] == 7
     assert tree["kernel"]["cycles"] is tree["kernel"]["ipc"] is tree["kernel"]["time_us"] is None
     assert tree["simulator"]["instructions_per_s"] == 3.5
