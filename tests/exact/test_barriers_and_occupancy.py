@@ -44,7 +44,7 @@ def test_all_leave_a_barrier_in_their_first_turn_after_the_last_arrival(gpu: Gpu
     assert facts.cycles == finished(max(leave.values()) + TURN)
     # each waits from the turn after its arrival to the cycle after the last one's, the last ones not at all
     waits = sum(max(last + 1 - (arrival + TURN), 0) for arrival in arrivals.values())
-    assert facts.stalls["synchronisation"] == waits
+    assert facts.stalls["synchronization"] == waits
 
 
 def test_a_wavefront_alone_in_its_workgroup_passes_a_barrier(gpu: GpuSpec) -> None:

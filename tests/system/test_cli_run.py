@@ -84,7 +84,7 @@ def test_both_is_the_two_runs_and_their_ratio(tmp_path: Path) -> None:
     for one, alone in ((both["dense"], dense), (both["sparse"], sparse)):
         groups = set(one) - {"simulator"}
         assert {g: one[g] for g in groups} == {g: alone[g] for g in groups}
-    assert both["normalised"]["kernel.cycles"] == sparse["kernel"]["cycles"] / dense["kernel"]["cycles"]
+    assert both["normalized"]["kernel.cycles"] == sparse["kernel"]["cycles"] / dense["kernel"]["cycles"]
 
 
 def test_config_in_the_result_runs_again_to_the_same_result(tmp_path: Path) -> None:

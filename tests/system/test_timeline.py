@@ -184,7 +184,7 @@ def check_counters(trace: ReadTrace, root: str, facts: Any) -> None:
     assert mean("IPC") == pytest.approx(facts.wavefront_instructions / facts.cycles)
     busy = 100 * facts.dram.bus_busy_cycles / facts.dram.bus_available_cycles
     cycle = 100 / facts.dram.bus_available_cycles  # the fact is in whole cycles
-    assert mean("DRAM data bus utilisation") == pytest.approx(busy, abs=cycle)
+    assert mean("DRAM data bus utilization") == pytest.approx(busy, abs=cycle)
     assert counters["resident wavefronts"][-1][1] == 0
     assert counters["workgroups finished"][-1][1] == facts.workgroups
 
@@ -280,7 +280,7 @@ def test_windows_next_to_one_another_show_everything_once(tmp_path: Path) -> Non
     for a, b in pairwise(cuts):
         _, part, _ = draw(tmp_path / "part.pftrace", "sgemm_4x4", window=Window(a, b))
         for s in part.slices:
-            if s.category in ("wavefront", "open row", "launch", "issued", "memory_dependency", "synchronisation"):
+            if s.category in ("wavefront", "open row", "launch", "issued", "memory_dependency", "synchronization"):
                 time[s.category] += round(s.cycles * 1000)
     for category, total in time.items():
         assert abs(total - sum(round(s.cycles * 1000) for s in whole.of(category))) <= 2 * len(whole.of(category))
