@@ -5,16 +5,12 @@ from pathlib import Path
 import pytest
 
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from tests.exact.machine import TURN, condition, finished, first_issue, run, turn
+from tests.exact.machine import TURN, cases, condition, finished, first_issue, turn
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "barriers_and_occupancy.hsaco")
-
-
-def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
+case = cases(ASSEMBLY)
 
 
 # --- barriers: wavefront 0 has less to do than the others ---

@@ -42,7 +42,7 @@ from spartan.configure import EngineBuffers, configure_engine
 from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import EngineSpec
 from spartan.state import ENGINE
-from tests.support.smaller_machines import allow_further_layouts
+from tests.support.machines import allow_further_layouts
 
 MAX_READS_LOGGED = 1 << 16
 MAX_SCRIPT = 1 << 14
