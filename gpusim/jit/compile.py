@@ -170,10 +170,11 @@ def compiled_versions(domain: str) -> int:
 
 
 def native_callback(function: Callable[..., int]) -> tuple[int, Any]:
-    """Address of a plain function of four int64 that Numba compiles for itself alone, callable through `call_i64_4`.
+    """Address of a function of four int64 that Numba compiles apart from the core, callable through `call_i64_4`.
 
     Returns (address, object to keep alive). With the JIT disabled the address is a key of a table.
     """
+    function = getattr(function, "py_func", function)
     if JIT_DISABLED:
         return function_address(function), function
     for module in {primitive.llvm_module for primitive in primitives()}:

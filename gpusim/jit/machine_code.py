@@ -14,14 +14,19 @@ def host() -> tuple[str, str, str]:
     return llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
-def target_machine() -> Any:
-    """LLVM's code generator for this host."""
+def target_machine(cpu: str | None = None) -> Any:
+    """LLVM's code generator for this host, or for another CPU of its kind without the features beyond its own."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()  # for inline assembly
-    _, cpu, features = host()
+    _, own, features = host()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=cpu, features=features, opt=2, reloc="default", codemodel="jitdefault", jit=True
+        cpu=cpu or own,
+        features=features if cpu is None else "",
+        opt=2,
+        reloc="default",
+        codemodel="jitdefault",
+        jit=True,
     )
 
 

@@ -1,7 +1,6 @@
-"""Several 32-bit words at a time: how caches search their sets. What Python makes of it; `vector_llvm` has the compiler's
-side.
+"""Several 32-bit words at a time, as caches search their sets: what Python makes of it.
 
-An address is an int64 (`address_in`, `address_of`); words are unsigned.
+`vector_llvm` has the compiler's side. An address is an int64 (`address_in`, `address_of`); words are unsigned.
 """
 
 import ctypes

@@ -10,7 +10,7 @@ import os
 import pkgutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -106,20 +106,21 @@ def object_path() -> Path:
     return cache_dir("isa").parent / f"lanes-{h.hexdigest()[:16]}.o"
 
 
-def module_text() -> str:
-    """LLVM IR of the whole library."""
+def module_text(names: Iterable[str] | None = None) -> str:
+    """LLVM IR of the whole library, or of some operations alone."""
     module = ModuleText(HostMode())
-    for operation in VECTOR.values():
-        module.add_vector(operation)
-    for operation in SCALAR.values():
-        module.add_scalar(operation)
+    for name in (*VECTOR, *SCALAR) if names is None else names:
+        if name in VECTOR:
+            module.add_vector(VECTOR[name])
+        else:
+            module.add_scalar(SCALAR[name])
     module.host.add_functions(module)
     return module.text()
 
 
-def compile_object(text: str) -> bytes:
-    """Optimise LLVM IR text for this host and return the object file."""
-    machine = target_machine()
+def compile_object(text: str, cpu: str | None = None) -> bytes:
+    """Optimise LLVM IR text for this host, or for another CPU of its kind, and return the object file."""
+    machine = target_machine(cpu)
     module = llvm.parse_assembly(f'target triple = "{machine.triple}"\n' + text)
     module.data_layout = str(machine.target_data)
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
@@ -149,15 +150,24 @@ def _load_compiled(start: float) -> LaneLibrary:
     if not path.exists():
         _write(path, compile_object(module_text()))
         compile_seconds = time.perf_counter() - start
-    code = LoadedCode([path.read_bytes()])
-    addresses = {name: code.address(name) for name in (*VECTOR, *SCALAR, *_HOST_FUNCTIONS)}
-    unguarded = {name: code.address(name + UNGUARDED) for name in VECTOR if VECTOR[name].guarded}
-    unguarded = {name: address for name, address in unguarded.items() if address}
-    missing = [name for name, address in addresses.items() if not address]
+    lanes = loaded(path.read_bytes(), (*VECTOR, *SCALAR))
+    lanes.compile_seconds, lanes.load_seconds = compile_seconds, time.perf_counter() - start
+    missing = [name for name in (*VECTOR, *SCALAR, *_HOST_FUNCTIONS) if not lanes.address(name)]
     if missing:
         path.unlink()
         raise RuntimeError(f"{path} lacks {missing[0]}; it was removed, start again")
-    return LaneLibrary(addresses, unguarded, compile_seconds, time.perf_counter() - start, code)
+    return lanes
+
+
+def loaded(compiled: bytes, names: Iterable[str]) -> LaneLibrary:
+    """A library of the operations in an object file; the address of one that it lacks is 0."""
+    names = tuple(names)
+    code = LoadedCode([compiled])
+    addresses = {name: code.address(name) for name in (*names, *_HOST_FUNCTIONS)}
+    guarded = [name for name in names if name in VECTOR and VECTOR[name].guarded]
+    unguarded = {name: code.address(name + UNGUARDED) for name in guarded}
+    unguarded = {name: address for name, address in unguarded.items() if address}
+    return LaneLibrary(addresses, unguarded, 0.0, 0.0, code)
 
 
 def _load_python(start: float) -> LaneLibrary:

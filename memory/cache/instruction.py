@@ -85,6 +85,11 @@ def configure_instruction_cache(m, spec: InstructionCacheSpec, arrays: int) -> N
     i.m_free[:arrays, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
 
 
+def set_last_code_line(m, line: int) -> None:  # type: ignore[no-untyped-def]
+    """Name the last line of the kernel's code: nothing after it is prefetched."""
+    m.icache.last_line = line
+
+
 @jit
 def _ask_for(m, now, array, line, at):
     """Fetch a line from L2 into way `at`; the caller has seen that an MSHR and the port are free."""

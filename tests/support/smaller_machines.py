@@ -6,5 +6,5 @@ from gpusim.jit import JIT_DISABLED, registered
 def allow_further_layouts() -> None:
     """Have functions compiled for whatever record they meet: what compiles the core ends that."""
     if not JIT_DISABLED:
-        for dispatcher in registered("timing"):
-            dispatcher.disable_compile(False)
+        for function in registered("timing"):
+            function.dispatcher.disable_compile(False)
