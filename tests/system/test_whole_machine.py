@@ -9,7 +9,7 @@ from gpusim.core import simulator
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.machine import new_machine
 from gpusim.core.simulator import simulate
-from gpusim.jit import compiled_versions
+from gpusim.jit.compile import compiled_versions
 from isa.device_memory import DeviceMemory
 from memory.cache.l1 import L1Spec
 from memory.cache.l2 import L2Spec
