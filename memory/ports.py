@@ -15,7 +15,7 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 
 from gpusim.jit import Field, State, counter_fields, ctz, jit, popcount, unlikely
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
-from memory.network.counters import PORT_COUNTERS
+from memory.counters import PORT_COUNTERS
 from memory.rings import RING_FRONT
 from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, wake_later
 

@@ -17,8 +17,9 @@ from memory.cache.counters import (
     L2_COUNTERS,
     SCALAR_CACHE_COUNTERS,
 )
+from memory.counters import PORT_COUNTERS
 from memory.dram.counters import DRAM_COUNTERS
-from memory.network.counters import CROSSBAR_COUNTERS, PORT_COUNTERS
+from memory.network.counters import CROSSBAR_COUNTERS
 from memory.translation.counters import TRANSLATION_COUNTERS
 from spartan.counters import ENGINE_COUNTERS
 

@@ -1,4 +1,4 @@
-"""What the crossbar and the ports beside it count."""
+"""What the crossbar counts."""
 
 from gpusim.base.counters import Counter, CounterTable
 
@@ -9,10 +9,4 @@ CROSSBAR_COUNTERS = CounterTable(
         Counter("responses", "packets", "answers that they took"),
     ),
     state="xbar",
-)
-
-PORT_COUNTERS = CounterTable(
-    "ports",
-    (Counter("overflows", "entries", "answers from DRAM or engine that found their queue full; always 0"),),
-    state="ports",
 )

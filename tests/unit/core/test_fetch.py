@@ -120,9 +120,9 @@ def test_a_bank_serves_one_cu_a_cycle() -> None:
 
 
 def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -> None:
-    # 15 wavefronts begin with the seven first instructions of granule 0, the last one, on SIMD 3, with its eighth. Their
-    # line comes for all of them; from then on all want granule 1, and fetch has to do it in 16 cycles. The last one,
-    # whose round-robin turn is the last, issues its only instruction at once, and is starved: the next cycle is its own
+    # 15 wavefronts begin with the seven first instructions of granule 0, the last one, on SIMD 3, with its eighth.
+    # Their line comes for all of them; from then on all want granule 1, and fetch has to do it in 16 cycles. The last
+    # one, last in round robin, issues its only instruction at once, and is starved: the next cycle is its own
     others = Script().valu(6).end()
     starved = Script().salu(2).end()
     r = ScriptedRun(gpu(hit_latency_cycles=1), [[others] * 15 + [starved]])
