@@ -17,7 +17,7 @@ ENGINE_COUNTERS = CounterTable(
         Counter(
             "past_end",
             "requests",
-            "those answered at look-up from the column's known length: after its end, or all zero",
+            "those answered at look-up from the column's known length: past its end, or all zero",
         ),
         Counter("responses", "responses", "compacted lines sent to L2"),
         Counter(

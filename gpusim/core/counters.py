@@ -87,10 +87,7 @@ SIMULATOR = CounterTable(
     ),
 )
 
-# by `simulate`, of the launch as a whole
-LAUNCH_TABLES = (KERNEL, CAPACITY, DRAM_BUS, ROOFLINE, SIMULATOR)
-
-# by the units themselves
+# what the units themselves count; the others are known of the launch as a whole, to `simulate`
 MACHINE_TABLES = (
     RUN_COUNTERS,
     INSTRUCTION_COUNTERS,
@@ -108,5 +105,6 @@ MACHINE_TABLES = (
     STALLS_BY_CU,
 )
 
-TABLES = (*LAUNCH_TABLES, *MACHINE_TABLES)
+# in the order in which they are reported
+TABLES = (KERNEL, *MACHINE_TABLES, CAPACITY, DRAM_BUS, ROOFLINE, SIMULATOR)
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(table.section for table in TABLES))

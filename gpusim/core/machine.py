@@ -21,7 +21,7 @@ from memory.network.state import CROSSBAR, configure_crossbar
 from memory.ports import PORTS
 from memory.timeline import TIMELINE
 from memory.translation.tlb import TRANSLATION_STATE, configure_translation
-from memory.wheel import DISPATCH, WHEEL, wake
+from memory.wheel import DISPATCH, WHEEL, wake_at_start
 from spartan.state import ENGINE
 
 MACHINE = (
@@ -66,5 +66,5 @@ def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -
     if engine_on:
         m.dram.look_ahead = 0  # a kernel may end before a prefetch is answered
     m.wheel.now = 0
-    wake(m, DISPATCH, 0, 0)
+    wake_at_start(m, DISPATCH)
     return m

@@ -19,10 +19,10 @@ class RunRecord:
     """One run of a configuration: its launches, the time on the host's clock, and what it cost to simulate.
 
     uses_engine: whether the compaction engine serves its sparse loads; kernel: the kernels' configured name; variant:
-    which one of a job's variants it is, empty where there is one alone; host_time_us: from the first packet written
-    to the last completion signal, None where the kernel was executed without the timing model; verification: None when
-    it was skipped or the run is partial; zero_fraction, zero_line_fraction: of the activation matrix's elements and of
-    its sparse lines, None without such a matrix.
+    which one of a job's variants it is, empty where there is one alone; host_time_us: from the first packet written to
+    the last completion signal, None where the kernel was executed without the timing model; verification: None when it
+    was skipped or the run is partial; zero_fraction, zero_line_fraction: of the activation matrix's elements and of its
+    sparse lines, None without such a matrix.
     """
 
     uses_engine: bool

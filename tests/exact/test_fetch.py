@@ -66,7 +66,11 @@ def test_two_cus_of_an_array_ask_l2_once(gpu: GpuSpec) -> None:
     gpu = gpu.model_copy(update={"shader_arrays": 1})
     facts = case("end", gpu, workgroups=2)
     assert facts.cycles == finished(turn(missed(gpu, FETCH)))
-    assert (facts.instruction_cache.misses, facts.instruction_cache.mshr_merges, facts.l2.transactions) == (1, 1, 1)
+    assert (facts.instruction_cache.misses, facts.instruction_cache.mshr_merges, facts.l2.read_transactions) == (
+        1,
+        1,
+        1,
+    )
 
 
 def test_two_arrays_ask_l2_each(gpu: GpuSpec) -> None:

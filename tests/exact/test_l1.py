@@ -153,7 +153,7 @@ def test_two_loads_of_a_missing_line_ask_l2_once(gpu: GpuSpec) -> None:
     look = first_issue(gpu) + ONE_LINE_TURNS + 1
     facts = case("twice", gpu)
     assert facts.cycles == finished(after_wait(l1_miss_data(gpu, l2_miss(gpu, look)) + 4))
-    assert (facts.l1.misses, facts.l1.mshr_merges, facts.l2.transactions) == (1, 1, 1)
+    assert (facts.l1.misses, facts.l1.mshr_merges, facts.l2.read_transactions) == (1, 1, 1)
 
 
 def test_two_wavefronts_load_a_missing_line_once(gpu: GpuSpec) -> None:
@@ -163,7 +163,7 @@ def test_two_wavefronts_load_a_missing_line_once(gpu: GpuSpec) -> None:
     data = l1_miss_data(gpu, l2_miss(gpu, first + ONE_LINE_TURNS + 1)) + 4
     facts = case("load", gpu, wavefronts=2)
     assert facts.cycles == finished(after_wait(data, later_simd))
-    assert (facts.l1.misses, facts.l1.mshr_merges, facts.l2.transactions) == (1, 1, 1)
+    assert (facts.l1.misses, facts.l1.mshr_merges, facts.l2.read_transactions) == (1, 1, 1)
 
 
 def test_two_cus_load_a_line_each_and_l2_fetches_it_once(gpu: GpuSpec) -> None:

@@ -73,7 +73,7 @@ def test_loads_of_a_missing_line_ask_l2_once(gpu: GpuSpec) -> None:
     look = first_issue(gpu) + ADDRESS_TURNS + 1
     facts = case("a_line_in_parts", gpu)
     assert facts.cycles == finished(after_wait(miss_data(gpu, l2_miss(gpu, look))))
-    assert (facts.scalar_cache.misses, facts.scalar_cache.mshr_merges, facts.l2.transactions) == (1, 2, 1)
+    assert (facts.scalar_cache.misses, facts.scalar_cache.mshr_merges, facts.l2.read_transactions) == (1, 2, 1)
 
 
 ASSEMBLY.kernel("two_lines", ADDRESS + "    s_load_dwordx16 s[4:19], s[2:3], 0x20\n" + WAIT + END, sgprs=24)

@@ -10,7 +10,12 @@ HOST = (
         "from the first packet written to the last completion signal: kernels and launch overheads",
         lambda run: run.host_time_us,
     ),
-    RunMetric("host.launches", "launches", "kernel launches in the queue", lambda run: len(run.launches)),
+    RunMetric(
+        "host.launches",
+        "launches",
+        "kernel launches in the queue",
+        lambda run: None if run.host_time_us is None else len(run.launches),
+    ),
 )
 
 DATA = (

@@ -129,7 +129,7 @@ REAL = {
 def test_real_kernels(name: str, spec: GpuSpec) -> None:
     with stepped(lambda m: CycleLaws(m).check):
         facts = [simulate(launch, spec, EngineSpec(), checked=True) for launch in REAL[name](spec)]
-    assert sum(f.wavefront_instructions for f in facts) > 1000
+    assert sum(f.kernel.wavefront_instructions for f in facts) > 1000
 
 
 def test_greedy_stays_with_its_wavefront_when_an_older_one_ends() -> None:

@@ -227,7 +227,7 @@ def test_an_execution_without_timing_says_null_of_what_it_does_not_know() -> Non
     assert tree["kernel"]["wavefront_instructions"] == 7
     assert tree["kernel"]["cycles"] is tree["kernel"]["ipc"] is tree["kernel"]["time_us"] is None
     assert tree["simulator"]["instructions_per_s"] == 3.5
-    assert [group for group in metrics.GROUPS if tree[group] is not None] == ["kernel", "host", "simulator"]
+    assert [group for group in metrics.GROUPS if tree[group] is not None] == ["kernel", "simulator"]
 
 
 # how counts of several launches become one, where that is not their sum
