@@ -10,6 +10,7 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 """
 
 import numpy as np
+from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
 from gpusim.jit import Field, State, address_in, i16, i32, jit, ld_i64, st_i32, u32, unlikely
@@ -25,16 +26,25 @@ from isa.trace import (
 )
 from memory.cache.fields import VECTOR_QUEUE
 from memory.cache.look_ahead import look_ahead
+from memory.cache.replacement import (
+    Replacement,
+    check_replacement,
+    find_victim,
+    first_order,
+    invalidate,
+    on_hit,
+    on_insert,
+    policy_number,
+    replacement_param,
+)
 from memory.cache.sets import (
-    FILLING,
     LANES,
-    NO_TAG,
-    age_after,
-    age_of,
     clear_rows,
     end_filling,
-    oldest_way,
-    set_age,
+    is_filling,
+    next_order,
+    set_fields,
+    start_filling,
     stride_of,
     way_of,
 )
@@ -46,7 +56,7 @@ from memory.translation.tlb import page_of, translated
 from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, wake_later
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
-MAX_PLACES = LANES * MAX_L1_LINES
+MAX_SLOTS = LANES * MAX_L1_LINES
 MAX_QUEUE = VECTOR_QUEUE
 MAX_RETURN = 256
 MAX_MSHRS = 256
@@ -69,6 +79,7 @@ class L1Spec(Spec):
 
     size_kib: int = param(16, "capacity in KiB", "GCN3: 16 KB a CU (Dong 2020, table 6.3)", ge=1, le=64)
     ways: int = param(4, "associativity", "Dong 2020, table 6.3", ge=1, le=64)
+    replacement: Replacement = replacement_param("AMD GCN whitepaper (2012): LRU")
     hit_latency_cycles: int = param(
         100,
         "cycles from tag look-up to the first data beat of a hit",
@@ -105,6 +116,11 @@ class L1Spec(Spec):
     stores_in_flight: int = param(64, "store packets not yet acknowledged", "assumed", ge=1, le=128)
     bypass: bool = param(False, "send every load to L2 without looking up L1", "off: as in hardware")
 
+    @model_validator(mode="after")
+    def _ways_suit_the_policy(self) -> "L1Spec":
+        check_replacement(self.replacement, self.ways)
+        return self
+
 
 QUEUED = State(
     "queued",
@@ -131,7 +147,7 @@ MSHR = State(
     "mshr",
     {
         "since": Field((), "cycle of the look-up that missed"),
-        "place": Field((), "place of the way that it fills", i32),
+        "slot": Field((), "slot that it fills", i32),
         "entry": Field((), "return entry that waits", i16),
         "merged": Field((), "the first of the loads that joined it, -1 none", i16),
     },
@@ -160,7 +176,7 @@ UNIT = State(
         "r_scheduled": Field((), "first load whose return is not scheduled (a running number)"),
         "r_tail": Field((), "one past the youngest load (a running number)"),
         "bus_free": Field((), "cycle in which the return path is free"),
-        "age": Field((), "age of the CU's youngest line"),
+        "order": Field((), "running number of the accesses to the sets"),
         "m_free_count": Field((), "free MSHRs"),
         "t_free": Field((), "first free one"),
         "t_free_count": Field((), "loads' lines that may yet wait for missing ones"),
@@ -184,10 +200,8 @@ UNIT = State(
 
 L1 = State(
     "l1",
-    {
-        "sets": Field((), "sets, a power of two"),
-        "ways": Field((), "ways"),
-        "stride": Field((), "places of a set: the ways, rounded up"),
+    set_fields(MAX_CUS * MAX_L1_LINES)
+    | {
         "mshrs": Field((), "MSHRs in use at most"),
         "hit_latency": Field((), "cycles from look-up to data of a hit"),
         "fill_latency": Field((), "cycles from response to data"),
@@ -197,8 +211,7 @@ L1 = State(
         "address_cycles": Field((), "least look-up cycles an instruction"),
         "store_limit": Field((), "unacknowledged store packets at most"),
         "bypass": Field((), "1: all loads go past the cache"),
-        "rows": Field((2 * MAX_CUS * MAX_PLACES,), "tags and ages of the sets, by CU (memory/cache/sets.py)", u32),
-        "filled_by": Field((MAX_CUS * MAX_PLACES,), "MSHR that fills the way at a place, while it does", u32),
+        "filled_by": Field((MAX_CUS * MAX_SLOTS,), "MSHR that fills the slot, while it does", u32),
         "unit": Field((MAX_CUS,), "the caches of the CUs", UNIT.dtype()),
         "queued": Field((), "queued instructions of all CUs"),
         "reads": Field((), "lines looked up by loads"),
@@ -214,8 +227,8 @@ L1 = State(
 )
 
 
-def configure_l1(m, spec: L1Spec, cus: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the L1 caches of `cus` CUs in the machine record and empty them."""
+def configure_l1(m, spec: L1Spec, cus: int, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the L1 caches of `cus` CUs in the machine record and empty them; seed: of random replacement."""
     l1 = m.l1
     l1.sets, l1.ways = spec.size_kib * 1024 // 64 // spec.ways, spec.ways
     l1.hit_latency, l1.fill_latency = spec.hit_latency_cycles, spec.fill_latency_cycles
@@ -223,9 +236,11 @@ def configure_l1(m, spec: L1Spec, cus: int) -> None:  # type: ignore[no-untyped-
     l1.queue_limit, l1.return_limit = spec.queue_instructions, spec.return_entries
     l1.address_cycles, l1.store_limit = spec.address_cycles, spec.stores_in_flight
     l1.bypass = int(spec.bypass)
-    l1.stride, l1.return_ring = stride_of(spec.ways), 1 << (spec.return_entries - 1).bit_length()
+    l1.return_ring = 1 << (spec.return_entries - 1).bit_length()
+    l1.stride, l1.replacement = stride_of(spec.ways), policy_number(spec.replacement)
     clear_rows(l1.rows, cus * int(l1.sets), spec.ways)
     units = l1.unit[:cus]
+    units["order"] = [first_order(spec.replacement, seed, cu) for cu in range(cus)]
     units["stalled_since"] = -1
     units["q_started"] = -1
     units["m_free_count"] = spec.mshrs
@@ -279,12 +294,12 @@ def _schedule_returns(m, now, cu):
 
 
 @jit
-def _next_age(m, cu):
+def _next_order(m, cu):
     l1 = m.l1
     u = l1.unit[cu]
     rows = address_in(l1.rows, cu * l1.sets * 2 * l1.stride)
-    u.age = age_after(u.age, rows, l1.sets, l1.stride)
-    return u.age
+    u.order = next_order(u.order, rows, l1.sets, l1.stride)
+    return u.order
 
 
 @jit(inline=True)
@@ -297,7 +312,7 @@ def _look_up(m, now, cu, line, entry):
     row = address_in(l1.rows, 2 * base)
     way = way_of(row, stride, line)
     if way >= 0:
-        filling = age_of(row, stride, way) & FILLING
+        filling = is_filling(row, stride, way)
         if filling:
             if u.t_free_count == 0:
                 u.waits_for = LINE
@@ -310,7 +325,7 @@ def _look_up(m, now, cu, line, entry):
             u.target[t].since = now
             u.target[t].next = u.mshr[mshr].merged
             u.mshr[mshr].merged = t
-        set_age(row, stride, way, _next_age(m, cu) | filling)
+        on_hit(l1.replacement, row, stride, l1.ways, way, _next_order(m, cu))
         return MERGE if filling else HIT
     n = u.m_free_count
     if n == 0 or u.t_free_count == 0:
@@ -319,7 +334,7 @@ def _look_up(m, now, cu, line, entry):
     if not crossbar_has_room(m, cu):
         u.waits_for = ROOM
         return STALL
-    way = oldest_way(row, stride)
+    way = find_victim(l1.replacement, row, stride, l1.ways, u.order)
     if way < 0:
         u.waits_for = LINE
         return STALL
@@ -327,9 +342,10 @@ def _look_up(m, now, cu, line, entry):
     u.m_free_count = n - 1
     u.t_free_count -= 1
     st_i32(row, way, line)
-    set_age(row, stride, way, _next_age(m, cu) | FILLING)
+    on_insert(l1.replacement, row, stride, l1.ways, way, _next_order(m, cu))
+    start_filling(row, stride, way)
     l1.filled_by[base + way] = mshr
-    u.mshr[mshr].place = base + way
+    u.mshr[mshr].slot = base + way
     u.mshr[mshr].entry = entry
     u.mshr[mshr].since = now
     u.mshr[mshr].merged = -1
@@ -416,17 +432,6 @@ def _access(m, now, cu, q, header, position):
     return 1
 
 
-@jit(cold=True)
-def _invalidate(m, cu):
-    """Forget all lines but those on their way."""
-    l1 = m.l1
-    for index in range(cu * l1.sets, (cu + 1) * l1.sets):
-        row = address_in(l1.rows, 2 * index * l1.stride)
-        for way in range(l1.ways):
-            if not age_of(row, l1.stride, way) & FILLING:
-                st_i32(row, way, NO_TAG)
-
-
 @jit(inline=True)
 def l1_step(m, now, cu):
     """One cycle of look-up: one line of the oldest queued instruction, of which there must be one.
@@ -471,7 +476,8 @@ def l1_step(m, now, cu):
         wake_at(m, CU_LOOK_UP, now + 1, cu)
         return 0
     if unlikely(header & FLAG_INVALIDATE):
-        _invalidate(m, cu)
+        rows = address_in(l1.rows, cu * l1.sets * 2 * l1.stride)
+        invalidate(l1.replacement, rows, l1.sets, l1.stride, l1.ways)
     least = max(l1.address_cycles, (header >> BUSY_SHIFT) & BUSY_MASK)
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
         u.entry[u.q_entry].open -= 1
@@ -527,7 +533,7 @@ def l1_receive(m, now, cu):
             u.entry[e].open -= 1
             u.entry[e].at = max(u.entry[e].at, now + l1.fill_latency)
     else:
-        end_filling(address_in(l1.rows, 0), l1.stride, u.mshr[tag].place)
+        end_filling(address_in(l1.rows, 0), l1.stride, u.mshr[tag].slot)
         u.m_free[u.m_free_count] = tag
         u.m_free_count += 1
         u.t_free_count += 1

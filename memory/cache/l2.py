@@ -5,6 +5,8 @@ compaction engine; both answer through the ports. A write miss needs no fill: th
 it holds, and a read of a partly held line fetches the rest.
 """
 
+from pydantic import model_validator
+
 from gpusim.base.spec import Spec, param
 from gpusim.jit import (
     Field,
@@ -17,20 +19,28 @@ from gpusim.jit import (
     prefetch,
     st_i32,
     u16,
-    u32,
     unlikely,
 )
 from isa.trace import LINE_SPARSE
 from memory.address_map import MAX_L2_CHANNELS, dram_channel, l2_local_line
+from memory.cache.replacement import (
+    Replacement,
+    check_replacement,
+    find_victim,
+    first_order,
+    on_hit,
+    on_insert,
+    policy_number,
+    replacement_param,
+)
 from memory.cache.sets import (
-    FILLING,
     LANES,
-    age_after,
-    age_of,
     clear_rows,
     end_filling,
-    oldest_way,
-    set_age,
+    is_filling,
+    next_order,
+    set_fields,
+    start_filling,
     stride_of,
     way_of,
 )
@@ -58,7 +68,7 @@ from memory.timeline import ANSWERED, SERVED, record
 from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake, wake_at
 
 MAX_LINES = 262144  # 16 MiB in all
-MAX_PLACES = LANES * MAX_LINES
+MAX_SLOTS = LANES * MAX_LINES
 MAX_MSHRS = 256
 MAX_TARGETS = 4096
 MAX_INPUT = 64
@@ -86,6 +96,7 @@ class L2Spec(Spec):
 
     size_kib: int = param(2048, "capacity in KiB, all channels", "Radeon MI6 (Dong 2020, table 6.3)", ge=1, le=16384)
     ways: int = param(16, "associativity", "AMD GCN3 L2: 16-way", ge=1, le=64)
+    replacement: Replacement = replacement_param("assumed, as the vector L1's")
     channels: int = param(
         16, "channels, a power of two", "Polaris 10: two for each of eight memory channels", ge=1, le=MAX_L2_CHANNELS
     )
@@ -113,11 +124,16 @@ class L2Spec(Spec):
     )
     input_queue_packets: int = param(16, "requests waiting at a channel", "assumed", ge=1, le=MAX_INPUT)
 
+    @model_validator(mode="after")
+    def _ways_suit_the_policy(self) -> "L2Spec":
+        check_replacement(self.replacement, self.ways)
+        return self
+
 
 MSHR = State(
     "mshr",
     {
-        "place": Field((), "place of the way that it fills", i32),
+        "slot": Field((), "slot that it fills", i32),
         "first": Field((), "first target: the oldest", i16),
         "last": Field((), "last target", i16),
     },
@@ -125,20 +141,17 @@ MSHR = State(
 
 L2 = State(
     "l2",
-    {
+    set_fields(MAX_LINES)
+    | {
         "channels": Field((), "channels in use"),
-        "sets": Field((), "sets a channel, a power of two"),
-        "ways": Field((), "ways"),
-        "stride": Field((), "places of a set: the ways, rounded up"),
         "latency": Field((), "cycles from look-up to answer"),
         "fill_latency": Field((), "cycles from fill to answer"),
         "mshrs": Field((), "MSHRs a channel"),
         "targets": Field((), "MSHR targets a channel"),
         "input_limit": Field((), "requests waiting at a channel at most"),
-        "rows": Field((2 * MAX_PLACES,), "tags and ages of the sets, by channel (memory/cache/sets.py)", u32),
-        "age": Field((MAX_L2_CHANNELS,), "age of the channel's youngest line"),
-        "note": Field((MAX_PLACES,), "of the way at a place: codes of its masks HELD and DIRTY, and its MSHR", u16),
-        "mask": Field((MAX_PLACES, 2), "its masks HELD and DIRTY where they are SOME_BYTES"),
+        "order": Field((MAX_L2_CHANNELS,), "running number of the accesses to the channel's sets"),
+        "note": Field((MAX_SLOTS,), "of a slot: codes of its masks HELD and DIRTY, and its MSHR", u16),
+        "mask": Field((MAX_SLOTS, 2), "its masks HELD and DIRTY where they are SOME_BYTES"),
         "m_free": Field((MAX_L2_CHANNELS, MAX_MSHRS), "stack of free MSHRs"),
         "m_free_count": Field((MAX_L2_CHANNELS,), "free MSHRs"),
         "mshr": Field((MAX_L2_CHANNELS, MAX_MSHRS), "missing lines", MSHR.dtype()),
@@ -150,7 +163,7 @@ L2 = State(
         "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
         "refused_by": Field((MAX_L2_CHANNELS,), "DRAM queue + 1 that refused the oldest request, 0: look it up"),
-        "missed_in": Field((MAX_L2_CHANNELS,), "place of way 0 of the set in which a request has missed last"),
+        "missed_in": Field((MAX_L2_CHANNELS,), "slot of way 0 of the set in which a request has missed last"),
         "reads": Field((), "read requests"),
         "writes": Field((), "write requests"),
         "atomics": Field((), "atomic requests"),
@@ -172,8 +185,11 @@ L2 = State(
 )
 
 
-def configure_l2(m, spec: L2Spec, engine_on: bool) -> None:  # type: ignore[no-untyped-def]
-    """Size the L2 in the machine record and empty it; the engine takes half of the sets (Dong 2020, section 6.5)."""
+def configure_l2(m, spec: L2Spec, engine_on: bool, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the L2 in the machine record and empty it; the engine takes half of the sets (Dong 2020, section 6.5).
+
+    seed: of random replacement.
+    """
     l2 = m.l2
     lines = spec.size_kib * 1024 // 64 // spec.channels
     l2.channels, l2.ways = spec.channels, spec.ways
@@ -182,7 +198,8 @@ def configure_l2(m, spec: L2Spec, engine_on: bool) -> None:  # type: ignore[no-u
     l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets
     channels = slice(0, spec.channels)
-    l2.stride = stride_of(spec.ways)
+    l2.stride, l2.replacement = stride_of(spec.ways), policy_number(spec.replacement)
+    l2.order[channels] = [first_order(spec.replacement, seed, channel) for channel in range(spec.channels)]
     clear_rows(l2.rows, spec.channels * int(l2.sets), spec.ways)
     l2.stalled_since[channels] = -1
     l2.m_free_count[channels] = l2.mshrs
@@ -193,7 +210,7 @@ def configure_l2(m, spec: L2Spec, engine_on: bool) -> None:  # type: ignore[no-u
 
 @jit
 def _bytes(m, at, which):
-    """A mask of the way at a place: HELD or DIRTY."""
+    """A mask of a slot: HELD or DIRTY."""
     code = (m.l2.note[at] >> (CODE_BITS * which)) & ((1 << CODE_BITS) - 1)
     if code == SOME_BYTES:
         return m.l2.mask[at, which]
@@ -229,7 +246,7 @@ def _answer(m, now, t, channel, source, since):
 def _fill(m, now, channel, mshr):
     """The line of an MSHR is here: serve its targets, oldest first."""
     l2 = m.l2
-    at = l2.mshr[channel, mshr].place
+    at = l2.mshr[channel, mshr].slot
     end_filling(address_in(l2.rows, 0), l2.stride, at)
     _set_bytes(m, at, HELD, ALL_BYTES)
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
@@ -320,16 +337,31 @@ def _still_refused(m, now, channel):
 
 
 @jit
-def _next_age(m, channel):
+def _next_order(m, channel):
     l2 = m.l2
     rows = address_in(l2.rows, channel * l2.sets * 2 * l2.stride)
-    l2.age[channel] = age_after(l2.age[channel], rows, l2.sets, l2.stride)
-    return l2.age[channel]
+    l2.order[channel] = next_order(l2.order[channel], rows, l2.sets, l2.stride)
+    return l2.order[channel]
 
 
 @jit
-def _first_place(m, channel, line):
-    """Place of way 0 of the line's set."""
+def _used(m, channel, row, way):
+    """A way's line is accessed."""
+    l2 = m.l2
+    on_hit(l2.replacement, row, l2.stride, l2.ways, way, _next_order(m, channel))
+
+
+@jit
+def _inserted(m, channel, row, way, line):
+    """A way gets another line."""
+    l2 = m.l2
+    st_i32(row, way, line)
+    on_insert(l2.replacement, row, l2.stride, l2.ways, way, _next_order(m, channel))
+
+
+@jit
+def _first_slot(m, channel, line):
+    """Slot of way 0 of the line's set."""
     l2 = m.l2
     return (channel * l2.sets + (l2_local_line(m, line) & (l2.sets - 1))) * l2.stride
 
@@ -338,7 +370,7 @@ def _first_place(m, channel, line):
 def _prefetch_row(m, channel, line):
     """The line will be looked up in one of the next cycles: the tags of a large L2 do not stay in the host's caches."""
     l2 = m.l2
-    base = _first_place(m, channel, line)
+    base = _first_slot(m, channel, line)
     prefetch(address_in(l2.rows, 2 * base))
     prefetch(address_in(l2.rows, 2 * base + l2.stride))
     prefetch(address_in(l2.note, base))
@@ -350,15 +382,15 @@ def _l2_access(m, now, channel, line, source, mask, since):
     l2 = m.l2
     kind = source & KIND_MASK
     stride = l2.stride
-    base = _first_place(m, channel, line)
+    base = _first_slot(m, channel, line)
     row = address_in(l2.rows, 2 * base)
     way = way_of(row, stride, line)
     found = way >= 0
     if found:
         at = base + way
-        filling = age_of(row, stride, way) & FILLING
+        filling = is_filling(row, stride, way)
         if kind == WRITE:
-            set_age(row, stride, way, _next_age(m, channel) | filling)
+            _used(m, channel, row, way)
             _set_bytes(m, at, HELD, _bytes(m, at, HELD) | mask)
             _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | mask)
             _answer(m, now, now + l2.latency, channel, source, since)
@@ -366,18 +398,18 @@ def _l2_access(m, now, channel, line, source, mask, since):
         if filling:
             if l2.t_free[channel] < 0:
                 return STALLED
-            set_age(row, stride, way, _next_age(m, channel) | filling)
+            _used(m, channel, row, way)
             _add_target(m, channel, l2.note[at] >> MSHR_SHIFT, source, since, mask)
             return MERGED
         if _bytes(m, at, HELD) == ALL_BYTES:
-            set_age(row, stride, way, _next_age(m, channel))
+            _used(m, channel, row, way)
             if kind != READ:
                 _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | mask)
             _answer(m, now, now + l2.latency, channel, source, since)
             return HIT
         # partly held: fetch the rest into the same way, keeping its dirty bytes
     else:
-        way = oldest_way(row, stride)
+        way = find_victim(l2.replacement, row, stride, l2.ways, l2.order[channel])
         if way < 0:
             return STALLED
     at = base + way
@@ -385,8 +417,7 @@ def _l2_access(m, now, channel, line, source, mask, since):
     if kind == WRITE:
         if _bytes(m, at, DIRTY) and not _evict(m, now, channel, at, ld_u32(row, way)):
             return STALLED
-        st_i32(row, way, line)
-        set_age(row, stride, way, _next_age(m, channel))
+        _inserted(m, channel, row, way, line)
         _set_bytes(m, at, HELD, mask)
         _set_bytes(m, at, DIRTY, mask)
         l2.write_allocations += 1
@@ -401,12 +432,14 @@ def _l2_access(m, now, channel, line, source, mask, since):
     if not _fetch(m, now, channel, line, mshr):
         return STALLED
     l2.m_free_count[channel] = n - 1
-    l2.mshr[channel, mshr].place = at
+    l2.mshr[channel, mshr].slot = at
     l2.mshr[channel, mshr].first = -1
-    st_i32(row, way, line)
-    set_age(row, stride, way, _next_age(m, channel) | FILLING)
-    if not found:
+    if found:
+        _used(m, channel, row, way)
+    else:
+        _inserted(m, channel, row, way, line)
         _set_bytes(m, at, HELD, 0)
+    start_filling(row, stride, way)
     l2.note[at] = mshr << MSHR_SHIFT | (l2.note[at] & ((1 << MSHR_SHIFT) - 1))
     _add_target(m, channel, mshr, source, since, mask)
     return MISSED

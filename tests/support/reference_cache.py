@@ -1,0 +1,122 @@
+"""A cache without time: plain sets of lines under any replacement policy, to compare every cache and TLB with."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from memory.cache.replacement import first_order
+
+SEED = 1  # GpuSpec.replacement_seed by default
+
+
+def _murmur(number: int) -> int:
+    """MurmurHash3's finaliser of 32 bits."""
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        number ^= number >> shift
+        number = number * factor % 2**32
+    return number ^ number >> 16
+
+
+@dataclass
+class ReferenceSet:
+    """One set: the line of each way, None if it is empty."""
+
+    ways: int
+    lines: list[int | None] = field(default_factory=list)
+    used: dict[int, int] = field(default_factory=dict)  # way: when it was used last
+    filled: dict[int, int] = field(default_factory=dict)  # way: when it got its line
+    pinned: set[int] = field(default_factory=set)  # ways that are being filled
+
+    def __post_init__(self) -> None:
+        self.lines = [None] * self.ways
+
+    def held(self) -> list[int]:
+        """Lines, the least recently used first."""
+        ways = sorted((k for k, line in enumerate(self.lines) if line is not None), key=self.used.__getitem__)
+        return [line for k in ways if (line := self.lines[k]) is not None]
+
+
+def _least_recently_used(row: ReferenceSet, free: list[int], count: int) -> int:
+    return min(free, key=lambda way: row.used[way])
+
+
+def _first_in(row: ReferenceSet, free: list[int], count: int) -> int:
+    return min(free, key=lambda way: row.filled[way])
+
+
+def _tree(row: ReferenceSet, free: list[int], count: int) -> int:
+    """Halve the ways, going each time to the half that does not hold the way used last of both."""
+    ways = list(range(row.ways))
+    while len(ways) > 1:
+        left, right = ways[: len(ways) // 2], ways[len(ways) // 2 :]
+        last = max(ways, key=lambda way: row.used.get(way, 0))
+        ways = right if last in left and row.used.get(last, 0) else left
+        if not set(ways) & set(free):
+            ways = left if ways == right else right
+    return ways[0]
+
+
+def _drawn(row: ReferenceSet, free: list[int], count: int) -> int:
+    first = _murmur(count) * row.ways >> 32
+    return next(way % row.ways for way in range(first, first + row.ways) if way % row.ways in free)
+
+
+VICTIM: dict[str, Callable[[ReferenceSet, list[int], int], int]] = {
+    "lru": _least_recently_used,
+    "fifo": _first_in,
+    "plru": _tree,
+    "random": _drawn,
+}
+
+
+class ReferenceCache:
+    """Sets of lines that are there at once. number: of the cache among its like, from which random draws follow."""
+
+    def __init__(self, sets: int, ways: int, policy: str = "lru", number: int = 0, seed: int = SEED) -> None:
+        self.sets = [ReferenceSet(ways) for _ in range(sets)]
+        self.choose = VICTIM[policy]
+        self.count = first_order(policy, seed, number)
+
+    def set_of(self, line: int) -> ReferenceSet:
+        """The set in which a line lies."""
+        return self.sets[line % len(self.sets)]
+
+    def holds(self, line: int) -> bool:
+        """Whether a line is there; changes nothing."""
+        return line in self.set_of(line).lines
+
+    def victim(self, line: int) -> int | None:
+        """Way that the line would get; None if all are pinned."""
+        row = self.set_of(line)
+        free = [way for way in range(row.ways) if way not in row.pinned]
+        empty = [way for way in free if row.lines[way] is None]
+        if empty or not free:
+            return empty[0] if empty else None
+        return self.choose(row, free, self.count)
+
+    def use(self, line: int) -> tuple[bool, int | None]:
+        """Look a line up and insert it if it is not there: (hit, the line that went)."""
+        row = self.set_of(line)
+        hit, gone = line in row.lines, None
+        if hit:
+            way = row.lines.index(line)
+        else:
+            found = self.victim(line)
+            if found is None:
+                return False, None
+            way = found
+            gone, row.lines[way] = row.lines[way], line
+        self.count += 1
+        row.used[way] = self.count
+        if not hit:
+            row.filled[way] = self.count
+        return hit, gone
+
+    def all_used(self, lines: Iterable[int]) -> int:
+        """Use lines one after the other; how many were hits."""
+        return sum(self.use(line)[0] for line in lines)
+
+    def forget(self) -> None:
+        """Empty the cache, as an invalidation does."""
+        for row in self.sets:
+            for way in set(range(row.ways)) - row.pinned:
+                row.lines[way] = None
