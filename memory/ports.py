@@ -54,6 +54,11 @@ PORTS = State(
 )
 
 
+def limit_sparse_misses(m, entries: int) -> None:  # type: ignore[no-untyped-def]
+    """Let an L2 channel's queue of sparse misses take at most `entries`."""
+    m.ports.sparse_limit = entries
+
+
 @jit(inline=True)
 def deliver_in_order(m, t, port, tag, cause):
     """As `deliver`, from a unit that decides ahead of time: entries of cycle `t` are ordered by their `cause`."""

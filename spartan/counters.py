@@ -6,7 +6,7 @@ ENGINE_COUNTERS: dict[str, tuple[str, str]] = {
     "prudent": ("requests", "those searched in prudent mode (by the sparsity bitmask)"),
     "hasty": ("requests", "those searched in hasty mode (line after line, warm-up)"),
     "prefetch_buffer_hits": ("requests", "those answered by a compacted line already in the prefetch buffer"),
-    "past_end": ("requests", "those answered at look-up from the column's known length: behind its end, or all zero"),
+    "past_end": ("requests", "those answered at look-up from the column's known length: past its end, or all zero"),
     "responses": ("responses", "compacted lines sent to L2"),
     "response_mismatches": ("responses", "those that differ from the packed matrix in a bit or in `last`; always 0"),
     "faults": ("requests", "requests outside every sparse region; always 0, the functional part refuses them"),

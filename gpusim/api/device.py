@@ -142,7 +142,7 @@ class Device:
         )
         self._announce_compilation()
         self._tell_violations(kernel)
-        record = RunRecord("off", kernel.name, [], timed=self.timing)
+        record = RunRecord(False, kernel.name, [], timed=self.timing)
         with self._reporter.following(kernel.name) as update:
 
             def observe(progress: Progress) -> bool:

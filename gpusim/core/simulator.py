@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusim.base.progress import Progress
 from gpusim.core.cu.code_table import code_table, fetch_table
+from gpusim.core.cu.configure import set_fetch_table
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import MAX_WORKGROUPS, SLOTS
 from gpusim.core.engine_link import attach_engine
@@ -25,7 +26,7 @@ from gpusim.core.facts import (
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import LawViolation, assert_engine, assert_laws, who_waits
 from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_cycles
-from gpusim.core.machine import new_machine, set_fetch_table
+from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy, occupancy
 from gpusim.core.prepare import prepare_core
 from gpusim.core.recording import Recording, Watcher

@@ -101,7 +101,9 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     """Print the metrics of one run, or of a dense and a sparse one side by side with their ratio."""
     out = stream or sys.stdout
     trees = [metrics.to_tree(r) for r in records]
-    titles = [f"{r.kernel}, engine {r.engine}" + (" (partial)" if r.partial else "") for r in records]
+    titles = [
+        f"{r.kernel}, engine {'on' if r.uses_engine else 'off'}" + (" (partial)" if r.partial else "") for r in records
+    ]
     ratios = metrics.normalised(trees[1], trees[0]) if len(records) == 2 else None
     if out.isatty():
         _tables(titles, trees, ratios, out)
@@ -110,6 +112,11 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     for record in records:
         if record.total.hotspots:
             _print_hotspots(record, out)
+
+
+def _title(record: RunRecord) -> str:
+    title = f"{record.kernel}, engine {'on' if record.uses_engine else 'off'}"
+    return title + " (partial)" if record.partial else title
 
 
 def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:

@@ -85,13 +85,14 @@ class VerificationFacts:
 class RunRecord:
     """One run of a configuration: its launches, the time on the host's clock, and what it cost to simulate.
 
-    engine: 'on' or 'off'; kernels: the kernels' configured name; host_time_us: from the first packet written to
-    the last completion signal; verification: None when it was skipped or the run is partial; timed: False where the
+    uses_engine: whether the compaction engine serves its sparse loads; kernel: the kernels' configured name; variant:
+    which one of a job's variants it is, empty where there is one alone; host_time_us: from the first packet written
+    to the last completion signal; verification: None when it was skipped or the run is partial; timed: False where the
     kernel was executed without the timing model, so that only what execution counts is known; zero_fraction,
     zero_line_fraction: of the activation matrix's elements and of its sparse lines, None without such a matrix.
     """
 
-    engine: str
+    uses_engine: bool
     kernel: str
     launches: list[RunFacts]
     host_time_us: float = 0.0
@@ -103,6 +104,7 @@ class RunRecord:
     timed: bool = True
     zero_fraction: float | None = None
     zero_line_fraction: float | None = None
+    variant: str = ""
 
     @property
     def total(self) -> RunFacts:

@@ -69,7 +69,7 @@ class Counters:
         self._cycle, self._before = cycle, totals
 
     def close(self, m: Any, cycle: int) -> None:
-        """The last interval ends; the rates have no value behind it."""
+        """The last interval ends; the rates have no value after it."""
         self.sample(m, cycle)
         for track in self._rates:
             self._out.value(track, cycle, 0.0)

@@ -42,7 +42,7 @@ class Wavefronts:
 
     def __init__(self, out: TraceFile, cus: list[int], texts: list[tuple[str, str]], limit: int) -> None:
         """cus: the track of each CU; texts: mnemonic, and address with instruction, by static index; limit: cycle
-        behind which nothing is drawn.
+        after which nothing is drawn.
         """
         self._out, self._cus = out, cus
         self._mnemonics = [mnemonic for mnemonic, _ in texts]

@@ -99,6 +99,11 @@ def configure_instruction_cache(m, spec: InstructionCacheSpec, arrays: int, seed
     configure_cache(cache, spec.size_kib * 16, spec.ways, spec.mshrs, spec.replacement, seed, arrays)
 
 
+def set_last_code_line(m, line: int) -> None:  # type: ignore[no-untyped-def]
+    """Name the last line of the kernel's code: nothing after it is prefetched."""
+    m.icache.last_line = line
+
+
 @jit
 def _first_slot(m, array, line):
     """Slot of way 0 of the line's set."""

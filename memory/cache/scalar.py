@@ -115,8 +115,11 @@ def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array:
 
 
 @jit
-def scalar_queue(m, now, cu, record, flags, who):
-    """Queue the scalar instruction whose memory record lies at address `record`; checked: `queue_limit`."""
+def scalar_queue(m, now, array, cu, record, flags, who):
+    """Queue the scalar instruction of a CU of the array whose memory record lies at address `record`.
+
+    The caller has seen that the CU's queue has room (`queue_limit`).
+    """
     s = m.scalar
     n = s.q_count[cu]
     q = (s.q_head[cu] + n) & (MAX_QUEUE - 1)
@@ -131,8 +134,7 @@ def scalar_queue(m, now, cu, record, flags, who):
     s.q_count[cu] = n + 1
     s.queued += 1
     if n == 0:
-        array = m.cu.array[cu]
-        s.waiting[array] |= m.cu.bit_in_array[cu]
+        s.waiting[array] |= 1 << (cu - array * s.cus_per_array)
         wake_at(m, SCALAR, now + 1, array)
 
 
@@ -273,7 +275,7 @@ def scalar_step(m, now, array):
     s.q_head[cu] = (q + 1) & (MAX_QUEUE - 1)
     s.q_count[cu] -= 1
     if s.q_count[cu] == 0:
-        s.waiting[array] &= ~m.cu.bit_in_array[cu]
+        s.waiting[array] &= ~(1 << (cu - first))
     s.queued -= 1
     return cu
 

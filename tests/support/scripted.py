@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from gpusim.core.cu.code_table import COUNTS_LGKM, INVALIDATE, fetch_table
+from gpusim.core.cu.configure import set_fetch_table
 from gpusim.core.cu.state import MAX_SLOTS
 from gpusim.core.loop import run_cycles
-from gpusim.core.machine import new_machine, set_fetch_table
+from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy
 from gpusim.jit import address_of, compile_all, jit, ld_i64, native_callback, st_i64
 from isa.encoding.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM

@@ -119,6 +119,22 @@ def test_a_bank_serves_one_cu_a_cycle() -> None:
     assert (r.m.icache.misses, r.m.icache.merges) == (1, 3)
 
 
+def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -> None:
+    # 15 wavefronts begin with the seven first instructions of granule 0, the last one, on SIMD 3, with its eighth. Their
+    # line comes for all of them; from then on all want granule 1, and fetch has to do it in 16 cycles. The last one,
+    # whose round-robin turn is the last, issues its only instruction at once, and is starved: the next cycle is its own
+    others = Script().valu(6).end()
+    starved = Script().salu(2).end()
+    r = ScriptedRun(gpu(hit_latency_cycles=1), [[others] * 15 + [starved]])
+    line = 1 + MISS
+    first = turn(line + 1, simd=3)
+    second = turn(first + 1 + 1, simd=3)
+    assert second < line + 15 + 1  # when round robin alone would have it there
+    while int(r.m.cu.issued[SALU]) < 2:
+        r.go(r.cycles + 1)
+    assert r.cycles == second + 1
+
+
 class Twin:
     """An LRU cache of lines, as plain as can be."""
 

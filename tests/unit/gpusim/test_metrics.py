@@ -56,7 +56,7 @@ def facts(engine: bool = True, scale: int = 1) -> RunFacts:
 
 
 def test_the_view_from_above_follows_from_the_counts() -> None:
-    run = RunRecord("off", "k", [profiled()])
+    run = RunRecord(False, "k", [profiled()])
     profile = metrics.to_tree(run)["profile"]
     expected = {
         "sm_efficiency": 0.8,
@@ -87,7 +87,7 @@ def profiled() -> RunFacts:
 
 def record(engine: bool = True, scale: int = 1) -> RunRecord:
     checked = VerificationFacts(True, 1e-6, 1e-3)
-    return RunRecord("on" if engine else "off", "k", [facts(engine, scale)], 17.0, checked)
+    return RunRecord(engine, "k", [facts(engine, scale)], 17.0, checked)
 
 
 def test_tree_has_every_promised_name() -> None:
