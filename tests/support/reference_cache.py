@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from memory.cache.replacement import first_order
+from memory.cache.sets import NO_TAG, stride_of
 
 SEED = 1  # GpuSpec.replacement_seed by default
 
@@ -120,3 +123,10 @@ class ReferenceCache:
         for row in self.sets:
             for way in set(range(row.ways)) - row.pinned:
                 row.lines[way] = None
+
+
+def lines_of(rows: np.ndarray, sets: int, ways: int, first: int = 0) -> list[list[int | None]]:
+    """The line of each way, None if it is empty, of `sets` rows of a machine's cache from row `first` on."""
+    stride = stride_of(ways)
+    tags = rows[2 * stride * first : 2 * stride * (first + sets)].reshape(sets, 2, stride)[:, 0, :ways]
+    return [[None if tag == NO_TAG else int(tag) for tag in row] for row in tags]
