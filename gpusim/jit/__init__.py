@@ -36,7 +36,7 @@ from gpusim.jit.raw import (
     st_u8,
     unlikely,
 )
-from gpusim.jit.state import Field, State, i16, i32, new_record, record_dtype, u16, u32
+from gpusim.jit.state import Field, State, counter_fields, i16, i32, new_record, record_dtype, u16, u32
 from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "compile_functions",
     "compile_on_the_way",
     "compiled_versions",
+    "counter_fields",
     "ctz",
     "ctz_from",
     "equal_16",

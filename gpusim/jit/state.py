@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.counters import Counter, CounterTable
 from gpusim.jit.compile import JIT_DISABLED
 
 HOST_LINE_BYTES = 64
@@ -25,6 +26,20 @@ class Field:
     shape: tuple[int, ...]
     meaning: str
     kind: Any = i64
+
+
+def counter_fields(table: CounterTable, instances: int = 0) -> dict[str, Field]:
+    """Fields of a state that counts what `table` says; instances: rows of fields that have one for each instance."""
+    by_field: dict[str, list[Counter]] = {}
+    for counter in table.counters:
+        by_field.setdefault(counter.state_field, []).append(counter)
+    fields = {}
+    for name, counters in by_field.items():
+        first = counters[0]
+        length = max(first.length, *(1 + element for counter in counters for element in counter.elements), 0)
+        shape = (instances,) * bool(first.per) + (length,) * bool(length)
+        fields[name] = Field(shape, "; ".join(f"{counter.meaning} [{counter.unit}]" for counter in counters))
+    return fields
 
 
 @dataclass(frozen=True)

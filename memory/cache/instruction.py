@@ -11,7 +11,8 @@ from typing import Literal
 from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, address_in, jit, st_i32
+from gpusim.jit import Field, State, address_in, counter_fields, jit, st_i32
+from memory.cache.counters import INSTRUCTION_CACHE_COUNTERS
 from memory.cache.fields import cache_fields, configure_cache
 from memory.cache.replacement import (
     Replacement,
@@ -80,11 +81,7 @@ INSTRUCTION_CACHE = State(
         "latency": Field((), "cycles from look-up or fill to the instruction buffer"),
         "prefetch": Field((), "lines fetched with a missing one"),
         "last_line": Field((), "last line of the code, after which nothing is prefetched"),
-        "hits": Field((), "fetches that found their line"),
-        "misses": Field((), "fetches that asked L2 for their line"),
-        "merges": Field((), "fetches whose line was on its way"),
-        "prefetches": Field((), "lines asked for after a missing one"),
-        "latency_total": Field((), "sum over lines that came of cycles from the miss or prefetch to the line"),
+        **counter_fields(INSTRUCTION_CACHE_COUNTERS),
         "outstanding": Field((), "lines asked for that have not come"),
         "m_since": Field((MAX_ARRAYS, MAX_MSHRS), "cycle in which the MSHR's line was asked for"),
     },

@@ -9,8 +9,9 @@ finished ones from `scalar_next_done`.
 from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, address_in, ctz_from, jit, ld_i64, st_i32
+from gpusim.jit import Field, State, address_in, counter_fields, ctz_from, jit, ld_i64, st_i32
 from isa.trace import LINES_MASK, RECORD_STORE
+from memory.cache.counters import SCALAR_CACHE_COUNTERS
 from memory.cache.fields import cache_fields, configure_cache
 from memory.cache.instruction import FETCH_ID
 from memory.cache.l1 import FLAG_INVALIDATE
@@ -67,11 +68,7 @@ SCALAR_CACHE = State(
         "filled_by": Field((MAX_ARRAYS * MAX_SCALAR_LINES * LANES,), "MSHR that fills the slot, while it does"),
         "m_first": Field((MAX_ARRAYS, MAX_MSHRS), "first target of the MSHR"),
         "t_free": Field((MAX_ARRAYS,), "first free MSHR target, -1 none"),
-        "reads": Field((), "lines looked up by loads"),
-        "writes": Field((), "lines written"),
-        "hits": Field((), "loads' lines found"),
-        "misses": Field((), "lines sent to L2: loads' misses, stores"),
-        "merges": Field((), "loads' lines that joined a missing line"),
+        **counter_fields(SCALAR_CACHE_COUNTERS),
         "arrays": Field((), "shader arrays"),
         "cus_per_array": Field((), "CUs that share a cache"),
         "latency": Field((), "cycles from look-up or fill to the data"),
