@@ -46,6 +46,17 @@ from memory.cache.sets import (
     stride_of,
     way_of,
 )
+from memory.cache.write_policy import (
+    ALL_BYTES,
+    BACK,
+    THROUGH,
+    Write,
+    goes_below,
+    is_kept,
+    write_allocate_param,
+    write_number,
+    write_param,
+)
 from memory.dram.controller import dram_has_room, dram_read, dram_write
 from memory.network.crossbar import (
     crossbar_offers,
@@ -74,7 +85,6 @@ MAX_SLOTS = LANES * MAX_LINES
 MAX_MSHRS = 256
 MAX_TARGETS = 4096
 MAX_INPUT = 64
-ALL_BYTES = -1
 
 # byte masks of a way; no byte and all of them, the usual ones, are codes in the way's note, which costs less to reach
 HELD = 0  # bytes held
@@ -125,6 +135,8 @@ class L2Spec(Spec):
         512, "requests a channel holds for missing lines", "assumed", ge=1, le=MAX_TARGETS
     )
     input_queue_packets: int = param(16, "requests waiting at a channel", "assumed", ge=1, le=MAX_INPUT)
+    write: Write = write_param("back", "AMD GCN whitepaper (2012): write-back, with byte masks")
+    write_allocate: bool = write_allocate_param(True, "AMD GCN whitepaper (2012): write-allocate, with byte masks")
 
     @model_validator(mode="after")
     def _ways_suit_the_policy(self) -> "L2Spec":
@@ -151,6 +163,10 @@ L2 = State(
         "mshrs": Field((), "MSHRs a channel"),
         "targets": Field((), "MSHR targets a channel"),
         "input_limit": Field((), "requests waiting at a channel at most"),
+        "write": Field((), "write policy, a number of memory/cache/write_policy.py"),
+        "allocate": Field((), "1: a write that misses gets a line"),
+        "passes_on": Field((), "1: not every write stays here: it is not write-back, or does not allocate"),
+        "atomic_result": Field((MAX_L2_CHANNELS,), "what the look-up of a waiting atomic gave at first, HIT before it"),
         "order": Field((MAX_L2_CHANNELS,), "running number of the accesses to the channel's sets"),
         "note": Field((MAX_SLOTS,), "of a slot: codes of its masks HELD and DIRTY, and its MSHR", u16),
         "mask": Field((MAX_SLOTS, 2), "its masks HELD and DIRTY where they are SOME_BYTES"),
@@ -184,6 +200,8 @@ def configure_l2(m, spec: L2Spec, engine_on: bool, seed: int) -> None:  # type: 
     l2.latency, l2.fill_latency = spec.latency_cycles, spec.fill_latency_cycles
     l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets
+    l2.write, l2.allocate = write_number(spec.write), int(spec.write_allocate)
+    l2.passes_on = int(l2.write == THROUGH or not l2.allocate)
     channels = slice(0, spec.channels)
     l2.stride, l2.replacement = stride_of(spec.ways), policy_number(spec.replacement)
     l2.order[channels] = [first_order(spec.replacement, seed, channel) for channel in range(spec.channels)]
@@ -270,10 +288,9 @@ def _add_target(m, channel, mshr, source, since, mask):
 
 
 @jit
-def _evict(m, now, channel, at, line):
-    """Write a dirty way back; 0 if that must wait for room in DRAM's queue or for its turn."""
+def _write_dram(m, now, channel, line, mask):
+    """Hand bytes of a line to DRAM; 0 if that must wait for room in its queue or for the channel's turn."""
     l2 = m.l2
-    mask = _bytes(m, at, DIRTY)
     dram = dram_channel(m, line)
     queue = dram + DRAM_WRITES
     l2.refused_by[channel] = queue + 1
@@ -284,9 +301,38 @@ def _evict(m, now, channel, at, line):
         return 0
     l2.refused_by[channel] = 0
     dram_space_taken(m, now, queue, channel)
-    _set_bytes(m, at, DIRTY, 0)
-    l2.write_backs += 1
     return 1
+
+
+@jit
+def _evict(m, now, channel, at, line):
+    """Write a dirty slot back; 0 if that must wait."""
+    if not _write_dram(m, now, channel, line, _bytes(m, at, DIRTY)):
+        return 0
+    _set_bytes(m, at, DIRTY, 0)
+    m.l2.write_backs += 1
+    return 1
+
+
+@jit
+def _write_through(m, now, channel, line, mask):
+    """Pass a request's bytes on to DRAM; 0 if that must wait."""
+    if not _write_dram(m, now, channel, line, mask):
+        return 0
+    m.l2.write_throughs += 1
+    return 1
+
+
+@jit(outline=True)
+def _pass_write_on(m, now, channel, line, mask, row, way):
+    """Pass a write's bytes on to DRAM; 0 if that must wait, or if it is to get a way and has to wait for that.
+
+    row, way: its set, and the way that holds it or -1.
+    """
+    l2 = m.l2
+    if way < 0 and l2.allocate and find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel]) < 0:
+        return 0
+    return _write_through(m, now, channel, line, mask)
 
 
 @jit(inline=True)
@@ -364,8 +410,68 @@ def _prefetch_row(m, channel, line):
 
 
 @jit(inline=True)
+def _start_fetch(m, now, channel, line, row, base, way, found):
+    """Fetch a line into a way of its set; returns its MSHR, or -1 if that must wait.
+
+    found: the way holds the line in part, and keeps its bytes; else it holds another, whose dirty bytes go to DRAM.
+    """
+    l2 = m.l2
+    at = base + way
+    l2.missed_in[channel] = base
+    n = l2.m_free_count[channel]
+    if n == 0 or l2.t_free[channel] < 0:
+        return -1
+    if not found and _bytes(m, at, DIRTY) and not _evict(m, now, channel, at, ld_u32(row, way)):
+        return -1
+    mshr = l2.m_free[channel, n - 1]
+    if not _fetch(m, now, channel, line, mshr):
+        return -1
+    l2.m_free_count[channel] = n - 1
+    l2.mshr[channel, mshr].slot = at
+    l2.mshr[channel, mshr].first = -1
+    if found:
+        _used(m, channel, row, way)
+    else:
+        _inserted(m, channel, row, way, line)
+        _set_bytes(m, at, HELD, 0)
+    start_filling(row, l2.stride, way)
+    l2.note[at] = mshr << MSHR_SHIFT | (l2.note[at] & ((1 << MSHR_SHIFT) - 1))
+    return mshr
+
+
+@jit(outline=True)
+def _atomic_through(m, now, channel, line, source, mask, since):
+    """An atomic in a write-through L2: what it changes goes on to DRAM, so it needs its line and DRAM at one time.
+
+    If its line is not held it has it fetched, and waits for it at the head of its channel.
+    """
+    l2 = m.l2
+    base = _first_slot(m, channel, line)
+    row = address_in(l2.rows, 2 * base)
+    way = way_of(row, l2.stride, line)
+    found = way >= 0
+    if found and is_filling(row, l2.stride, way):
+        if l2.atomic_result[channel] == HIT:
+            l2.atomic_result[channel] = MERGED
+        return STALLED
+    if found and _bytes(m, base + way, HELD) == ALL_BYTES:
+        if not _write_through(m, now, channel, line, mask):
+            return STALLED
+        _used(m, channel, row, way)
+        _answer(m, now, now + l2.latency, channel, source, since)
+        result = l2.atomic_result[channel]
+        l2.atomic_result[channel] = HIT
+        return result
+    if not found:
+        way = find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel])
+    if way >= 0 and _start_fetch(m, now, channel, line, row, base, way, found) >= 0:
+        l2.atomic_result[channel] = MISSED
+    return STALLED
+
+
+@jit(inline=True)
 def _l2_access(m, now, channel, line, source, mask, since):
-    """Serve one request: HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs begun."""
+    """Serve one request: HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs and fetches begun."""
     l2 = m.l2
     kind = source & KIND_MASK
     stride = l2.stride
@@ -373,13 +479,24 @@ def _l2_access(m, now, channel, line, source, mask, since):
     row = address_in(l2.rows, 2 * base)
     way = way_of(row, stride, line)
     found = way >= 0
+    if unlikely(l2.passes_on):
+        if kind == WRITE and goes_below(l2.write, l2.allocate, found):
+            if not _pass_write_on(m, now, channel, line, mask, row, way):
+                return STALLED
+            if not is_kept(l2.allocate, found):
+                l2.writes_around += 1
+                _answer(m, now, now + l2.latency, channel, source, since)
+                return MISSED
+        elif kind > WRITE and l2.write == THROUGH:
+            return _atomic_through(m, now, channel, line, source, mask, since)
     if found:
         at = base + way
         filling = is_filling(row, stride, way)
         if kind == WRITE:
             _used(m, channel, row, way)
             _set_bytes(m, at, HELD, _bytes(m, at, HELD) | mask)
-            _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | mask)
+            if l2.write == BACK:
+                _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | mask)
             _answer(m, now, now + l2.latency, channel, source, since)
             return MERGED if filling else HIT
         if filling:
@@ -394,40 +511,24 @@ def _l2_access(m, now, channel, line, source, mask, since):
                 _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | mask)
             _answer(m, now, now + l2.latency, channel, source, since)
             return HIT
-        # partly held: fetch the rest into the same way, keeping its dirty bytes
     else:
         way = find_victim(l2.replacement, row, stride, l2.ways, l2.order[channel])
         if way < 0:
             return STALLED
-    at = base + way
-    l2.missed_in[channel] = base
     if kind == WRITE:
+        at = base + way
+        l2.missed_in[channel] = base
         if _bytes(m, at, DIRTY) and not _evict(m, now, channel, at, ld_u32(row, way)):
             return STALLED
         _inserted(m, channel, row, way, line)
         _set_bytes(m, at, HELD, mask)
-        _set_bytes(m, at, DIRTY, mask)
+        _set_bytes(m, at, DIRTY, mask if l2.write == BACK else 0)
         l2.write_allocations += 1
         _answer(m, now, now + l2.latency, channel, source, since)
         return MISSED
-    n = l2.m_free_count[channel]
-    if n == 0 or l2.t_free[channel] < 0:
+    mshr = _start_fetch(m, now, channel, line, row, base, way, found)
+    if mshr < 0:
         return STALLED
-    if not found and _bytes(m, at, DIRTY) and not _evict(m, now, channel, at, ld_u32(row, way)):
-        return STALLED
-    mshr = l2.m_free[channel, n - 1]
-    if not _fetch(m, now, channel, line, mshr):
-        return STALLED
-    l2.m_free_count[channel] = n - 1
-    l2.mshr[channel, mshr].slot = at
-    l2.mshr[channel, mshr].first = -1
-    if found:
-        _used(m, channel, row, way)
-    else:
-        _inserted(m, channel, row, way, line)
-        _set_bytes(m, at, HELD, 0)
-    start_filling(row, stride, way)
-    l2.note[at] = mshr << MSHR_SHIFT | (l2.note[at] & ((1 << MSHR_SHIFT) - 1))
     _add_target(m, channel, mshr, source, since, mask)
     return MISSED
 
