@@ -140,10 +140,11 @@ def run_cycles(m, limit):
         if run.done == run.workgroups and m.l1.queued + m.scalar.queued == 0:
             if unlikely(m.l1.dirty_lines):
                 l1_release(m, now, m.cu.cus)
-            elif run.ended == 0 and m.xbar.requests == m.xbar.responses + m.icache.outstanding:
-                run.ended = now
-            if m.xbar.requests == m.xbar.responses:
-                return FINISHED
+            else:
+                if run.ended == 0 and m.xbar.requests == m.xbar.responses + m.icache.outstanding:
+                    run.ended = now
+                if m.xbar.requests == m.xbar.responses:
+                    return FINISHED
         slot = now & (SIZE - 1)
         if run.every_cycle:
             quiet = 0 if anything_due(m, slot) else quiet + 1

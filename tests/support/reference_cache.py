@@ -130,3 +130,66 @@ def lines_of(rows: np.ndarray, sets: int, ways: int, first: int = 0) -> list[lis
     stride = stride_of(ways)
     tags = rows[2 * stride * first : 2 * stride * (first + sets)].reshape(sets, 2, stride)[:, 0, :ways]
     return [[None if tag == NO_TAG else int(tag) for tag in row] for row in tags]
+
+
+WHOLE = (1 << 64) - 1  # mask of all bytes of a line
+
+
+class ReferenceWrites:
+    """A cache without time with a write policy: what goes to the level below, byte by byte.
+
+    below: called with what the level below is asked for: "read", "write" or "atomic", the line, the mask of its bytes.
+    """
+
+    def __init__(
+        self, lines: ReferenceCache, write: str, allocate: bool, below: Callable[[str, int, int], None]
+    ) -> None:
+        self.lines, self.back, self.allocate, self.below = lines, write == "back", allocate, below
+        self.held: dict[int, int] = {}  # line: bytes
+        self.dirty: dict[int, int] = {}
+        self.counts = {"hits": 0, "misses": 0, "write_backs": 0, "write_allocations": 0}
+
+    def use(self, line: int) -> bool:
+        """Look a line up and insert it if it is not there, in the place of one that is written back; True if it was."""
+        if not self.lines.holds(line):
+            way = self.lines.victim(line)
+            gone = self.lines.set_of(line).lines[way] if way is not None else None
+            if gone is not None:
+                self.clean(gone)
+                del self.held[gone]
+            self.held[line] = 0
+        return self.lines.use(line)[0]
+
+    def clean(self, line: int) -> None:
+        """Write a line's dirty bytes back, if it has any."""
+        if line in self.dirty:
+            self.counts["write_backs"] += 1
+            self.below("write", line, self.dirty.pop(line))
+
+    def clean_all(self) -> None:
+        """Write all dirty lines back, in the order of their sets and ways."""
+        for row in self.lines.sets:
+            for line in row.lines:
+                if line is not None:
+                    self.clean(line)
+
+    def forget(self) -> None:
+        """Write all dirty lines back and empty the cache."""
+        self.clean_all()
+        self.lines.forget()
+        self.held.clear()
+
+    def read(self, line: int) -> None:
+        """Read a line: from here if all of it is here."""
+        hit = self.held.get(line) == WHOLE
+        self.counts["hits" if hit else "misses"] += 1
+        self.use(line)
+        if not hit:
+            self.held[line] = WHOLE
+            self.below("read", line, WHOLE)
+
+    def keep(self, line: int, mask: int, dirty: bool) -> None:
+        """Put bytes into a line that is held."""
+        self.held[line] |= mask
+        if dirty:
+            self.dirty[line] = self.dirty.get(line, 0) | mask
