@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from memory.cache.sets import FILLING, NO_TAG
+from memory.sets.rows import FILLING, NO_TAG
 
 
 class WarmCaches:

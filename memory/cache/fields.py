@@ -3,8 +3,8 @@
 from typing import Any
 
 from gpusim.jit import Field
-from memory.cache.replacement import first_order, policy_number
-from memory.cache.sets import clear_rows, set_fields, stride_of
+from memory.sets.replacement import first_order, policy_number
+from memory.sets.rows import clear_rows, set_fields, stride_of
 
 VECTOR_QUEUE = 16  # vector memory instructions that may wait at an L1; a power of two
 

@@ -14,7 +14,9 @@ from gpusim.base.spec import Spec, param
 from gpusim.jit import Field, State, address_in, counter_fields, jit, st_i32
 from memory.cache.counters import INSTRUCTION_CACHE_COUNTERS
 from memory.cache.fields import cache_fields, configure_cache
-from memory.cache.replacement import (
+from memory.network.crossbar import crossbar_has_room, crossbar_send
+from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
+from memory.sets.replacement import (
     Replacement,
     check_replacement,
     find_victim,
@@ -22,9 +24,7 @@ from memory.cache.replacement import (
     on_insert,
     replacement_param,
 )
-from memory.cache.sets import end_filling, is_filling, line_in, next_order, start_filling, way_of
-from memory.network.crossbar import crossbar_has_room, crossbar_send
-from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
+from memory.sets.rows import end_filling, is_filling, line_in, next_order, start_filling, way_of
 from memory.translation.tlb import FIRST_INSTRUCTION_USER, translated
 
 MAX_INSTRUCTION_LINES = 1024  # an array: 64 KiB

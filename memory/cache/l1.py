@@ -27,29 +27,6 @@ from isa.trace import (
 from memory.cache.counters import L1_COUNTERS
 from memory.cache.fields import VECTOR_QUEUE
 from memory.cache.look_ahead import look_ahead
-from memory.cache.replacement import (
-    Replacement,
-    check_replacement,
-    find_victim,
-    first_order,
-    invalidate,
-    on_hit,
-    on_insert,
-    policy_number,
-    replacement_param,
-)
-from memory.cache.sets import (
-    LANES,
-    clear_rows,
-    end_filling,
-    is_filling,
-    line_in,
-    next_order,
-    set_fields,
-    start_filling,
-    stride_of,
-    way_of,
-)
 from memory.cache.write_policy import (
     ALL_BYTES,
     BACK,
@@ -63,6 +40,29 @@ from memory.cache.write_policy import (
 from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
 from memory.network.state import ATOMIC, ATOMIC_RETURN, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.rings import RING_FRONT
+from memory.sets.replacement import (
+    Replacement,
+    check_replacement,
+    find_victim,
+    first_order,
+    invalidate,
+    on_hit,
+    on_insert,
+    policy_number,
+    replacement_param,
+)
+from memory.sets.rows import (
+    LANES,
+    clear_rows,
+    end_filling,
+    is_filling,
+    line_in,
+    next_order,
+    set_fields,
+    start_filling,
+    stride_of,
+    way_of,
+)
 from memory.timeline import LOOKED_UP, record
 from memory.translation.tlb import page_of, translated
 from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, wake_later

@@ -25,27 +25,6 @@ from gpusim.jit import (
 from isa.trace import LINE_SPARSE
 from memory.address_map import MAX_L2_CHANNELS, dram_channel, l2_local_line
 from memory.cache.counters import L2_COUNTERS
-from memory.cache.replacement import (
-    Replacement,
-    check_replacement,
-    find_victim,
-    first_order,
-    on_hit,
-    on_insert,
-    policy_number,
-    replacement_param,
-)
-from memory.cache.sets import (
-    LANES,
-    clear_rows,
-    end_filling,
-    is_filling,
-    next_order,
-    set_fields,
-    start_filling,
-    stride_of,
-    way_of,
-)
 from memory.cache.write_policy import (
     ALL_BYTES,
     BACK,
@@ -76,6 +55,27 @@ from memory.ports import (
     port_take,
     sparse_request,
     wait_for_dram,
+)
+from memory.sets.replacement import (
+    Replacement,
+    check_replacement,
+    find_victim,
+    first_order,
+    on_hit,
+    on_insert,
+    policy_number,
+    replacement_param,
+)
+from memory.sets.rows import (
+    LANES,
+    clear_rows,
+    end_filling,
+    is_filling,
+    next_order,
+    set_fields,
+    start_filling,
+    stride_of,
+    way_of,
 )
 from memory.timeline import ANSWERED, SERVED, record
 from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake, wake_at

@@ -15,7 +15,9 @@ from memory.cache.counters import SCALAR_CACHE_COUNTERS
 from memory.cache.fields import cache_fields, configure_cache
 from memory.cache.instruction import FETCH_ID
 from memory.cache.l1 import FLAG_INVALIDATE
-from memory.cache.replacement import (
+from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
+from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
+from memory.sets.replacement import (
     Replacement,
     check_replacement,
     find_victim,
@@ -24,9 +26,7 @@ from memory.cache.replacement import (
     on_insert,
     replacement_param,
 )
-from memory.cache.sets import LANES, end_filling, is_filling, next_order, start_filling, way_of
-from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
-from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
+from memory.sets.rows import LANES, end_filling, is_filling, next_order, start_filling, way_of
 from memory.translation.tlb import FIRST_SCALAR_USER, translated
 from memory.wheel import SCALAR, wake_at
 

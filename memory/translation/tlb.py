@@ -19,7 +19,8 @@ from pydantic import model_validator
 from gpusim.base.spec import Spec, param
 from gpusim.jit import Field, State, address_in, counter_fields, ctz, jit, st_i32, u32
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
-from memory.cache.replacement import (
+from memory.network.state import MAX_ARRAYS, MAX_CUS
+from memory.sets.replacement import (
     Replacement,
     check_replacement,
     find_victim,
@@ -29,8 +30,7 @@ from memory.cache.replacement import (
     policy_number,
     replacement_param,
 )
-from memory.cache.sets import LANES, clear_rows, next_order, stride_of, way_of
-from memory.network.state import MAX_ARRAYS, MAX_CUS
+from memory.sets.rows import LANES, clear_rows, next_order, stride_of, way_of
 from memory.translation.counters import TRANSLATION_COUNTERS
 from memory.wheel import CU_LOOK_UP, FETCH, SCALAR, TRANSLATION, wake, wake_at
 

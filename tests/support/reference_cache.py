@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from memory.cache.replacement import first_order
-from memory.cache.sets import NO_TAG, stride_of
+from memory.sets.replacement import first_order
+from memory.sets.rows import NO_TAG, stride_of
 
 SEED = 1  # GpuSpec.replacement_seed by default
 

@@ -14,10 +14,10 @@ from isa.device_memory import DeviceMemory
 from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1 import L1Spec
 from memory.cache.l2 import L2Spec
-from memory.cache.replacement import POLICIES
 from memory.cache.scalar import ScalarCacheSpec
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.spec import DramSpec
+from memory.sets.replacement import POLICIES
 from memory.translation.tlb import TranslationSpec
 from spartan.engine_spec import EngineSpec
 from workloads.data.patterns import fill_synthetic, fill_weights

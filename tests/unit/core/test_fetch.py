@@ -11,8 +11,8 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from isa.encoding.instruction import SALU, Instruction, Opcode
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.replacement import POLICIES
 from memory.dram.spec import DramSpec
+from memory.sets.replacement import POLICIES
 from tests.support.machines import simple
 from tests.support.reference_cache import ReferenceCache, lines_of
 from tests.support.scripted import Script, ScriptedRun

@@ -15,11 +15,11 @@ from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED, LIVELOCK
 from gpusim.jit import JIT_DISABLED
 from memory.cache.l2 import L2Spec
-from memory.cache.replacement import POLICIES
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.commands import release
 from memory.dram.spec import DramSpec
 from memory.network.state import CrossbarSpec
+from memory.sets.replacement import POLICIES
 from tests.support.machines import LINE, altered, simple, tight
 from tests.support.scripted import Script, ScriptedRun
 

@@ -16,8 +16,8 @@ from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel, l2_local_line
 from memory.cache.l1 import L1Spec
 from memory.cache.l2 import L2Spec
-from memory.cache.replacement import POLICIES
 from memory.cache.write_policy import WRITE_POLICIES
+from memory.sets.replacement import POLICIES
 from tests.support.machines import LINE, simple
 from tests.support.reference_cache import WHOLE, ReferenceCache, ReferenceWrites, lines_of
 from tests.support.scripted import Script, ScriptedRun

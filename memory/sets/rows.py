@@ -4,7 +4,7 @@ Every cache and TLB keeps its lines in such rows. A row has `stride` tags and as
 to a power of two, of which those that do not exist are never found and never replaced. A *slot* numbers a way in all of
 a cache's rows: row * stride + way.
 
-An order word says what the replacement policy (memory/cache/replacement.py) has to know of its way. For most policies
+An order word says what the replacement policy (memory/sets/replacement.py) has to know of its way. For most policies
 it is a running number of the cache's accesses, so that the way with the least is the oldest; 0 is a way that is empty.
 FILLING is added while the way's line is on its way: it can be found, and cannot be replaced.
 """
@@ -38,7 +38,7 @@ def set_fields(lines: int) -> dict[str, Field]:
         "sets": Field((), "sets of a cache, a power of two"),
         "ways": Field((), "ways"),
         "stride": Field((), "slots of a set: the ways, rounded up"),
-        "replacement": Field((), "replacement policy, a number of memory/cache/replacement.py"),
+        "replacement": Field((), "replacement policy, a number of memory/sets/replacement.py"),
         "rows": Field((2 * LANES * lines,), "tags and order words of the sets, cache after cache", u32),
     }
 

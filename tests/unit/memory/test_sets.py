@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.jit import address_of
-from memory.cache.replacement import (
+from memory.sets.replacement import (
     POLICIES,
     check_replacement,
     find_victim,
@@ -15,7 +15,7 @@ from memory.cache.replacement import (
     on_hit,
     on_insert,
 )
-from memory.cache.sets import (
+from memory.sets.rows import (
     FILLING,
     NO_TAG,
     OLD,

@@ -2,7 +2,7 @@
 
 A configuration names one for each cache and TLB; all of them are served from here. A policy is a row of POLICIES and
 its lines in the functions at the end of this file: what a hit, a new line and an invalidation change in the set's order
-words (memory/cache/sets.py), and which way goes. A way that is empty goes first and one that is being filled stays,
+words (memory/sets/rows.py), and which way goes. A way that is empty goes first and one that is being filled stays,
 whatever the policy says.
 
 `find_victim` changes nothing and depends on nothing but the set and the cache's running number: a miss that has to be
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gpusim.base.spec import param
 from gpusim.jit import jit, st_i32, unlikely
-from memory.cache.sets import NO_TAG, OLD, is_filling, oldest_way, order_of, set_order, way_of
+from memory.sets.rows import NO_TAG, OLD, is_filling, oldest_way, order_of, set_order, way_of
 
 LRU, FIFO, PLRU, RANDOM = range(4)
 
