@@ -2,13 +2,14 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 from gpusim.base.errors import unknown_name
 from gpusim.core.facts import Hotspot
 from gpusim.report import terminal as report
 from gpusim.results import metrics
-from gpusim.results.record import RunRecord
+from gpusim.results.record import CommandTimes, RunRecord
 
 
 class Section:
@@ -54,7 +55,7 @@ class LaunchResult:
     @property
     def hotspots(self) -> list[Hotspot]:
         """The costliest instructions, as many as the launch was asked to list."""
-        return self.record.launches[0].hotspots
+        return self.record.total.hotspots
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the launch, laid out as that of `gpusim run`."""
@@ -72,6 +73,41 @@ class LaunchResult:
         text = io.StringIO()
         report.show([self.record], text)
         return text.getvalue().rstrip("\n")
+
+
+class QueueResult(LaunchResult):
+    """Metrics of the launches of a queue together: sums, and rates over the sums, so that longer launches weigh more.
+
+    Times on the host's clock (`result.host`) include the copies.
+    """
+
+    @property
+    def launches(self) -> list[LaunchResult]:
+        """The launches one by one, in order; copies within the device are among them."""
+        times = [c for c in self.record.commands if not c.copied_bytes]
+        alone = []
+        for number, facts in enumerate(self.record.launches):
+            record = replace(
+                self.record,
+                kernel=facts.kernel,
+                launches=[facts],
+                partial=facts.partial,
+                commands=times[number : number + 1],
+                # of the kernel alone: its launch overhead and its run
+                host_time_us=times[number].ended_us - times[number].launched_us if number < len(times) else 0.0,
+            )
+            alone.append(LaunchResult(self.config, record))
+        return alone
+
+    @property
+    def commands(self) -> list[CommandTimes]:
+        """When each launch and copy happened, in microseconds from the first packet; empty without timing."""
+        return self.record.commands
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of all launches together, and under `launches` and `commands` each by itself."""
+        launches = [metrics.to_tree(launch.record) for launch in self.launches]
+        return {**super().to_dict(), "launches": launches, "commands": [asdict(c) for c in self.commands]}
 
 
 def _member(path: str, values: dict[str, Any], name: str) -> Any:

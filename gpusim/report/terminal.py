@@ -5,6 +5,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, TextIO
 
 from gpusim.base.progress import scaled
@@ -18,8 +19,11 @@ def config_hash(config: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def document(config: dict[str, Any], records: Sequence[RunRecord]) -> dict[str, Any]:
-    """The JSON object of a run of one record, or of a dense and a sparse one with their ratio."""
+def document(config: dict[str, Any], records: Sequence[RunRecord], variants: Sequence[str] = ("",)) -> dict[str, Any]:
+    """The JSON object of a run: of one variant, or of several by their names with the last one's ratio to the first.
+
+    variants: names of all variants of the job, of which the records are the first; what did not run is null.
+    """
     head = {
         "schema_version": metrics.SCHEMA_VERSION,
         "partial": any(r.partial for r in records),
@@ -27,12 +31,11 @@ def document(config: dict[str, Any], records: Sequence[RunRecord]) -> dict[str, 
         "config_hash": config_hash(config),
     }
     trees = [metrics.to_tree(r) | _hotspot_tree(r) for r in records]
-    if len(records) == 1 and config.get("run", {}).get("engine") == "both":  # interrupted before the sparse run
-        return {**head, "dense": trees[0], "sparse": None, "normalised": {}}
-    if len(records) == 1:
+    if len(variants) == 1:
         return {**head, **trees[0]}
-    dense, sparse = trees
-    return {**head, "dense": dense, "sparse": sparse, "normalised": metrics.normalised(sparse, dense)}
+    by_name = dict(zip_longest(variants, trees))
+    whole = len(trees) == len(variants)
+    return {**head, **by_name, "normalised": metrics.normalised(trees[-1], trees[0]) if whole else {}}
 
 
 def _hotspot_tree(record: RunRecord) -> dict[str, Any]:
@@ -101,7 +104,7 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     """Print the metrics of one run, or of a dense and a sparse one side by side with their ratio."""
     out = stream or sys.stdout
     trees = [metrics.to_tree(r) for r in records]
-    titles = [f"{r.kernel}, engine {'on' if r.uses_engine else 'off'}" + (" (partial)" if r.partial else "") for r in records]
+    titles = [r.title for r in records]
     ratios = metrics.normalised(trees[1], trees[0]) if len(records) == 2 else None
     if out.isatty():
         _tables(titles, trees, ratios, out)

@@ -1,7 +1,7 @@
 """One run as results keep it: its launches' facts, their sum, and what the host and the comparison with NumPy said."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 from gpusim.core.facts import RunFacts
@@ -73,6 +73,20 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
 
 
 @dataclass(frozen=True)
+class CommandTimes:
+    """When one command of the host's queue happened, in microseconds: its turn, its start and its end.
+
+    name: the kernel's, or what was copied; copied_bytes: 0 for a kernel.
+    """
+
+    name: str
+    launched_us: float
+    started_us: float
+    ended_us: float
+    copied_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class VerificationFacts:
     """Comparison of the result with NumPy: largest absolute error, and the bound the arithmetic allows."""
 
@@ -86,10 +100,11 @@ class RunRecord:
     """One run of a configuration: its launches, the time on the host's clock, and what it cost to simulate.
 
     uses_engine: whether the compaction engine serves its sparse loads; kernel: the kernels' configured name; variant:
-    which one of a job's variants it is, empty where there is one alone; host_time_us: from the first packet written
-    to the last completion signal; verification: None when it was skipped or the run is partial; timed: False where the
-    kernel was executed without the timing model, so that only what execution counts is known; zero_fraction,
-    zero_line_fraction: of the activation matrix's elements and of its sparse lines, None without such a matrix.
+    which one of a job's variants it is, empty where there is one alone; commands: when each launch and copy happened,
+    in order; host_time_us: from the first packet written to the last completion signal; verification: None when it was
+    skipped or the run is partial; timed: False where the kernel was executed without the timing model, so that only
+    what execution counts is known; zero_fraction, zero_line_fraction: of the activation matrix's elements and of its
+    sparse lines, None without such a matrix.
     """
 
     uses_engine: bool
@@ -105,8 +120,14 @@ class RunRecord:
     zero_fraction: float | None = None
     zero_line_fraction: float | None = None
     variant: str = ""
+    commands: list[CommandTimes] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """For the head of a column."""
+        return f"{self.kernel}, engine {'on' if self.uses_engine else 'off'}" + (" (partial)" if self.partial else "")
 
     @property
     def total(self) -> RunFacts:
-        """All launches as one."""
-        return combined(self.launches)
+        """All launches as one; zeros where none ran, whose times are zero at any clock."""
+        return combined(self.launches or [RunFacts(self.kernel, clock_ghz=1.0)])

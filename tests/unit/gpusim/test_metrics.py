@@ -157,8 +157,10 @@ def test_document_is_plain_json() -> None:
     assert one["schema_version"] == metrics.SCHEMA_VERSION
     assert one["config_hash"] == report.config_hash({"gpu": {"name": "x"}})
     assert one["config_hash"] != report.config_hash({"gpu": {"name": "y"}})
-    two = report.document({}, [record(False), record()])
+    two = report.document({}, [record(False), record()], ["dense", "sparse"])
     assert set(two) == {"schema_version", "partial", "config", "config_hash", "dense", "sparse", "normalised"}
+    interrupted = report.document({}, [record(False)], ["dense", "sparse"])
+    assert (set(interrupted), interrupted["sparse"], interrupted["normalised"]) == (set(two), None, {})
 
 
 def test_documentation_is_current() -> None:
