@@ -184,7 +184,7 @@ def test_wrong_commands_are_told_when_they_are_added() -> None:
                 wrong()
         with pytest.raises(gpusim.LaunchError, match="'flushed' or 'warm', not 'hot'"):
             queue.launch(adder(gpu), 64, 64, [c, c, c, 64], caches="hot")
-    with pytest.raises(gpusim.UserError, match="make another by gpu.queue"):
+    with pytest.raises(gpusim.UserError, match=r"make another by gpu\.queue"):
         queue.write(c, 1)
     with pytest.raises(gpusim.LaunchError, match="without timing"), gpu.queue(checked=True) as queue:
         queue.launch(adder(gpu), 64, 64, [c, c, c, 64])
