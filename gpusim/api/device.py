@@ -186,7 +186,7 @@ class Device:
     def run(self, commands: Sequence[HostCommand], options: RunOptions, observer: Observer | None = None) -> RunRecord:
         """Run commands in order, each after the one before, as one record."""
         names = [c.launch.kernel.name for c in commands if isinstance(c, LaunchCommand)]
-        record = RunRecord(False, " + ".join(names), [], timed=self.timing)
+        record = RunRecord(False, " + ".join(names), [])
         self._processor.run(commands, record, options, observer)
         record.peak_memory_mb = peak_memory_mb()
         return record

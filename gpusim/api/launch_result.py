@@ -3,11 +3,13 @@
 import io
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from itertools import zip_longest
 from typing import Any
 
 from gpusim.base.errors import unknown_name
 from gpusim.core.facts import Hotspot
-from gpusim.report import terminal as report
+from gpusim.report import terminal
+from gpusim.report.document import document
 from gpusim.results import metrics
 from gpusim.results.record import CommandTimes, RunRecord
 
@@ -59,7 +61,7 @@ class LaunchResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the launch, laid out as that of `gpusim run`."""
-        return report.document(self.config, [self.record])
+        return document(self.config, [self.record])
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "record" not in self.__dict__:
@@ -71,7 +73,7 @@ class LaunchResult:
 
     def __repr__(self) -> str:
         text = io.StringIO()
-        report.show([self.record], text)
+        terminal.show([self.record], text)
         return text.getvalue().rstrip("\n")
 
 
@@ -84,20 +86,22 @@ class QueueResult(LaunchResult):
     @property
     def launches(self) -> list[LaunchResult]:
         """The launches one by one, in order; copies within the device are among them."""
-        times = [c for c in self.record.commands if not c.copied_bytes]
-        alone = []
-        for number, facts in enumerate(self.record.launches):
+        launched = [command for command in self.config["queue"] if "kernel" in command]
+        times = [command for command in self.record.commands if not command.copied_bytes]
+        results = []
+        for described, facts, when in zip_longest(launched[: len(self.record.launches)], self.record.launches, times):
             record = replace(
                 self.record,
-                kernel=facts.kernel,
+                kernel=facts.kernel.name,
                 launches=[facts],
                 partial=facts.partial,
-                commands=times[number : number + 1],
-                # of the kernel alone: its launch overhead and its run
-                host_time_us=times[number].ended_us - times[number].launched_us if number < len(times) else 0.0,
+                commands=[] if when is None else [when],
+                # of this launch alone: what it waits for the command processor, and its run
+                host_time_us=None if when is None else when.ended_us - when.launched_us,
             )
-            alone.append(LaunchResult(self.config, record))
-        return alone
+            config = {"gpu": self.config["gpu"], "launch": {**described, "timing": self.config["timing"]}}
+            results.append(LaunchResult(config, record))
+        return results
 
     @property
     def commands(self) -> list[CommandTimes]:
@@ -106,7 +110,7 @@ class QueueResult(LaunchResult):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of all launches together, and under `launches` and `commands` each by itself."""
-        launches = [metrics.to_tree(launch.record) for launch in self.launches]
+        launches = [metrics.launch_tree(facts) for facts in self.record.launches]
         return {**super().to_dict(), "launches": launches, "commands": [asdict(c) for c in self.commands]}
 
 

@@ -12,7 +12,8 @@ from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.cli.timeline import drawing, window_of
-from gpusim.report import terminal as report
+from gpusim.report import terminal
+from gpusim.report.document import as_json, document
 
 if TYPE_CHECKING:
     from gpusim.run.job import Job
@@ -49,18 +50,18 @@ def run_job(
         with drawing(timeline, cycles, reporter) as drawn:
             records = runner.run(job, reporter, interrupt, drawn)
     if not quiet:
-        report.show(records)
-    result = report.document(job.resolved(), records, [variant.name for variant in job.variants])
+        terminal.show(records)
+    result = document(job.resolved(), records, [variant.name for variant in job.variants])
     if json_file is not None:
-        write_whole(json_file, report.as_json(result))
+        write_whole(json_file, as_json(result))
     if out is not None:
         text = io.StringIO()
-        report.show(records, text)
+        terminal.show(records, text)
         write_together(
             {
                 out / "config.yaml": yaml.safe_dump(job.resolved(), sort_keys=False, allow_unicode=True),
                 out / "report.txt": text.getvalue(),
-                out / "result.json": report.as_json(result),
+                out / "result.json": as_json(result),
             }
         )
     if any(record.partial for record in records):

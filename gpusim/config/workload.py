@@ -9,7 +9,7 @@ from gpusim.base.errors import unknown_name
 from gpusim.base.spec import Spec, param
 from isa.region import MAX_ROWS
 from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
-from workloads.operators.shapes import gemm_shape, output_size
+from workloads.shapes import gemm_shape, output_size
 
 EngineMode = Literal["on", "off", "both"]
 DEFAULT_KIND = "layer"

@@ -17,7 +17,7 @@ from spartan.engine_spec import EngineSpec, sib_layout
 from workloads.data.operands import CapturedOperands, SyntheticOperands
 from workloads.operators.gemm import GemmData, GemmOperator, build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel
-from workloads.operators.shapes import GemmShape, gemm_shape
+from workloads.shapes import GemmShape, gemm_shape
 
 # which of `kernels.dense` and `kernels.sparse` each engine mode runs
 _RUN_BY: dict[EngineMode, tuple[str, ...]] = {"off": ("dense",), "on": ("sparse",), "both": ("dense", "sparse")}

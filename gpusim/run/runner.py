@@ -20,7 +20,7 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
     """
     records: list[RunRecord] = []
     for variant in job.variants:
-        record = RunRecord(variant.uses_engine, variant.label, [], timed=job.options.timing, variant=variant.name)
+        record = RunRecord(variant.uses_engine, variant.label, [], variant=variant.name)
         records.append(record)
         try:
             _run_variant(job, variant, record, reporter, interrupt, timeline)

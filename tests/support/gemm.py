@@ -5,7 +5,7 @@ from gpusim.run.operators import gpu_facts
 from isa.device_memory import DeviceMemory
 from workloads.data.operands import SyntheticOperands
 from workloads.operators.gemm import GemmOperator, build_gemm
-from workloads.operators.shapes import GemmShape
+from workloads.shapes import GemmShape
 
 
 def random_gemm(

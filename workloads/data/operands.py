@@ -7,7 +7,7 @@ import numpy as np
 
 from workloads.data.activations_file import load_activations
 from workloads.data.patterns import fill_im2col, fill_synthetic, fill_weights
-from workloads.operators.shapes import GemmShape, Layer
+from workloads.shapes import GemmShape, Layer
 
 SHIPPED_ACTIVATIONS = Path(__file__).resolve().parents[1] / "activations"
 

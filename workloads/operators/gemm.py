@@ -13,9 +13,9 @@ from isa.kernarg import Pointer, pack
 from isa.region import LINE_ELEMENTS
 from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations, GemmKernel
 from workloads.operators.operator import GpuFacts, Work
-from workloads.operators.shapes import GemmShape, round_up
 from workloads.operators.tiling import WAVEFRONT, Tiling, WorkSplit
 from workloads.operators.verify import Expected, inner_product_bound
+from workloads.shapes import GemmShape, round_up
 from workloads.toolchain.build import code_object_path
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
-from workloads.operators.shapes import GemmShape
+from workloads.shapes import GemmShape
 
 WAVEFRONT = 64  # work-items
 ROWS_PER_WORKGROUP = 256

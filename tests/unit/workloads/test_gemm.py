@@ -11,8 +11,8 @@ from isa.object.code_object import load_code_object
 from workloads.operators.gemm import GemmBuffers, GemmError, gemm
 from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
 from workloads.operators.operator import GpuFacts
-from workloads.operators.shapes import GemmShape
 from workloads.operators.tiling import COLUMN_VARIANTS, SPARSE_SHARED_TILE, Tiling
+from workloads.shapes import GemmShape
 from workloads.toolchain.build import code_object_path, kernel_sources
 
 MEMORY_BYTES = 1 << 24

@@ -14,9 +14,9 @@ from workloads.data.operands import SyntheticOperands
 from workloads.operators.gemm import GemmBuffers, GemmOperator, gemm
 from workloads.operators.gemm_kernels import SPARSE_KERNELS
 from workloads.operators.operator import GpuFacts
-from workloads.operators.shapes import GemmShape
 from workloads.operators.tiling import Tiling
 from workloads.operators.verify import verify
+from workloads.shapes import GemmShape
 
 MEMORY_BYTES = 1 << 24
 GPU = GpuFacts(compute_units=36, lds_bytes=1 << 16)

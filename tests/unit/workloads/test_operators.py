@@ -11,7 +11,7 @@ from workloads.operators.copy import CopyOperator
 from workloads.operators.gemm import build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_K, GemmKernel
 from workloads.operators.operator import GpuFacts
-from workloads.operators.shapes import GemmShape
+from workloads.shapes import GemmShape
 
 # M, N, K: one element; odd everything; more than a tile each way; exact tiles; more batches than one, few rows
 SHAPES = [(1, 1, 1), (5, 3, 17), (257, 37, 130), (64, 32, 128), (3, 6, 700)]

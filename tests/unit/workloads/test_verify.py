@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from workloads.data.patterns import fill_synthetic, fill_weights
 from workloads.operators.gemm import gemm_reference
-from workloads.operators.shapes import GemmShape
 from workloads.operators.verify import Expected, Verification, compare
+from workloads.shapes import GemmShape
 
 SHAPE = GemmShape(33, 600, 150)  # more columns than a chunk
 
