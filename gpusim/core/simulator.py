@@ -53,8 +53,7 @@ def simulate(
     hotspots: bool = False,
     timeline: Watcher | None = None,
 ) -> RunFacts:
-    """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has sparse
-    regions.
+    """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
     observer: called several times a second, ends the run by returning False (the facts are then partial);
     checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in every cycle,
