@@ -14,7 +14,8 @@ from tests.structure.imports import ROOT, TOPS
 NAMES = [
     *("CodeObjectError", "DecodeError", "Device", "DeviceArray", "DeviceArrayError", "DeviceMemoryError"),
     *("ExecutionFault", "GpuSpec", "GridError", "KernargError", "KernelFunction", "KernelNameError", "LaunchError"),
-    *("LaunchResult", "Local", "Module", "OccupancyError", "Pointer", "ProgramError", "UserError", "__version__"),
+    *("LaunchResult", "Local", "Module", "OccupancyError", "Pointer", "ProgramError", "Queue", "QueueError"),
+    *("QueueResult", "UserError", "__version__"),
 ]
 COMMANDS = {
     "bench": "--set --only --history --repeat --fail-below --list --perf-map",
