@@ -10,18 +10,6 @@ from gpusim.results import metrics
 from gpusim.results.record import RunRecord
 
 
-def _print_hotspots(record: RunRecord, out: TextIO) -> None:
-    total = record.total
-    whole = sum(total.stalls.values())
-    print(f"\n{record.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons", file=out)
-    for h in total.hotspots:
-        reasons = sorted(h.stalls.items(), key=lambda item: -item[1])[:3]
-        text = ", ".join(f"{name} {100 * n / h.cycles:.0f} %" for name, n in reasons)
-        print(
-            f"{h.cycles:>15,}  {100 * h.cycles / whole:5.1f} %  {h.address:#07x}  {h.instruction:<56}  {text}", file=out
-        )
-
-
 def shown(path: str, value: Any) -> str:
     """A value as a person reads it."""
     if value is None:
@@ -69,8 +57,30 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     else:
         _lines(titles, trees, ratios, out)
     for record in records:
+        if len(record.launches) > 1:
+            _print_launches(record, out)
         if record.total.hotspots:
             _print_hotspots(record, out)
+
+
+def _print_launches(record: RunRecord, out: TextIO) -> None:
+    print(f"\n{record.title}: launches, their cycles, share of all", file=out)
+    cycles = record.total.cycles
+    for number, facts in enumerate(record.launches, 1):
+        share = f"{100 * facts.cycles / cycles:5.1f} %" if cycles else ""
+        print(f"{number:>6}  {facts.cycles:>15,}  {share}  {facts.kernel.name}".rstrip(), file=out)
+
+
+def _print_hotspots(record: RunRecord, out: TextIO) -> None:
+    total = record.total
+    whole = sum(total.stalls.values())
+    print(f"\n{record.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons", file=out)
+    for h in total.hotspots:
+        reasons = sorted(h.stalls.items(), key=lambda item: -item[1])[:3]
+        text = ", ".join(f"{name} {100 * n / h.cycles:.0f} %" for name, n in reasons)
+        print(
+            f"{h.cycles:>15,}  {100 * h.cycles / whole:5.1f} %  {h.address:#07x}  {h.instruction:<56}  {text}", file=out
+        )
 
 
 def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:

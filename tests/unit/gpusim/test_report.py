@@ -51,6 +51,18 @@ def test_two_runs_are_compared() -> None:
     assert row.split() == ["kernel.cycles", "1,000", "500", "0.500", "cycles"]
 
 
+def test_each_launch_of_several_has_its_line() -> None:
+    out, run = io.StringIO(), record(1000)
+    run.launches += record(3000).launches
+    report.show([run], out)
+    lines = out.getvalue().splitlines()
+    start = lines.index("sgemm, engine off: launches, their cycles, share of all")
+    assert [line.split() for line in lines[start + 1 :]] == [
+        ["1", "1,000", "25.0", "%", "sgemm"],
+        ["2", "3,000", "75.0", "%", "sgemm"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("path", "value", "text"),
     [
