@@ -68,6 +68,9 @@ class GpuSpec(Spec):
         ge=0,
         le=1e6,
     )
+    replacement_seed: int = param(
+        1, "where caches and TLBs with random replacement begin to draw", "any: it tells runs apart", ge=0, le=999_999
+    )
     host_link: HostLinkSpec = HostLinkSpec()
     cu: ComputeUnitSpec = ComputeUnitSpec()
     l1: L1Spec = L1Spec()

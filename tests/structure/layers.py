@@ -7,7 +7,13 @@ holds is the first line of its package's docstring. `docs/architecture.md` is dr
 
 _TOOLS = ("gpusim.base", "gpusim.jit")
 _KERNEL = ("isa.object", "isa", "isa.encoding")  # what a kernel, a launch and an instruction are
-_PATH = ("memory.network", "memory.translation", "memory.dram", "memory.cache")  # a load's way down and back
+_PATH = (
+    "memory.network",
+    "memory.sets",
+    "memory.translation",
+    "memory.dram",
+    "memory.cache",
+)  # a load's way down and back
 _MACHINE = (*_TOOLS, *_KERNEL, "isa.execution", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core")
 
 LAYERS: dict[str, tuple[str, ...]] = {
@@ -24,9 +30,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # the machine's parts
     "memory": (*_TOOLS, "isa"),
     "memory.network": (*_TOOLS, "isa", "memory"),
-    "memory.translation": (*_TOOLS, "isa", "memory", "memory.network"),
+    "memory.sets": _TOOLS,
+    "memory.translation": (*_TOOLS, "isa", "memory", "memory.network", "memory.sets"),
     "memory.dram": (*_TOOLS, "isa", "memory"),
-    "memory.cache": (*_TOOLS, "isa", "memory", "memory.network", "memory.translation", "memory.dram"),
+    "memory.cache": (*_TOOLS, "isa", "memory", *_PATH[:-1]),
     "spartan": (*_TOOLS, "isa", "memory", "memory.dram"),
     "gpusim.core.cu": (*_TOOLS, "isa", "isa.encoding", "memory", "memory.network", "memory.cache"),
     "gpusim.core": _MACHINE[:-1],
