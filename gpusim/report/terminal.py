@@ -52,10 +52,11 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     trees = [metrics.to_tree(r) for r in records]
     titles = [r.title for r in records]
     ratios = metrics.normalized(trees[1], trees[0]) if len(records) == 2 else None
+    compared = f"ratio to {records[0].variant}"
     if out.isatty():
-        _tables(titles, trees, ratios, out)
+        _tables(titles, trees, ratios, compared, out)
     else:
-        _lines(titles, trees, ratios, out)
+        _lines(titles, trees, ratios, compared, out)
     for record in records:
         if len(record.launches) > 1:
             _print_launches(record, out)
@@ -112,8 +113,14 @@ def _share(path: str, values: dict[str, Any]) -> str:
     return f" ({100 * value / whole:.1f} %)" if value is not None and whole else ""
 
 
-def _lines(titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, float | None] | None, out: TextIO) -> None:
-    print("; ".join(titles) + ("; ratio to dense" if ratios is not None else ""), file=out)
+def _lines(
+    titles: list[str],
+    trees: list[dict[str, Any]],
+    ratios: dict[str, float | None] | None,
+    compared: str,
+    out: TextIO,
+) -> None:
+    print("; ".join(titles) + (f"; {compared}" if ratios is not None else ""), file=out)
     rows = [row for group in _rows(trees, ratios).values() for row in group]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for path, *cells, unit in rows:
@@ -122,7 +129,11 @@ def _lines(titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, flo
 
 
 def _tables(
-    titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, float | None] | None, out: TextIO
+    titles: list[str],
+    trees: list[dict[str, Any]],
+    ratios: dict[str, float | None] | None,
+    compared: str,
+    out: TextIO,
 ) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -134,7 +145,7 @@ def _tables(
         for title in titles:
             table.add_column(title, justify="right")
         if ratios is not None:
-            table.add_column("ratio to dense", justify="right")
+            table.add_column(compared, justify="right")
         table.add_column("unit")
         for path, *cells, unit in rows:
             table.add_row(path.partition(".")[2] or path, *cells, unit)
