@@ -48,9 +48,12 @@ def machine_dtype() -> np.dtype:
     return record_dtype(MACHINE)
 
 
-def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -> Any:
-    """A machine record ready for the launch, apart from the producer's addresses and the engine's regions."""
-    m = new_record(machine_dtype())
+def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool, huge_pages: bool = False) -> Any:
+    """A machine record ready for the launch, apart from the producer's addresses and the engine's regions.
+
+    huge_pages: for a long run (see `new_record`).
+    """
+    m = new_record(machine_dtype(), huge_pages)
     m.wheel.running = -1
     configure_address_map(m, gpu.l2.channels, gpu.dram.channels, gpu.l2.interleave_bytes, gpu.l2.hash_channels)
     configure_crossbar(m, gpu.crossbar, gpu.l2.channels, gpu.l2.latency_cycles, gpu.l2.mshr_targets_per_channel)

@@ -2,15 +2,15 @@
 
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from gpusim.base.progress import Progress
-from gpusim.core.cu.code_table import code_table, fetch_table
+from gpusim.core.cu.code_table import FetchTable, code_table, fetch_table
 from gpusim.core.cu.configure import set_fetch_table
-from gpusim.core.cu.spec import SIMDS
+from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import MAX_WORKGROUPS, SLOTS
 from gpusim.core.engine_link import attach_engine
 from gpusim.core.facts import (
@@ -35,8 +35,9 @@ from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import BRANCH, LDS, SALU, SMEM, VALU, VMEM
-from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
 from isa.launch import Launch
+from isa.object.code_object import Kernel
 from memory.dram.controller import dram_totals
 from spartan.configure import latency_histogram
 from spartan.counters import ENGINE_COUNTERS
@@ -46,6 +47,7 @@ from spartan.engine_spec import EngineSpec
 OBSERVER_PERIOD_S = 0.1
 FIRST_CHUNK_CYCLES = 2_000
 STUCK_CYCLES = 2_000_000  # without an instruction issued or a packet moved
+HUGE_PAGE_WAVEFRONTS = 1024  # from here on a launch counts as a long run, whose memory is worth pages of 2 MiB
 
 _KINDS = {"valu": VALU, "salu": SALU, "vmem": VMEM, "lds": LDS, "smem": SMEM, "branch": BRANCH}
 
@@ -78,12 +80,13 @@ def simulate(
     fit = occupancy(launch, gpu.cu)
     compile_s = prepare_core()
     engine_on = engine is not None and bool(launch.regions)
-    context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS, max_instructions)
-    m = new_machine(gpu, launch, fit, engine_on)
+    x, y, z = launch.workgroups
+    huge_pages = x * y * z * launch.wavefronts_per_workgroup >= HUGE_PAGE_WAVEFRONTS
+    context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS, max_instructions, huge_pages)
+    m = new_machine(gpu, launch, fit, engine_on, huge_pages)
     if warm is not None:
         warm.restore(m)
-    code = code_table(context.instructions, gpu.cu)
-    fetched = fetch_table(context.instructions, gpu.cu.instruction_buffer_bytes, context.first_address)
+    code, fetched = _code_tables(launch.kernel, gpu.cu, context.first_address)
     set_fetch_table(m, fetched, gpu.cu.instruction_buffer_bytes)
     run = m.run
     run.code, run.trace_base = address_of(code), context.trace_address
@@ -119,6 +122,13 @@ def simulate(
                 raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {cycles:g} cycles")
     del attached, code, fetched
     return facts
+
+
+@lru_cache(maxsize=64)
+def _code_tables(kernel: Kernel, cu: ComputeUnitSpec, first_address: int) -> tuple[np.ndarray, FetchTable]:
+    """What the timing model knows of a kernel's instructions, kept for its next launch."""
+    instructions = program_of(kernel).instructions
+    return code_table(instructions, cu), fetch_table(instructions, cu.instruction_buffer_bytes, first_address)
 
 
 def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:

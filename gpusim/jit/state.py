@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.host_memory import zeroed
+
 HOST_LINE_BYTES = 64
 SPREAD_BYTES = 1024
 
@@ -109,12 +111,9 @@ def _plain_record(place: np.ndarray) -> Any:
     return record
 
 
-def new_record(dtype: np.dtype) -> Any:
+def new_record(dtype: np.dtype, huge_pages: bool = False) -> Any:
     """A zeroed record, used as `m`: fields read as attributes, scalars written as `m.part.field = value`.
 
-    Untouched pages of large maxima cost no memory.
+    Untouched pages of large maxima cost no memory. huge_pages: for a long run (see `zeroed`).
     """
-    raw = np.zeros(dtype.itemsize + HOST_LINE_BYTES, np.uint8)
-    start = -raw.ctypes.data % HOST_LINE_BYTES
-    place = raw[start : start + dtype.itemsize].view(dtype)
-    return _plain_record(place.reshape(()))
+    return _plain_record(zeroed(dtype.itemsize, huge_pages).view(dtype).reshape(()))
