@@ -20,9 +20,9 @@ def peak_memory_mb() -> float | None:
 def zeroed(size_bytes: int, huge_pages: bool) -> Any:
     """A zeroed byte array that starts on a page of its own. Pages never touched cost nothing.
 
-    huge_pages: of 2 MiB where the host has them. A long run misses its TLB less with them; to touch one costs as much as
-    a thousand cycles of a small GPU, which a short run never makes good. (NumPy asks for them from 4 MiB on; and
-    memory that it has used before it zeroes at once.)
+    huge_pages: of 2 MiB where the host has them. A long run misses its TLB less with them, but to touch the first byte
+    of one takes tenths of a millisecond, which a short run never makes good. (NumPy's own zeros ask for them from 4 MiB
+    on, and write zeros over all memory that was used before.)
     """
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.zeros(size_bytes, np.uint8)

@@ -40,6 +40,9 @@ class CoreFunction:
     else Numba's dispatcher, which compiles it for the arguments that it meets.
     """
 
+    __name__: str
+    __qualname__: str
+
     def __init__(self, function: Callable[..., Any], inline: bool, outline: bool, cold: bool) -> None:
         update_wrapper(self, function)
         self.py_func = function

@@ -5,11 +5,15 @@ A component documents its state as a `State`: a table of fields. The machine is 
 sizes is reached with run-time strides inside a flat field, so another configuration never recompiles.
 """
 
+import mmap
+import os
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gpusim.base.counters import Counter, CounterTable
 from gpusim.base.host_memory import zeroed
 
 HOST_LINE_BYTES = 64
@@ -25,6 +29,20 @@ class Field:
     shape: tuple[int, ...]
     meaning: str
     kind: Any = i64
+
+
+def counter_fields(table: CounterTable, instances: int = 0) -> dict[str, Field]:
+    """Fields of a state that counts what `table` says; instances: rows of fields that have one for each instance."""
+    by_field: dict[str, list[Counter]] = {}
+    for counter in table.counters:
+        by_field.setdefault(counter.state_field, []).append(counter)
+    fields = {}
+    for name, counters in by_field.items():
+        first = counters[0]
+        length = max(first.length, *(1 + element for counter in counters for element in counter.elements), 0)
+        shape = (instances,) * bool(first.per) + (length,) * bool(length)
+        fields[name] = Field(shape, "; ".join(f"{counter.meaning} [{counter.unit}]" for counter in counters))
+    return fields
 
 
 @dataclass(frozen=True)
@@ -117,3 +135,27 @@ def new_record(dtype: np.dtype, huge_pages: bool = False) -> Any:
     Untouched pages of large maxima cost no memory. huge_pages: for a long run (see `zeroed`).
     """
     return _plain_record(zeroed(dtype.itemsize, huge_pages).view(dtype).reshape(()))
+
+
+class Template:
+    """A record that others begin as: a copy shares the template's pages until it writes to them.
+
+    To be filled in before the first copy. Only where `AVAILABLE`: on Linux.
+    """
+
+    AVAILABLE = hasattr(os, "memfd_create")
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self._dtype = dtype
+        self._file = os.memfd_create("record")
+        weakref.finalize(self, os.close, self._file)
+        os.ftruncate(self._file, dtype.itemsize)
+        self.record = self._mapped(mmap.MAP_SHARED)
+
+    def copy(self) -> Any:
+        """A record that begins as the template is."""
+        return self._mapped(mmap.MAP_PRIVATE)
+
+    def _mapped(self, sharing: int) -> Any:
+        pages = mmap.mmap(self._file, self._dtype.itemsize, flags=sharing)
+        return _plain_record(np.frombuffer(pages, self._dtype).reshape(()))

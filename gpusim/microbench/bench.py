@@ -78,5 +78,5 @@ class Bench:
             raise KeyboardInterrupt
         self.launches += 1
         self._cycles += facts.cycles
-        self._instructions += facts.wavefront_instructions
+        self._instructions += facts.kernel.wavefront_instructions
         return facts

@@ -38,7 +38,9 @@ def run(
         except KeyboardInterrupt:
             record.partial = True
         if not record.launches:
-            record.launches.append(RunFacts(kernel, config.gpu.clock_ghz, partial=record.partial))
+            record.launches.append(
+                RunFacts.of(record.partial, kernel={"name": kernel, "cycles": 0, "clock_ghz": config.gpu.clock_ghz})
+            )
         record.peak_memory_mb = peak_memory_mb()
         if record.partial:
             break

@@ -35,7 +35,7 @@ class Counters:
             ("IPC", "instructions/cycle"),
             ("L1 hit rate", "%"),
             ("L2 hit rate", "%"),
-            ("DRAM data bus utilisation", "%"),
+            ("DRAM data bus utilization", "%"),
             ("DRAM bandwidth", "GB/s"),
         ]
         self._levels = [(out.track(name, parent, k, unit=unit), read) for k, (name, unit, read) in enumerate(levels)]

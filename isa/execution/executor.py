@@ -82,9 +82,9 @@ class FunctionalContext:
 
     address: the context for the callbacks; start_address, produce_address: the producer (`isa.trace`);
     trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart; instructions: the static code that
-    segments index; compile_s: seconds this process spent compiling; huge_pages: for a long run (see `zeroed`). Workgroup x, y, z has the number
-    x + y * nx + z * nx * ny. Raises ProgramError, DecodeError,
-    DeviceMemoryError, ValueError (arguments, work-group size).
+    segments index; compile_s: seconds this process spent compiling; huge_pages: for a long run (see `zeroed`).
+    Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
+    ValueError (arguments, work-group size).
     """
 
     def __init__(

@@ -7,8 +7,9 @@ finished ones from `scalar_next_done`.
 """
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, ctz_from, jit, ld_i64
+from gpusim.jit import Field, State, counter_fields, ctz_from, jit, ld_i64
 from isa.trace import LINES_MASK, RECORD_STORE
+from memory.cache.counters import SCALAR_CACHE_COUNTERS
 from memory.cache.fields import tag_fields
 from memory.cache.instruction import FETCH_ID
 from memory.cache.l1 import FLAG_INVALIDATE
@@ -48,11 +49,7 @@ SCALAR_CACHE = State(
     | {
         "m_first": Field((MAX_ARRAYS, MAX_MSHRS), "first target of the MSHR"),
         "t_free": Field((MAX_ARRAYS,), "first free MSHR target, -1 none"),
-        "reads": Field((), "lines looked up by loads"),
-        "writes": Field((), "lines written"),
-        "hits": Field((), "loads' lines found"),
-        "misses": Field((), "lines sent to L2: loads' misses, stores"),
-        "merges": Field((), "loads' lines that joined a missing line"),
+        **counter_fields(SCALAR_CACHE_COUNTERS),
         "arrays": Field((), "shader arrays"),
         "cus_per_array": Field((), "CUs that share a cache"),
         "latency": Field((), "cycles from look-up or fill to the data"),

@@ -41,12 +41,20 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # the user's side
     "gpusim.config": ("gpusim.base", "isa", "memory.dram", "spartan", "gpusim.core", "workloads.operators"),
     "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
-    "gpusim.report": ("gpusim.base", "isa", "spartan", "gpusim.core", "gpusim.results"),
+    "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.results"),
+    "gpusim.report": ("gpusim.base", "isa", "spartan", "gpusim.core", "gpusim.results", "gpusim.results.metrics"),
     "gpusim.timeline": (*_TOOLS, "isa", "isa.encoding", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
     "gpusim.host": ("gpusim.base",),
     "gpusim.api": (
         *(*_TOOLS, *_KERNEL, "isa.execution", "gpusim.core"),
-        *("gpusim.config", "gpusim.results", "gpusim.report", "gpusim.timeline", "gpusim.host"),
+        *(
+            "gpusim.config",
+            "gpusim.results",
+            "gpusim.results.metrics",
+            "gpusim.report",
+            "gpusim.timeline",
+            "gpusim.host",
+        ),
     ),
     "gpusim": (*("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"), "gpusim.api"),
     "gpusim.run": (
@@ -60,7 +68,15 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.cli": (
         *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.operators", "gpusim.config"),
-        *("gpusim.results", "gpusim.report", "gpusim.timeline", "gpusim.run", "gpusim.microbench", "gpusim.bench"),
+        *(
+            "gpusim.results",
+            "gpusim.results.metrics",
+            "gpusim.report",
+            "gpusim.timeline",
+            "gpusim.run",
+            "gpusim.microbench",
+            "gpusim.bench",
+        ),
     ),
 }
 

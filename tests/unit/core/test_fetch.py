@@ -14,7 +14,7 @@ from gpusim.core.loop import FINISHED
 from isa.encoding.instruction import SALU, Instruction, Opcode
 from memory.cache.instruction import InstructionCacheSpec
 from memory.dram.spec import DramSpec
-from memory.translation.tlb import TranslationSpec
+from tests.support.machines import simple
 from tests.support.scripted import Script, ScriptedRun
 
 LAUNCH = 20
@@ -26,11 +26,10 @@ TURN = 4
 
 
 def gpu(buffer_bytes: int = 64, **cache: object) -> GpuSpec:
-    return GpuSpec(
-        dram=DramSpec(model="ideal", ideal_latency_ns=100.0),
+    """The simple machine with instruction fetch."""
+    return simple(
         cu=ComputeUnitSpec(instruction_buffer_bytes=buffer_bytes),
         instruction_cache=InstructionCacheSpec(**cache),  # type: ignore[arg-type]
-        translation=TranslationSpec(model="off"),
     )
 
 
@@ -120,9 +119,9 @@ def test_a_bank_serves_one_cu_a_cycle() -> None:
 
 
 def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -> None:
-    # 15 wavefronts begin with the seven first instructions of granule 0, the last one, on SIMD 3, with its eighth. Their
-    # line comes for all of them; from then on all want granule 1, and fetch has to do it in 16 cycles. The last one,
-    # whose round-robin turn is the last, issues its only instruction at once, and is starved: the next cycle is its own
+    # 15 wavefronts begin with the seven first instructions of granule 0, the last one, on SIMD 3, with its eighth.
+    # Their line comes for all of them; from then on all want granule 1, 16 cycles' work of fetch. The last one, whom
+    # round robin serves last, issues its only instruction of granule 0 at once, and is starved: it goes next
     others = Script().valu(6).end()
     starved = Script().salu(2).end()
     r = ScriptedRun(gpu(hit_latency_cycles=1), [[others] * 15 + [starved]])

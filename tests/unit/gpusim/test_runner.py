@@ -59,7 +59,7 @@ class Machine:
         if self.interrupt_at == name:
             os.kill(os.getpid(), signal.SIGINT)
             going = observer(Progress(2, 1, 2, 20))
-        return RunFacts(name, 1.0, cycles=1000 if going else 400, partial=not going)
+        return RunFacts.of(not going, kernel={"name": name, "clock_ghz": 1.0, "cycles": 1000 if going else 400})
 
 
 @pytest.fixture
