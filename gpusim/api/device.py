@@ -7,11 +7,13 @@ result = gpu.launch(module["scale"], global_size=(256, 256), local_size=(16, 16)
 c.numpy(); result.kernel.cycles
 """
 
+import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 import numpy as np
@@ -30,13 +32,15 @@ from gpusim.core.warm import WarmCaches
 from gpusim.host.queue import Command, run_queue
 from gpusim.jit import cache_dir, is_compiled
 from gpusim.results.record import RunRecord
-from gpusim.timeline.timeline import Timeline
 from isa.device_memory import DeviceMemory
 from isa.execution.emulator import FunctionalResult, run_functional
 from isa.grid import Grid, Size, grid
 from isa.kernarg import Kernarg, pack
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.code_object import Kernel
+
+if TYPE_CHECKING:
+    from gpusim.timeline.timeline import Timeline
 
 Observer = Callable[[Progress], bool]
 
@@ -104,7 +108,7 @@ class Device:
         checked: bool = False,
         hotspots: int = 0,
         observer: Observer | None = None,
-        timeline: Timeline | None = None,
+        timeline: "Timeline | None" = None,
     ) -> LaunchResult:
         """Run a kernel to its end and return its metrics.
 
@@ -234,7 +238,7 @@ class Device:
 
     def _config(self, launch: Launch, caches: str) -> dict[str, Any]:
         return {
-            "gpu": self.gpu.model_dump(mode="json"),
+            "gpu": json.loads(_as_json(self.gpu)),
             "launch": {
                 "kernel": launch.kernel.name,
                 "global_size": list(launch.global_size),
@@ -244,6 +248,12 @@ class Device:
                 "timing": self.timing,
             },
         }
+
+
+@lru_cache(maxsize=16)
+def _as_json(gpu: GpuSpec) -> str:
+    """The configuration, kept as text: every result has an object of its own made of it."""
+    return gpu.model_dump_json()
 
 
 def _untimed_facts(launch: Launch, gpu: GpuSpec, done: FunctionalResult, wall_s: float) -> RunFacts:

@@ -3,7 +3,7 @@
 import io
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Progress, Reporter
 from gpusim.config.exec import ArgumentSpec, ExecConfig
 from gpusim.results.record import VerificationFacts
-from gpusim.timeline.timeline import Timeline
 from isa.kernarg import Local, pack_undescribed
+
+if TYPE_CHECKING:
+    from gpusim.timeline.timeline import Timeline
 
 
 def execute(
-    config: ExecConfig, path: Path, reporter: Reporter, interrupt: Interrupt, timeline: Timeline | None = None
+    config: ExecConfig, path: Path, reporter: Reporter, interrupt: Interrupt, timeline: "Timeline | None" = None
 ) -> LaunchResult:
     """Run the kernel of the execution's file `path`; what its arrays should hold is compared, and told by `reporter`.
 

@@ -1,6 +1,7 @@
 """One run from configuration to facts: data and launches, the command queue, simulation, comparison with NumPy."""
 
 import time
+from typing import TYPE_CHECKING
 
 from gpusim.base.errors import UserError
 from gpusim.base.host_memory import peak_memory_mb
@@ -12,14 +13,16 @@ from gpusim.core.simulator import simulate
 from gpusim.host.queue import Command, run_queue
 from gpusim.jit import cache_dir, is_compiled
 from gpusim.results.record import RunRecord, VerificationFacts
-from gpusim.timeline.timeline import Timeline
 from isa.launch import Launch
 from spartan.engine_spec import sib_layout
 from workloads.operators.gemm import SOFTWARE, build_gemm_launches
 
+if TYPE_CHECKING:
+    from gpusim.timeline.timeline import Timeline
+
 
 def run(
-    config: RunConfig, reporter: Reporter, interrupt: Interrupt, timeline: Timeline | None = None
+    config: RunConfig, reporter: Reporter, interrupt: Interrupt, timeline: "Timeline | None" = None
 ) -> list[RunRecord]:
     """Simulate what `config.run` asks for; one record, or the dense and the sparse one.
 
@@ -48,7 +51,7 @@ def run(
 
 
 def _run_one(
-    config: RunConfig, record: RunRecord, reporter: Reporter, interrupt: Interrupt, timeline: Timeline | None
+    config: RunConfig, record: RunRecord, reporter: Reporter, interrupt: Interrupt, timeline: "Timeline | None"
 ) -> None:
     start = time.perf_counter()
     reporter.say(f"{record.kernel}: preparing {config.workload.layer.name}, batch {config.workload.batch}")
@@ -74,7 +77,7 @@ def _kernel_run(  # type: ignore[no-untyped-def]
     record: RunRecord,
     reporter: Reporter,
     interrupt: Interrupt,
-    timeline: Timeline | None,
+    timeline: "Timeline | None",
 ):
     """A function that simulates the launch, keeps its facts in the record and returns its time in microseconds."""
     engine = config.engine if record.uses_engine else None
