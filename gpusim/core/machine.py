@@ -49,7 +49,7 @@ def machine_dtype() -> np.dtype:
 
 
 def new_machine(
-    gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool, again: bool = False, huge_pages: bool = False
+    gpu: GpuSpec, launch: Launch, fit: Occupancy, uses_engine: bool, again: bool = False, huge_pages: bool = False
 ) -> Any:
     """A machine record ready for the launch, apart from the producer's addresses and the engine's regions.
 
@@ -57,35 +57,35 @@ def new_machine(
     huge_pages: for a long run (see `new_record`).
     """
     if again and Template.AVAILABLE:
-        m = _template(gpu, engine_on).copy()
+        m = _template(gpu, uses_engine).copy()
     else:
         m = new_record(machine_dtype(), huge_pages)
-        _configure(m, gpu, engine_on)
+        _configure(m, gpu, uses_engine)
     configure_grid(m, launch, fit.waves_per_simd, fit.workgroups_per_cu)
     return m
 
 
 @lru_cache(maxsize=4)
-def _template(gpu: GpuSpec, engine_on: bool) -> Template:
+def _template(gpu: GpuSpec, uses_engine: bool) -> Template:
     template = Template(machine_dtype())
-    _configure(template.record, gpu, engine_on)
+    _configure(template.record, gpu, uses_engine)
     return template
 
 
-def _configure(m: Any, gpu: GpuSpec, engine_on: bool) -> None:
+def _configure(m: Any, gpu: GpuSpec, uses_engine: bool) -> None:
     """Set up a zeroed record as a machine of the GPU, empty and before its first cycle."""
     m.wheel.running = -1
     configure_address_map(m, gpu.l2.channels, gpu.dram.channels, gpu.l2.interleave_bytes, gpu.l2.hash_channels)
     configure_crossbar(m, gpu.crossbar, gpu.l2.channels, gpu.l2.latency_cycles, gpu.l2.mshr_targets_per_channel)
-    configure_translation(m, gpu.translation)
-    configure_l1(m, gpu.l1, gpu.cus)
-    configure_scalar_cache(m, gpu.scalar_cache, gpu.shader_arrays, gpu.cus_per_array)
-    configure_instruction_cache(m, gpu.instruction_cache, gpu.shader_arrays)
-    configure_l2(m, gpu.l2, engine_on)
+    configure_translation(m, gpu.translation, gpu.replacement_seed)
+    configure_l1(m, gpu.l1, gpu.cus, gpu.replacement_seed)
+    configure_scalar_cache(m, gpu.scalar_cache, gpu.shader_arrays, gpu.cus_per_array, gpu.replacement_seed)
+    configure_instruction_cache(m, gpu.instruction_cache, gpu.shader_arrays, gpu.replacement_seed)
+    configure_l2(m, gpu.l2, uses_engine, gpu.replacement_seed)
     configure_dram(m, gpu.dram, gpu.clock_hz)
     configure_cus(m, gpu.cu, gpu.shader_arrays, gpu.cus_per_array)
-    m.run.engine_on = int(engine_on)
-    if engine_on:
+    m.run.engine_on = int(uses_engine)
+    if uses_engine:
         m.dram.look_ahead = 0  # a kernel may end before a prefetch is answered
     m.wheel.now = 0
     wake_at_start(m, DISPATCH)
