@@ -1,7 +1,5 @@
 """L1 and L2 against plain LRU caches without latencies, on the line streams of real kernels."""
 
-from collections import OrderedDict
-
 import pytest
 
 from gpusim.core.gpu_spec import GpuSpec
@@ -17,10 +15,10 @@ from memory.translation.tlb import TranslationSpec
 from tests.support.cache_streams import Access, Streams
 from tests.support.cycle_laws import stepped
 from tests.support.real_kernels import corpus_launch, gemm_launches
+from tests.support.reference_cache import ReferenceCache, ReferenceWrites
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="minutes in plain Python; compiled it is the same code")
 
-WHOLE = (1 << 64) - 1
 # caches so small that the kernels overflow them, and every latency as short as it may be
 QUICK = GpuSpec(
     shader_arrays=1,
@@ -47,39 +45,27 @@ REAL = {
 }
 
 
-class LruL1:
-    """The lines of one L1, each set from the least to the most recently used."""
-
-    def __init__(self, spec: L1Spec) -> None:
-        self.ways = spec.ways
-        self.sets: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(spec.size_kib * 16 // spec.ways)]
-
-    def load_misses(self, line: int) -> bool:
-        held = self.sets[line % len(self.sets)]
-        missed = line not in held
-        held[line] = None
-        held.move_to_end(line)
-        if len(held) > self.ways:
-            held.popitem(last=False)
-        return missed
+def lines_of_l1(spec: L1Spec) -> ReferenceCache:
+    """One L1 without latencies."""
+    return ReferenceCache(spec.size_kib * 16 // spec.ways, spec.ways, spec.replacement)
 
 
-class LruL2:
-    """The lines of L2 with the bytes each holds: a write allocates its bytes, a read of a line in part fetches it."""
+def channels_of_l2(spec: L2Spec) -> list[ReferenceWrites]:
+    """The channels of an L2 without latencies."""
+    sets = spec.size_kib * 16 // spec.channels // spec.ways
+    lines = [ReferenceCache(sets, spec.ways, spec.replacement, number=channel) for channel in range(spec.channels)]
+    return [ReferenceWrites(held, spec.write, spec.write_allocate, lambda *_: None) for held in lines]
 
-    def __init__(self, spec: L2Spec) -> None:
-        self.ways, self.sets = spec.ways, spec.size_kib * 16 // spec.channels // spec.ways
-        self.held: dict[tuple[int, int], OrderedDict[int, int]] = {}
 
-    def misses(self, access: Access, local_line: int) -> bool:
-        lines = self.held.setdefault((access.channel, local_line % self.sets), OrderedDict())
-        held = lines.get(access.line, 0)
-        missed = access.line not in lines if access.kind == WRITE else held != WHOLE
-        lines[access.line] = held | access.mask if access.kind == WRITE else WHOLE
-        lines.move_to_end(access.line)
-        if len(lines) > self.ways:
-            lines.popitem(last=False)
-        return missed
+def missed(channel: ReferenceWrites, access: Access, local_line: int) -> bool:
+    """Whether an access misses: a write allocates its bytes, a read of a line in part fetches it."""
+    if access.kind == WRITE:
+        there = channel.use(local_line)
+        channel.keep(local_line, access.mask, dirty=True)
+        return not there
+    misses = channel.counts["misses"]
+    channel.read(local_line)
+    return channel.counts["misses"] > misses
 
 
 @pytest.mark.parametrize("spec", [QUICK, SHIPPED_SIZES], ids=["small", "shipped_sizes"])
@@ -96,16 +82,16 @@ def test_hits_and_misses_are_those_of_plain_lru_caches(name: str, spec: GpuSpec)
             facts = simulate(launch, spec, checked=True)
         (streams,) = recorded
         assert len(streams.l1) == facts.l1.read_transactions > 500
-        l1 = [LruL1(spec.l1) for _ in range(spec.cus)]
+        l1 = [lines_of_l1(spec.l1) for _ in range(spec.cus)]
         for place, look in enumerate(streams.l1):
-            assert look.missed == l1[look.cache].load_misses(look.line), f"look-up {place}: {look}"
-        m, l2 = streams.m, LruL2(spec.l2)
+            assert look.missed != l1[look.cache].use(look.line)[0], f"look-up {place}: {look}"
+        m, l2 = streams.m, channels_of_l2(spec.l2)
         kinds = set()
         for place, cycle in enumerate(streams.l2):
             for access in cycle.accesses:
                 assert access.channel == l2_channel(m, access.line)
                 kinds.add(access.kind)
-            found = sum(l2.misses(access, int(l2_local_line(m, access.line))) for access in cycle.accesses)
+            found = sum(missed(l2[a.channel], a, int(l2_local_line(m, a.line))) for a in cycle.accesses)
             assert cycle.misses == found, f"cycle {place}: {cycle}"
         assert {READ, WRITE} <= kinds <= {READ, WRITE, ATOMIC}
         assert sum(cycle.misses for cycle in streams.l2) == facts.l2.misses
