@@ -14,7 +14,7 @@ from isa.trace import LINES_MASK, RECORD_STORE
 from memory.cache.counters import SCALAR_CACHE_COUNTERS
 from memory.cache.fields import cache_fields, configure_cache
 from memory.cache.instruction import FETCH_ID
-from memory.cache.l1 import FLAG_INVALIDATE
+from memory.cache.l1_state import FLAG_INVALIDATE
 from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.sets.replacement import (

@@ -12,8 +12,8 @@ from gpusim.core.simulator import simulate
 from gpusim.jit import compiled_versions
 from isa.device_memory import DeviceMemory
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import ScalarCacheSpec
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.spec import DramSpec

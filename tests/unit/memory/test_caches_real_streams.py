@@ -9,8 +9,8 @@ from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
 from memory.address_map import l2_channel, l2_local_line
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.network.state import ATOMIC, READ, WRITE, CrossbarSpec
 from memory.translation.tlb import TranslationSpec
