@@ -99,6 +99,7 @@ def who_waits(m: Any) -> str:
         ("dirty lines in the L1s", m.l1.unit["dirty_lines"]),
         ("lines written back unacknowledged", m.l1.unit["write_backs_out"]),
         ("scalar loads queued", m.scalar.q_count),
+        ("scalar lines missing", m.scalar.mshrs - m.scalar.m_free_count[: int(m.scalar.arrays)]),
         ("instruction lines missing", m.icache.mshrs - m.icache.m_free_count[: int(m.scalar.arrays)]),
         ("look-ups waiting for a translation", (m.translation.since >= 0).astype(int)),
         ("requests at the L2 TLB", m.translation.r_count),

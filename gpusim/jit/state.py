@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.counters import Counter, CounterTable
-from gpusim.jit.compile import JIT_DISABLED
 
 HOST_LINE_BYTES = 64
 SPREAD_BYTES = 1024
@@ -93,9 +92,9 @@ def record_dtype(states: list[State] | tuple[State, ...]) -> np.dtype:
 
 
 class _PlainRecord(np.record):  # type: ignore[misc]  # the stubs call a base final, NumPy does not
-    """A record for plain Python, whose numbers are Python's, as wide as the compiled code's, however they are stored.
+    """A record whose numbers are Python's, as wide as the compiled code's, however they are stored.
 
-    NumPy's own looks every name up in its dtype: most of the time of such a run.
+    NumPy's own looks every name up in its dtype: most of the time of a small launch, or of a run with the JIT disabled.
     """
 
     __getattribute__ = np.void.__getattribute__
@@ -134,4 +133,4 @@ def new_record(dtype: np.dtype) -> Any:
     raw = np.zeros(dtype.itemsize + HOST_LINE_BYTES, np.uint8)
     start = -raw.ctypes.data % HOST_LINE_BYTES
     place = raw[start : start + dtype.itemsize].view(dtype)
-    return _plain_record(place.reshape(())) if JIT_DISABLED else place.view(np.recarray)[0]
+    return _plain_record(place.reshape(()))

@@ -81,6 +81,14 @@ class L2Spec(Spec):
         check_replacement(self.replacement, self.ways)
         return self
 
+    def cache_kib(self, uses_engine: bool) -> float:
+        """What caches lines: all of L2, or the half that the compaction engine leaves (Dong 2020, section 6.5)."""
+        return self.size_kib / 2 if uses_engine else float(self.size_kib)
+
+    def engine_kib(self) -> float:
+        """What the compaction engine takes of L2 for its SRAM while it is in use."""
+        return self.size_kib - self.cache_kib(uses_engine=True)
+
 
 MSHR = State(
     "mshr",
@@ -126,15 +134,12 @@ L2 = State(
 )
 
 
-def configure_l2(m, spec: L2Spec, engine_on: bool, seed: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the L2 in the machine record and empty it; the engine takes half of the sets (Dong 2020, section 6.5).
-
-    seed: of random replacement.
-    """
+def configure_l2(m, spec: L2Spec, uses_engine: bool, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the L2 in the machine record and empty it. seed: of random replacement."""
     l2 = m.l2
-    lines = spec.size_kib * 1024 // 64 // spec.channels
+    lines = int(spec.cache_kib(uses_engine) * 1024) // 64 // spec.channels
     l2.channels, l2.ways = spec.channels, spec.ways
-    l2.sets = lines // spec.ways // (2 if engine_on else 1)
+    l2.sets = lines // spec.ways
     l2.latency, l2.fill_latency = spec.latency_cycles, spec.fill_latency_cycles
     l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets

@@ -40,20 +40,29 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # what it runs
     "workloads": (),
     "workloads.toolchain": ("gpusim.base",),
-    "workloads.data": ("gpusim.base",),
+    "workloads.data": ("gpusim.base", "workloads"),
     "workloads.operators": (
         *("gpusim.base", "isa.object", "isa", "memory", "memory.dram", "spartan"),
-        *("workloads.toolchain", "workloads.data"),
+        *("workloads", "workloads.toolchain", "workloads.data"),
     ),
     # the user's side
-    "gpusim.config": ("gpusim.base", "isa", "memory.dram", "spartan", "gpusim.core", "workloads.operators"),
+    "gpusim.config": (
+        "gpusim.base",
+        "isa",
+        "memory.dram",
+        "spartan",
+        "gpusim.core",
+        "workloads",
+        "workloads.operators",
+    ),
     "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
     "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.results"),
     "gpusim.report": ("gpusim.base", "isa", "spartan", "gpusim.core", "gpusim.results", "gpusim.results.metrics"),
     "gpusim.timeline": (*_TOOLS, "isa", "isa.encoding", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
-    "gpusim.host": ("gpusim.base",),
+    "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.results"),
     "gpusim.api": (
-        *(*_TOOLS, *_KERNEL, "isa.execution", "gpusim.core"),
+        # workloads.operators: a copy within device memory is an operator, imported when there is one
+        *(*_TOOLS, *_KERNEL, "isa.execution", "gpusim.core", "workloads.operators"),
         *(
             "gpusim.config",
             "gpusim.results",
@@ -65,13 +74,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim": (*("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"), "gpusim.api"),
     "gpusim.run": (
-        *(*_TOOLS, "isa", "spartan", "gpusim.core", "workloads.operators", "gpusim.config", "gpusim.results"),
-        *("gpusim.timeline", "gpusim.host", "gpusim.api"),
+        *("gpusim.base", "isa", "spartan", "gpusim.core", "workloads", "workloads.data", "workloads.operators"),
+        *("gpusim.config", "gpusim.results", "gpusim.host", "gpusim.api"),
     ),
     "gpusim.microbench": ("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
     "gpusim.bench": (
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
-        *("workloads.toolchain", "workloads.operators", "gpusim.config"),
+        *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.run"),
     ),
     "gpusim.cli": (
         *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.operators", "gpusim.config"),
@@ -92,8 +101,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("isa.lanes.lane_library", "isa.semantics"): "loads every module of the folder by its name and calls none of them",
     ("isa.opcodes", "isa.encoding"): "to do: the class of a row belongs to the table",
     ("isa.encoding", "isa.execution"): "to do: sizes and hardware registers belong below both",
-    ("workloads.data", "workloads.operators"): "to do: shapes belong below both",
-    ("workloads.operators", "gpusim.config"): "to do: an operator is built from shapes and data",
 }
 
 

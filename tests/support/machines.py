@@ -75,5 +75,5 @@ def altered(gpu: GpuSpec, **parts: dict[str, Any]) -> GpuSpec:
 def allow_further_layouts() -> None:
     """Have functions compiled for whatever record they meet: what compiles the core ends that."""
     if not JIT_DISABLED:
-        for dispatcher in registered("timing"):
-            dispatcher.disable_compile(False)
+        for function in registered("timing"):
+            function.dispatcher.disable_compile(False)

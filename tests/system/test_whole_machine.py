@@ -9,8 +9,7 @@ from gpusim.core import simulator
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.machine import new_machine
 from gpusim.core.simulator import simulate
-from gpusim.jit import compiled_versions
-from isa.device_memory import DeviceMemory
+from gpusim.jit.compile import compiled_versions
 from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
@@ -20,8 +19,8 @@ from memory.dram.spec import DramSpec
 from memory.sets.replacement import POLICIES
 from memory.translation.tlb import TranslationSpec
 from spartan.engine_spec import EngineSpec
-from workloads.data.patterns import fill_synthetic, fill_weights
-from workloads.operators.gemm import GemmBuffers, GemmShape, gemm_run
+from tests.support.gemm import random_gemm
+from workloads.operators.verify import verify
 
 MI6 = GpuSpec()
 ONE_LINE = EngineSpec(sib_kib=1, prefetch_buffer_kib=0.0625, outstanding_columns=4, reads_in_flight=8)
@@ -45,17 +44,12 @@ def run(
     skip_idle: bool = True,
 ) -> list[dict[str, Any]]:
     """Facts of the launches, apart from host times; the result is checked against NumPy, the laws are asserted."""
-    gemm = GemmShape(*shape)
-    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
-    fill_weights(buffers.a_stored, gemm, 1)
-    fill_synthetic(buffers.b_stored, gemm, sparsity, 1)
-    buffers.seal()
-    job = gemm_run(kernel, buffers, gpu.cus)
+    operator = random_gemm(kernel, shape, gpu, sparsity)
     facts = []
-    for launch in job.launches:
+    for launch in operator.launches:
         one = simulate(launch, gpu, engine, checked=True, skip_idle=skip_idle)
         facts.append({section: one[section] for section in one if section != "simulator"})
-    assert job.verify().passed
+    assert verify(operator).passed
     return facts
 
 

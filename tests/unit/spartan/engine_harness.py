@@ -21,13 +21,13 @@ from gpusim.jit import (
     Field,
     State,
     address_of,
-    compile_functions,
     jit,
     new_record,
     record_dtype,
     registered,
 )
-from gpusim.jit import compile as jit_compile
+from gpusim.jit.compile import compile_functions
+from gpusim.jit.functions import take_back
 from isa.device_memory import VIRTUAL_BASE
 from isa.region import SparseRegion
 from isa.trace import LINE_SPARSE
@@ -179,7 +179,7 @@ def finish(m, now):
 if not JIT_DISABLED:
     _own = [d for d in registered("timing") if d not in _before] + [fake_read]
     # these need the record's `fake` part: no other machine can compile them
-    jit_compile._registered["timing"][:] = [d for d in _before if d is not fake_read]
+    take_back(_own)
 
 RECORD = record_dtype((WHEEL, TIMELINE, PORTS, ADDRESS_MAP, ENGINE, FAKE))
 
