@@ -15,6 +15,7 @@ from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, wake_later
 
 @jit
 def schedule_returns(m, now, cu):
+    """Give each load whose lines are all there, up to the first that misses one, its turn on the return path."""
     l1 = m.l1
     cache = l1.unit[cu]
     s = cache.r_scheduled
@@ -36,6 +37,7 @@ def schedule_returns(m, now, cu):
 
 @jit
 def _arrived(m, now, cu, entry, since):
+    """A line that a load asked for in cycle `since` has come."""
     l1 = m.l1
     cache = l1.unit[cu]
     t = now + l1.fill_latency
@@ -57,7 +59,7 @@ def l1_receive(m, now, cu):
     if kind == WRITE or kind == ATOMIC:
         if unlikely(tag == WRITE_BACK):
             cache.write_backs_out -= 1
-            if cache.write_backs_out == 0:
+            if cache.write_backs_out == 0:  # what buffer_wbinvl1 waits for
                 wake_at(m, CU_LOOK_UP, now, cu)
             return -1
         cache.stores_out -= 1
@@ -111,7 +113,7 @@ def l1_next_load_done(m, now, cu):
 
 @jit
 def l1_take_done_store(m, cu):
-    """Token of a store without lines, looked up in the last cycle, or -1."""
+    """Token of a store looked up in the last cycle that needs no answer of L2: EXEC was 0, or L1 keeps its bytes."""
     cache = m.l1.unit[cu]
     token = cache.done_store - 1
     cache.done_store = 0

@@ -6,7 +6,6 @@ from gpusim.base.spec import Spec, param
 from gpusim.jit import LANES, Field, State, address_in, counter_fields, i16, i32, jit, u32
 from isa.trace import MAX_LINES
 from memory.cache.counters import L1_COUNTERS
-from memory.cache.fields import VECTOR_QUEUE
 from memory.cache.write_policy import BACK, Write, write_allocate_param, write_number, write_param
 from memory.network.state import MAX_CUS
 from memory.sets.replacement import Replacement, check_replacement, first_order, policy_number, replacement_param
@@ -14,7 +13,7 @@ from memory.sets.rows import clear_rows, next_order, set_fields, stride_of
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
 MAX_SLOTS = LANES * MAX_L1_LINES
-MAX_QUEUE = VECTOR_QUEUE
+MAX_QUEUE = 16  # vector memory instructions that may wait at an L1; a power of two
 MAX_RETURN = 256
 MAX_MSHRS = 256
 MAX_TARGETS = 1024
@@ -74,7 +73,7 @@ class L1Spec(Spec):
     stores_in_flight: int = param(64, "store packets not yet acknowledged", "assumed", ge=1, le=128)
     write: Write = write_param("through", "AMD GCN whitepaper (2012); LLVM AMDGPU guide, memory model for GFX6 to GFX9")
     write_allocate: bool = write_allocate_param(
-        False, "assumed; AMD GCN whitepaper (2012): a line that a store has not written whole is not kept"
+        False, "assumed; GCN keeps lines that a store has written whole: AMD GCN whitepaper (2012)"
     )
     bypass: bool = param(False, "send every load to L2 without looking up L1", "off: as in hardware")
 

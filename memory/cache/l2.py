@@ -50,26 +50,26 @@ def _start_fetch(m, now, channel, line, row, base, way, found):
     found: the way holds the line in part, and keeps its bytes; else it holds another, whose dirty bytes go to DRAM.
     """
     l2 = m.l2
-    at = base + way
+    slot = base + way
     l2.missed_in[channel] = base
     n = l2.m_free_count[channel]
     if n == 0 or l2.t_free[channel] < 0:
         return -1
-    if not found and bytes_of(m, at, DIRTY) and not evict(m, now, channel, at, ld_u32(row, way)):
+    if not found and bytes_of(m, slot, DIRTY) and not evict(m, now, channel, slot, ld_u32(row, way)):
         return -1
     mshr = l2.m_free[channel, n - 1]
     if not fetch(m, now, channel, line, mshr):
         return -1
     l2.m_free_count[channel] = n - 1
-    l2.mshr[channel, mshr].slot = at
+    l2.mshr[channel, mshr].slot = slot
     l2.mshr[channel, mshr].first = -1
     if found:
         used(m, channel, row, way)
     else:
         inserted(m, channel, row, way, line)
-        set_bytes(m, at, HELD, 0)
+        set_bytes(m, slot, HELD, 0)
     start_filling(row, l2.stride, way)
-    l2.note[at] = mshr << MSHR_SHIFT | (l2.note[at] & ((1 << MSHR_SHIFT) - 1))
+    l2.note[slot] = mshr << MSHR_SHIFT | (l2.note[slot] & ((1 << MSHR_SHIFT) - 1))
     return mshr
 
 

@@ -1,7 +1,7 @@
 """L2's way down: lines fetched from DRAM or the compaction engine, dirty lines and writes that go to DRAM.
 
 A channel whose oldest request DRAM has no room for waits for it, in turn with the others (memory/ports.py); requests
-behind it wait too, as a channel serves them in order.
+after it wait too, as a channel serves them in order.
 """
 
 from gpusim.jit import jit
@@ -31,11 +31,11 @@ def _write_dram(m, now, channel, line, mask):
 
 
 @jit
-def evict(m, now, channel, at, line):
+def evict(m, now, channel, slot, line):
     """Write a dirty slot back; 0 if that must wait."""
-    if not _write_dram(m, now, channel, line, bytes_of(m, at, DIRTY)):
+    if not _write_dram(m, now, channel, line, bytes_of(m, slot, DIRTY)):
         return 0
-    set_bytes(m, at, DIRTY, 0)
+    set_bytes(m, slot, DIRTY, 0)
     m.l2.write_backs += 1
     return 1
 

@@ -13,18 +13,18 @@ from memory.wheel import L2_FILL, L2_SERVE, wake, wake_at
 
 @jit
 def answer(m, now, t, channel, source, since):
+    """Answer the request that came in cycle `since`, from cycle `t` on, when the channel's response port is free."""
     leaves = crossbar_respond(m, now, t, channel, source)
     if unlikely(m.timeline.on):
         record(m, ANSWERED, channel | since << 8, source, leaves)
     if source & KIND_MASK == READ:
-        l2 = m.l2
-        spent = leaves - since
-        l2.read_latency += spent
-        l2.reads_answered += 1
+        m.l2.read_latency += leaves - since
+        m.l2.reads_answered += 1
 
 
 @jit(inline=True)
 def add_target(m, channel, mshr, source, since, mask):
+    """Have a request wait for the line of an MSHR, after those that already do."""
     l2 = m.l2
     t = l2.t_free[channel]
     l2.t_free[channel] = l2.target[channel, t, T_NEXT]
@@ -43,19 +43,19 @@ def add_target(m, channel, mshr, source, since, mask):
 def _fill(m, now, channel, mshr):
     """The line of an MSHR is here: serve its targets, oldest first."""
     l2 = m.l2
-    at = l2.mshr[channel, mshr].slot
-    end_filling(address_in(l2.rows, 0), l2.stride, at)
-    set_bytes(m, at, HELD, ALL_BYTES)
+    slot = l2.mshr[channel, mshr].slot
+    end_filling(address_in(l2.rows, 0), l2.stride, slot)
+    set_bytes(m, slot, HELD, ALL_BYTES)
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
     l2.m_free_count[channel] += 1
-    if at & ~(l2.stride - 1) == l2.missed_in[channel]:  # another way may be the victim now
+    if slot & ~(l2.stride - 1) == l2.missed_in[channel]:  # another way may be the victim now
         m.ports.l2_refused &= ~(1 << channel)
         l2.refused_by[channel] = 0
     t = l2.mshr[channel, mshr].first
     while t >= 0:
         source = l2.target[channel, t, T_SOURCE]
         if source & KIND_MASK != READ:
-            set_bytes(m, at, DIRTY, bytes_of(m, at, DIRTY) | l2.target[channel, t, T_MASK])
+            set_bytes(m, slot, DIRTY, bytes_of(m, slot, DIRTY) | l2.target[channel, t, T_MASK])
         answer(m, now, now + l2.fill_latency, channel, source, l2.target[channel, t, T_SINCE])
         follow = l2.target[channel, t, T_NEXT]
         l2.target[channel, t, T_NEXT] = l2.t_free[channel]

@@ -24,13 +24,13 @@ MAX_MSHRS = 256
 MAX_TARGETS = 4096
 MAX_INPUT = 64
 
-# byte masks of a way; no byte and all of them, the usual ones, are codes in the way's note, which costs less to reach
+# byte masks of a slot; no byte and all of them, the usual ones, are codes in its note, which costs less to reach
 HELD = 0  # bytes held
 DIRTY = 1  # bytes to write back
 NO_BYTE, EVERY_BYTE, SOME_BYTES = range(3)
 CODE_BITS = 2
 ALL_NOTE = (1 << 16) - 1
-MSHR_SHIFT = 2 * CODE_BITS  # in a note: the MSHR that fills the way, while it does
+MSHR_SHIFT = 2 * CODE_BITS  # in a note: the MSHR that fills the slot, while it does
 
 # words of an MSHR target, side by side because they are used together
 T_NEXT = 0  # next target, or next free one; -1 none
@@ -157,25 +157,26 @@ def configure_l2(m, spec: L2Spec, uses_engine: bool, seed: int) -> None:  # type
 
 
 @jit
-def bytes_of(m, at, which):
+def bytes_of(m, slot, which):
     """A mask of a slot: HELD or DIRTY."""
-    code = (m.l2.note[at] >> (CODE_BITS * which)) & ((1 << CODE_BITS) - 1)
+    code = (m.l2.note[slot] >> (CODE_BITS * which)) & ((1 << CODE_BITS) - 1)
     if code == SOME_BYTES:
-        return m.l2.mask[at, which]
+        return m.l2.mask[slot, which]
     return ALL_BYTES if code == EVERY_BYTE else 0
 
 
 @jit
-def set_bytes(m, at, which, mask):
+def set_bytes(m, slot, which, mask):
+    """Replace a mask of a slot: HELD or DIRTY."""
     code = SOME_BYTES
     if mask == 0:
         code = NO_BYTE
     elif mask == ALL_BYTES:
         code = EVERY_BYTE
     else:
-        m.l2.mask[at, which] = mask
-    others = m.l2.note[at] & (ALL_NOTE ^ ((1 << CODE_BITS) - 1) << (CODE_BITS * which))
-    m.l2.note[at] = others | code << (CODE_BITS * which)
+        m.l2.mask[slot, which] = mask
+    others = m.l2.note[slot] & (ALL_NOTE ^ ((1 << CODE_BITS) - 1) << (CODE_BITS * which))
+    m.l2.note[slot] = others | code << (CODE_BITS * which)
 
 
 @jit
@@ -187,6 +188,7 @@ def first_slot(m, channel, line):
 
 @jit
 def next_use(m, channel):
+    """Running number of the access that is made now."""
     l2 = m.l2
     rows = address_in(l2.rows, channel * l2.sets * 2 * l2.stride)
     l2.order[channel] = next_order(l2.order[channel], rows, l2.sets, l2.stride)

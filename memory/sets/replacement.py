@@ -27,11 +27,11 @@ class Policy(NamedTuple):
 
 
 POLICIES = {
-    "lru": Policy(LRU, "the least recently used"),
-    "fifo": Policy(FIFO, "the one filled first"),
+    "lru": Policy(LRU, "least recently used"),
+    "fifo": Policy(FIFO, "filled first"),
     # a bit in each node of a binary tree over the ways points to the half that was not used last (gem5: TreePLRURP)
-    "plru": Policy(PLRU, "the one a tree of bits points to, each away from its half used last", power_of_two=True),
-    "random": Policy(RANDOM, "any"),
+    "plru": Policy(PLRU, "a binary tree of bits in place of LRU", power_of_two=True),
+    "random": Policy(RANDOM, "any, drawn"),
 }
 
 if TYPE_CHECKING:
