@@ -10,8 +10,9 @@ from gpusim.core.cu.issue import issue_tick, look_up_tick, response_tick, return
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import SIMDS_BITS
 from gpusim.jit import address_in, ctz, ctz_from, jit, prefetch, unlikely
-from memory.cache.l1 import l1_release
-from memory.cache.l2 import l2_fill_tick, l2_serve_tick, l2_take_tick
+from memory.cache.l1_stores import l1_release
+from memory.cache.l2 import l2_serve_tick, l2_take_tick
+from memory.cache.l2_fill import l2_fill_tick
 from memory.dram.controller import dram_tick
 from memory.translation.tlb import translation_tick
 from memory.wheel import (

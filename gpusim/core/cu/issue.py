@@ -71,19 +71,10 @@ from isa.trace import (
     RECORD_RETURN,
     RECORD_STORE,
 )
-from memory.cache.l1 import (
-    FLAG_BYPASS,
-    FLAG_INVALIDATE,
-    LINE,
-    RETURN_ENTRY,
-    STORE_ANSWER,
-    l1_next_load_done,
-    l1_queue,
-    l1_receive,
-    l1_step,
-    l1_take_lineless,
-    l1_write_back,
-)
+from memory.cache.l1 import l1_queue, l1_step
+from memory.cache.l1_returns import l1_next_load_done, l1_receive, l1_take_done_store
+from memory.cache.l1_state import FLAG_BYPASS, FLAG_INVALIDATE, LINE, RETURN_ENTRY, STORE_ANSWER
+from memory.cache.l1_stores import l1_write_back
 from memory.cache.scalar import scalar_next_done, scalar_queue, scalar_receive, scalar_step
 from memory.wheel import CU_ISSUE, CU_LOOK_UP, CU_RETURN, wake_at, wake_later
 
@@ -467,8 +458,8 @@ def return_tick(m, now, cu):
             if token < 0:
                 break
             vm_answered(m, now, cu, token)
-    if u.lineless:
-        vm_answered(m, now, cu, l1_take_lineless(m, cu))
+    if u.done_store:
+        vm_answered(m, now, cu, l1_take_done_store(m, cu))
     if m.cu.lds_count[cu]:
         _lds_results(m, now, cu)
     if u.waits_for == RETURN_ENTRY:
