@@ -16,7 +16,7 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 from gpusim.jit import Field, State, ctz, jit, popcount, unlikely
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.rings import RING_FRONT
-from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, wake_later
+from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, within_reach
 
 L2_FROM_DRAM = 0
 L2_FROM_ENGINE = MAX_L2_CHANNELS
@@ -81,7 +81,7 @@ def deliver_in_order(m, t, port, tag, cause):
     if port >= ENGINE_FROM_DRAM:
         wake(m, ENGINE, t, 0)
     else:
-        wake_later(m, L2_FILL, t, port if port < L2_FROM_ENGINE else port - L2_FROM_ENGINE)
+        wake_at(m, L2_FILL, within_reach(m, t), port if port < L2_FROM_ENGINE else port - L2_FROM_ENGINE)
 
 
 @jit

@@ -43,7 +43,7 @@ from memory.network.state import ATOMIC, ATOMIC_RETURN, MAX_CUS, READ, SOURCE_CU
 from memory.rings import RING_FRONT
 from memory.timeline import LOOKED_UP, record
 from memory.translation.tlb import page_of, translated
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, wake_later
+from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, within_reach
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
 MAX_PLACES = LANES * MAX_L1_LINES
@@ -436,7 +436,7 @@ def l1_step(m, now, cu):
     l1 = m.l1
     u = l1.unit[cu]
     if u.look_free > now:
-        wake_later(m, CU_LOOK_UP, u.look_free, cu)
+        wake_at(m, CU_LOOK_UP, within_reach(m, u.look_free), cu)
         return 0
     q = u.q_head
     header = u.queue[q].header
@@ -490,7 +490,7 @@ def l1_step(m, now, cu):
     else:
         u.ahead_position = 0
     if u.q_count:
-        wake_later(m, CU_LOOK_UP, u.look_free, cu)
+        wake_at(m, CU_LOOK_UP, within_reach(m, u.look_free), cu)
     elif u.q_head >= RING_FRONT:
         u.q_head = 0
     return 1
@@ -554,7 +554,7 @@ def l1_next_load_done(m, now, cu):
         return -1
     e = h & (l1.return_ring - 1)
     if u.entry[e].at > now:
-        wake_later(m, CU_RETURN, u.entry[e].at, cu)
+        wake_at(m, CU_RETURN, within_reach(m, u.entry[e].at), cu)
         return -1
     if h + 1 == u.r_tail:
         h = -1  # nothing is left: start over at the ring's front, as memory.rings says

@@ -60,7 +60,7 @@ from gpusim.core.cu.wave import (
     wake_to_resume,
     wave_of,
 )
-from gpusim.jit import ctz, jit, ld_i64, unlikely
+from gpusim.jit import address_in, ctz, jit, ld_i64, unlikely
 from isa.encoding.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import (
     BUSY_MASK,
@@ -84,7 +84,7 @@ from memory.cache.l1 import (
     l1_take_lineless,
 )
 from memory.cache.scalar import scalar_next_done, scalar_queue, scalar_receive, scalar_step
-from memory.wheel import CU_ISSUE, CU_LOOK_UP, CU_RETURN, wake_at, wake_later
+from memory.wheel import CU_ISSUE, CU_LOOK_UP, CU_RETURN, wake_at, within_reach
 
 _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free again within a turn
 
@@ -135,7 +135,7 @@ def _use_lds(m, now, cu, who, cycles):
     c.lds_who[cu, q] = who
     c.lds_count[cu] = n + 1
     if n == 0:
-        wake_later(m, CU_RETURN, end + c.lds_latency, cu)
+        wake_at(m, CU_RETURN, within_reach(m, end + c.lds_latency), cu)
 
 
 @jit(inline=True)
@@ -372,6 +372,12 @@ def _issue_internal(m, now, cu, g, ranks):
         _internal(m, now, cu, w)
 
 
+@jit
+def simd_in_turn(m, now, cu):
+    """Address of the state of the SIMD that a CU visits now."""
+    return address_in(m.cu.simd, cu << SIMDS_BITS | now & (SIMDS - 1))
+
+
 @jit(inline=True)
 def issue_tick(m, now, cu):
     """Visit the SIMD whose turn it is."""
@@ -431,7 +437,7 @@ def _lds_results(m, now, cu):
     while c.lds_count[cu]:
         h = c.lds_head[cu]
         if c.lds_at[cu, h] > now:
-            wake_later(m, CU_RETURN, c.lds_at[cu, h], cu)
+            wake_at(m, CU_RETURN, within_reach(m, c.lds_at[cu, h]), cu)
             break
         c.lds_head[cu] = (h + 1) & (EVENTS - 1)
         c.lds_count[cu] -= 1
@@ -472,6 +478,12 @@ def return_tick(m, now, cu):
         _lds_results(m, now, cu)
     if u.waits_for == RETURN_ENTRY:
         wake_at(m, CU_LOOK_UP, now, cu)
+
+
+@jit
+def l1_in_turn(m, now, cu):
+    """Address of the state of a CU's vector L1."""
+    return address_in(m.l1.unit, cu)
 
 
 @jit(inline=True)
