@@ -1,4 +1,9 @@
-"""gpusim: a cycle-level simulator of AMD GCN3 GPUs with the Spartan compaction engine.
+"""The public names: a cycle-level simulator of AMD GCN3 GPUs with the Spartan compaction engine.
+
+The rooms, from the ground up: `gpusim.base` and `gpusim.jit` (tools), then outside this package `isa`, `memory` and
+`spartan`, and on them `gpusim.core` (the timed machine); `gpusim.config`, `gpusim.run`, `gpusim.results` and
+`gpusim.report` are the way from a configuration to a result, `gpusim.api` is the interface for scripts, `gpusim.cli`
+the command line. `docs/architecture.md` has the whole plan.
 
 Importing the package is cheap: the simulator's core, Numba included, is imported on first use.
 """

@@ -8,6 +8,8 @@ Two ways to wake: `wake` takes any cycle; `wake_at`, for callers that know their
 half as long, and wake-ups are the most frequent thing that units do.
 """
 
+from typing import Any
+
 import numpy as np
 
 from gpusim.jit import Field, State, jit, u32
@@ -58,6 +60,11 @@ WHEEL = State(
         "row": Field((SIZE, ROW_WORDS), "units to run in a cycle, by class and number", u32),
     },
 )
+
+
+def wake_at_start(m: Any, unit_class: int) -> None:
+    """Before a run: have unit 0 of a class run in cycle 0."""
+    m.wheel.row[0, unit_class] |= 1
 
 
 @jit

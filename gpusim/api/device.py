@@ -142,7 +142,7 @@ class Device:
         )
         self._announce_compilation()
         self._tell_violations(kernel)
-        record = RunRecord("off", kernel.name, [], timed=self.timing)
+        record = RunRecord(False, kernel.name, [])
         with self._reporter.following(kernel.name) as update:
 
             def observe(progress: Progress) -> bool:
@@ -250,16 +250,16 @@ def _untimed_facts(launch: Launch, gpu: GpuSpec, done: FunctionalResult, wall_s:
     x, y, z = launch.workgroups
     kinds = dict(done.instructions)
     kinds["other"] = kinds.pop("internal") + kinds.pop("export")
-    return RunFacts(
-        kernel=launch.kernel.name,
-        clock_ghz=gpu.clock_ghz,
-        workgroups=done.workgroups if done.finished else max(0, done.workgroups - 1),
-        workgroups_total=x * y * z,
-        wavefronts=done.wavefronts,
-        wavefront_instructions=done.wavefront_instructions,
-        instructions=kinds,
-        wall_s=wall_s,
-        cpu_s=done.seconds,
-        compile_s=done.compile_s,
+    return RunFacts.of(
         partial=not done.finished,
+        kernel={
+            "name": launch.kernel.name,
+            "clock_ghz": gpu.clock_ghz,
+            "workgroups": done.workgroups if done.finished else max(0, done.workgroups - 1),
+            "workgroups_total": x * y * z,
+            "wavefronts": done.wavefronts,
+            "wavefront_instructions": done.wavefront_instructions,
+            **{f"{kind}_instructions": count for kind, count in kinds.items()},
+        },
+        simulator={"wall_s": wall_s, "cpu_s": done.seconds, "compile_s": done.compile_s},
     )

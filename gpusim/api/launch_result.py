@@ -6,7 +6,8 @@ from typing import Any
 
 from gpusim.base.errors import unknown_name
 from gpusim.core.facts import Hotspot
-from gpusim.report import terminal as report
+from gpusim.report import terminal
+from gpusim.report.document import document
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
 
@@ -58,7 +59,7 @@ class LaunchResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the launch, laid out as that of `gpusim run`."""
-        return report.document(self.config, [self.record])
+        return document(self.config, [self.record])
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "record" not in self.__dict__:
@@ -70,7 +71,7 @@ class LaunchResult:
 
     def __repr__(self) -> str:
         text = io.StringIO()
-        report.show([self.record], text)
+        terminal.show([self.record], text)
         return text.getvalue().rstrip("\n")
 
 

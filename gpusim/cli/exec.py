@@ -9,7 +9,8 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.cli.timeline import drawing, window_of
 from gpusim.config.exec import load_exec
-from gpusim.report import terminal as report
+from gpusim.report import terminal
+from gpusim.report.document import as_json
 
 EXIT_NOT_AS_EXPECTED = 1
 LISTED_HOTSPOTS = 25
@@ -38,9 +39,9 @@ def exec_command(
         with drawing(timeline, cycles, reporter) as drawn:
             result = execute(config, path, reporter, interrupt, drawn)
     if json_file is not None:
-        write_whole(json_file, report.as_json(result.to_dict()))
+        write_whole(json_file, as_json(result.to_dict()))
     if not quiet:
-        report.show([result.record])
+        terminal.show([result.record])
     if result.partial:
         reporter.say("interrupted: the results are partial")
         return EXIT_INTERRUPTED

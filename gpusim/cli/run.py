@@ -12,7 +12,8 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.cli.timeline import drawing, window_of
 from gpusim.config.run import load_run
-from gpusim.report import terminal as report
+from gpusim.report import terminal
+from gpusim.report.document import as_json, document
 from gpusim.results.record import RunRecord
 
 EXIT_NOT_VERIFIED = 1
@@ -51,18 +52,18 @@ def run_command(
         with drawing(timeline, cycles, reporter) as drawn:
             records = runner.run(config, reporter, interrupt, drawn)
     if not quiet:
-        report.show(records)
-    result = report.document(config.resolved(), records)
+        terminal.show(records)
+    result = document(config.resolved(), records)
     if json_file is not None:
-        write_whole(json_file, report.as_json(result))
+        write_whole(json_file, as_json(result))
     if out is not None:
         text = io.StringIO()
-        report.show(records, text)
+        terminal.show(records, text)
         write_together(
             {
                 out / "config.yaml": yaml.safe_dump(config.resolved(), sort_keys=False, allow_unicode=True),
                 out / "report.txt": text.getvalue(),
-                out / "result.json": report.as_json(result),
+                out / "result.json": as_json(result),
             }
         )
     return _exit_code(records, reporter)

@@ -72,7 +72,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _one_line(model: type[BaseModel], tree: Tree, error: ValidationError) -> str:
-    # an unknown key explains a missing one, so it is told first
+    # an unknown key explains a missing one, so it is reported first
     errors = sorted(error.errors(include_url=False), key=lambda e: e["type"] != "extra_forbidden")
     first = errors[0]
     # a union reports the name of the member it tried as a last path step: keep only steps that are keys

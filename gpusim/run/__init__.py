@@ -1,0 +1,1 @@
+"""A run from configuration to result: data, launches, simulation, comparison with NumPy."""

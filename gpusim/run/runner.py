@@ -31,14 +31,16 @@ def run(
     for sparse in {"off": (False,), "on": (True,), "both": (False, True)}[mode]:
         kernel = config.kernels.sparse if sparse else config.kernels.dense
         engine = sparse and kernel != SOFTWARE
-        record = RunRecord("on" if engine else "off", kernel, [])
+        record = RunRecord(engine, kernel, [], variant=("sparse" if sparse else "dense") if mode == "both" else "")
         records.append(record)
         try:
             _run_one(config, record, reporter, interrupt, timeline)
         except KeyboardInterrupt:
             record.partial = True
         if not record.launches:
-            record.launches.append(RunFacts(kernel, config.gpu.clock_ghz, partial=record.partial))
+            record.launches.append(
+                RunFacts.of(record.partial, kernel={"name": kernel, "cycles": 0, "clock_ghz": config.gpu.clock_ghz})
+            )
         record.peak_memory_mb = peak_memory_mb()
         if record.partial:
             break
@@ -75,7 +77,7 @@ def _kernel_run(  # type: ignore[no-untyped-def]
     timeline: Timeline | None,
 ):
     """A function that simulates the launch, keeps its facts in the record and returns its time in microseconds."""
-    engine = config.engine if record.engine == "on" else None
+    engine = config.engine if record.uses_engine else None
     if engine is not None:
         try:
             sib_layout(engine, launch.regions)

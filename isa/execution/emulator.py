@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.jit import address_of, call_i64_4, compile_all, jit, ld_i64, popcount, st_i64
+from gpusim.jit import address_of, call_i64_4, jit, ld_i64, popcount, st_i64
 from isa.encoding.instruction import UNIT_NAMES
-from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
 from isa.trace import (
     BUSY_MASK,
     BUSY_SHIFT,
@@ -192,7 +192,7 @@ def run_functional(
     context = FunctionalContext(launch, waves, 1, max_instructions)
     if shadows is not None:
         context.register_regions(shadows)
-    compile_s = context.compile_s + compile_all("isa", np.zeros(1, np.int64), (run_slices,))
+    compile_s = context.compile_s + compile_interpreter(run_slices)
     state = np.zeros(waves, np.int64)
     counters = np.zeros(N_WORDS, np.int64)
     run = np.zeros(E_WORDS, np.int64)

@@ -3,13 +3,12 @@
 import time
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim.jit import address_of, compile_all, native_callback
+from gpusim.jit import address_of, function_address, load
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
@@ -34,35 +33,28 @@ LANES = at.LANES
 _reported: list[bool] = []  # the lane library's compilation counts once a process
 
 
-@dataclass(frozen=True)
-class _Callbacks:
-    """Addresses of the interpreter's functions, and what keeps them alive."""
-
-    start: int
-    produce: int
-    memory: int
-    lanes: int
-    keep: tuple[Any, ...]
+_ENTRY_POINTS = (start, produce, memory_instruction, access_lanes)
 
 
-@cache
-def _callbacks() -> _Callbacks:
-    pairs = [native_callback(function) for function in (start, produce, memory_instruction, access_lanes)]
-    begin, run, memory, lanes = (address for address, _ in pairs)
-    return _Callbacks(begin, run, memory, lanes, tuple(kept for _, kept in pairs))
-
-
-def compile_interpreter() -> float:
-    """Make the interpreter and the lane library ready; returns the seconds it took, next to nothing when repeated."""
+def compile_interpreter(*further: Any) -> float:
+    """Make the interpreter, `further` functions of its domain that Python calls and the lane library ready; returns
+    the seconds it took, next to nothing when repeated."""
     lanes = library()
-    seconds = compile_all("isa", np.zeros(1, np.int64), ())
     begin = time.perf_counter()
-    _callbacks()
-    seconds += time.perf_counter() - begin
+    if not load((*_ENTRY_POINTS, *further)):
+        _compile()
+    seconds = time.perf_counter() - begin
     if not _reported:
         _reported.append(True)
         seconds += lanes.compile_seconds
     return seconds
+
+
+def _compile() -> None:
+    from gpusim.jit.compile import compile_entry_points
+    from isa.execution.emulator import run_slices  # stands on this module
+
+    compile_entry_points("isa", (*_ENTRY_POINTS, run_slices), np.zeros(1, np.int64))
 
 
 @cache
@@ -105,8 +97,7 @@ class FunctionalContext:
         self.program = _program(kernel)
         self.instructions: list[Instruction] = self.program.instructions
         self.compile_s = compile_interpreter()
-        self._callbacks = _callbacks()
-        self.start_address, self.produce_address = self._callbacks.start, self._callbacks.produce
+        self.start_address, self.produce_address = function_address(start), function_address(produce)
 
         self._words = np.zeros(at.C_WORDS, np.int64)
         self.address = address_of(self._words)
@@ -139,7 +130,8 @@ class FunctionalContext:
         lanes = library()
         helpers = np.array([lanes.address(name) for name in at.HELPERS], np.int64)
         words[at.C_HELPERS] = self._buffer("helpers", helpers)
-        words[at.C_MEMORY_FUNCTION], words[at.C_LANES_FUNCTION] = self._callbacks.memory, self._callbacks.lanes
+        words[at.C_MEMORY_FUNCTION] = function_address(memory_instruction)
+        words[at.C_LANES_FUNCTION] = function_address(access_lanes)
 
     def _lay_out_registers(self, slots: int, workgroup_slots: int) -> None:
         words, kernel = self._words, self.program.kernel

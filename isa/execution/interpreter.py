@@ -121,6 +121,7 @@ def branch_taken(sb, wave, condition):
     return 1 if ld_i64(sb, EXEC) else 0
 
 
+@jit
 def memory_instruction(ctx, slot, row, out):  # type: ignore[no-untyped-def]
     """Execute an instruction that has a memory record; returns the record's words, or a fault.
 
@@ -287,6 +288,7 @@ def run_slice(ctx, slot):
     return status
 
 
+@jit
 def produce(ctx, slot, unused0, unused1):  # type: ignore[no-untyped-def]
     """Trace producer (`isa.trace`): run the next slice of the wavefront in `slot` with its floating-point mode."""
     helpers = ld_i64(ctx, C_HELPERS)

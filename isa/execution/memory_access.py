@@ -208,6 +208,7 @@ def move_private(ctx, vb, row, lane, start, size, count):
     return count
 
 
+@jit
 def access_lanes(ctx, slot, row, out):  # type: ignore[no-untyped-def]
     """A flat access lane by lane: mixed address spaces, lines that end inside, and the exact fault.
 

@@ -83,6 +83,7 @@ def free_registers(ctx, wave):
     st_i64(wave, W_FILE, 0)
 
 
+@jit
 def start(ctx, slot, workgroup, wave_and_group_slot):  # type: ignore[no-untyped-def]
     """Lay out a wavefront's initial state in `slot`; the arguments are those of `isa.trace`'s producer.
 

@@ -9,7 +9,8 @@ wavefront that missed it goes on.
 from typing import Literal
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, jit
+from gpusim.jit import Field, State, counter_fields, jit
+from memory.cache.counters import INSTRUCTION_CACHE_COUNTERS
 from memory.cache.fields import tag_fields
 from memory.network.crossbar import crossbar_has_room, crossbar_send
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
@@ -63,11 +64,7 @@ INSTRUCTION_CACHE = State(
         "latency": Field((), "cycles from look-up or fill to the instruction buffer"),
         "prefetch": Field((), "lines fetched with a missing one"),
         "last_line": Field((), "last line of the code, behind which nothing is prefetched"),
-        "hits": Field((), "fetches that found their line"),
-        "misses": Field((), "fetches that asked L2 for their line"),
-        "merges": Field((), "fetches whose line was on its way"),
-        "prefetches": Field((), "lines asked for behind a missing one"),
-        "latency_total": Field((), "sum over lines that came of cycles from the miss or prefetch to the line"),
+        **counter_fields(INSTRUCTION_CACHE_COUNTERS),
         "outstanding": Field((), "lines asked for that have not come"),
         "m_since": Field((MAX_ARRAYS, MAX_MSHRS), "cycle in which the MSHR's line was asked for"),
     },
@@ -83,6 +80,11 @@ def configure_instruction_cache(m, spec: InstructionCacheSpec, arrays: int) -> N
     i.tag[: arrays * spec.size_kib * 16] = -1
     i.m_free_count[:arrays] = spec.mshrs
     i.m_free[:arrays, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
+
+
+def set_last_code_line(m, line: int) -> None:  # type: ignore[no-untyped-def]
+    """Name the last line of the kernel's code: nothing after it is prefetched."""
+    m.icache.last_line = line
 
 
 @jit

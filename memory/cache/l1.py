@@ -12,7 +12,7 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 import numpy as np
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, address_in, i16, i32, jit, ld_i64, st_i32, u32, unlikely
+from gpusim.jit import Field, State, address_in, counter_fields, i16, i32, jit, ld_i64, st_i32, u32, unlikely
 from isa.trace import (
     BUSY_MASK,
     BUSY_SHIFT,
@@ -23,6 +23,7 @@ from isa.trace import (
     RECORD_RETURN,
     RECORD_STORE,
 )
+from memory.cache.counters import L1_COUNTERS
 from memory.cache.fields import VECTOR_QUEUE
 from memory.cache.look_ahead import look_ahead
 from memory.cache.sets import (
@@ -201,15 +202,7 @@ L1 = State(
         "filled_by": Field((MAX_CUS * MAX_PLACES,), "MSHR that fills the way at a place, while it does", u32),
         "unit": Field((MAX_CUS,), "the caches of the CUs", UNIT.dtype()),
         "queued": Field((), "queued instructions of all CUs"),
-        "reads": Field((), "lines looked up by loads"),
-        "writes": Field((), "lines written or updated atomically"),
-        "hits": Field((), "loads' lines found"),
-        "misses": Field((), "lines sent to L2: loads' misses, stores, atomics"),
-        "merges": Field((), "loads' lines that joined a missing line"),
-        "latency": Field((), "sum over loads' lines of cycles from look-up to data"),
-        "busy": Field((), "cycles in which a line was looked up"),
-        "return_busy": Field((), "cycles in which the return path moved data"),
-        "stall_cycles": Field((), "cycles in which look-up waited for an MSHR, a queue or a return entry"),
+        **counter_fields(L1_COUNTERS),
     },
 )
 

@@ -10,6 +10,7 @@ from gpusim.jit import (
     Field,
     State,
     address_in,
+    counter_fields,
     i16,
     i32,
     jit,
@@ -22,6 +23,7 @@ from gpusim.jit import (
 )
 from isa.trace import LINE_SPARSE
 from memory.address_map import MAX_L2_CHANNELS, dram_channel, l2_local_line
+from memory.cache.counters import L2_COUNTERS
 from memory.cache.sets import (
     FILLING,
     LANES,
@@ -151,22 +153,7 @@ L2 = State(
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
         "refused_by": Field((MAX_L2_CHANNELS,), "DRAM queue + 1 that refused the oldest request, 0: look it up"),
         "missed_in": Field((MAX_L2_CHANNELS,), "place of way 0 of the set in which a request has missed last"),
-        "reads": Field((), "read requests"),
-        "writes": Field((), "write requests"),
-        "atomics": Field((), "atomic requests"),
-        "hits": Field((), "requests that found their line"),
-        "misses": Field((), "requests that fetch a line, and writes that allocate one without a fetch"),
-        "merges": Field((), "requests that joined an outstanding fetch"),
-        "write_allocations": Field((), "of these, the writes"),
-        "sparse_misses": Field((), "of these, sent to the compaction engine"),
-        "write_backs": Field((), "dirty lines sent to DRAM"),
-        "fills": Field((), "lines fetched from DRAM"),
-        "sparse_fills": Field((), "lines from the compaction engine"),
-        "read_latency": Field(
-            (), "sum over answered reads of cycles from arrival at the channel to the answer leaving"
-        ),
-        "reads_answered": Field((), "reads answered"),
-        "stall_cycles": Field((MAX_L2_CHANNELS,), "cycles in which the oldest request could not proceed"),
+        **counter_fields(L2_COUNTERS, MAX_L2_CHANNELS),
         "stalled_since": Field((MAX_L2_CHANNELS,), "cycle from which it waits, -1 if it does not"),
     },
 )

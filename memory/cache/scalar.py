@@ -7,8 +7,9 @@ finished ones from `scalar_next_done`.
 """
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, ctz_from, jit, ld_i64
+from gpusim.jit import Field, State, counter_fields, ctz_from, jit, ld_i64
 from isa.trace import LINES_MASK, RECORD_STORE
+from memory.cache.counters import SCALAR_CACHE_COUNTERS
 from memory.cache.fields import tag_fields
 from memory.cache.instruction import FETCH_ID
 from memory.cache.l1 import FLAG_INVALIDATE
@@ -48,11 +49,7 @@ SCALAR_CACHE = State(
     | {
         "m_first": Field((MAX_ARRAYS, MAX_MSHRS), "first target of the MSHR"),
         "t_free": Field((MAX_ARRAYS,), "first free MSHR target, -1 none"),
-        "reads": Field((), "lines looked up by loads"),
-        "writes": Field((), "lines written"),
-        "hits": Field((), "loads' lines found"),
-        "misses": Field((), "lines sent to L2: loads' misses, stores"),
-        "merges": Field((), "loads' lines that joined a missing line"),
+        **counter_fields(SCALAR_CACHE_COUNTERS),
         "arrays": Field((), "shader arrays"),
         "cus_per_array": Field((), "CUs that share a cache"),
         "latency": Field((), "cycles from look-up or fill to the data"),
@@ -99,8 +96,11 @@ def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array:
 
 
 @jit
-def scalar_queue(m, now, cu, record, flags, who):
-    """Queue the scalar instruction whose memory record lies at address `record`; checked: `queue_limit`."""
+def scalar_queue(m, now, array, cu, record, flags, who):
+    """Queue the scalar instruction of a CU of the array whose memory record lies at address `record`.
+
+    The caller has seen that the CU's queue has room (`queue_limit`).
+    """
     s = m.scalar
     n = s.q_count[cu]
     q = (s.q_head[cu] + n) & (MAX_QUEUE - 1)
@@ -115,8 +115,7 @@ def scalar_queue(m, now, cu, record, flags, who):
     s.q_count[cu] = n + 1
     s.queued += 1
     if n == 0:
-        array = m.cu.array[cu]
-        s.waiting[array] |= m.cu.bit_in_array[cu]
+        s.waiting[array] |= 1 << (cu - array * s.cus_per_array)
         wake_at(m, SCALAR, now + 1, array)
 
 
@@ -248,7 +247,7 @@ def scalar_step(m, now, array):
     s.q_head[cu] = (q + 1) & (MAX_QUEUE - 1)
     s.q_count[cu] -= 1
     if s.q_count[cu] == 0:
-        s.waiting[array] &= ~m.cu.bit_in_array[cu]
+        s.waiting[array] &= ~(1 << (cu - first))
     s.queued -= 1
     return cu
 

@@ -15,9 +15,10 @@ A *user* is one that looks lines up: a vector L1 (its CU), a scalar cache, an in
 from typing import Literal
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, ctz, jit
+from gpusim.jit import Field, State, counter_fields, ctz, jit
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 from memory.network.state import MAX_ARRAYS, MAX_CUS
+from memory.translation.counters import TRANSLATION_COUNTERS
 from memory.wheel import CU_LOOK_UP, FETCH, SCALAR, TRANSLATION, wake, wake_at
 
 FIRST_SCALAR_USER = MAX_CUS
@@ -131,19 +132,7 @@ TRANSLATION_STATE = State(
         "w_count": Field((), "walks under way or waiting"),
         "walker_free": Field((MAX_WALKS,), "cycle in which a walker is free"),
         "walker_next": Field((), "walker of the next walk"),
-        # counters
-        "lookups": Field((), "look-ups in the L1 TLBs: lines in another page than their cache's line before"),
-        "hits": Field((), "of these, found"),
-        "misses": Field((), "of these, sent to the L2 TLB"),
-        "merges": Field((), "of these, already asked for"),
-        "early": Field((), "pages asked for ahead of look-up"),
-        "requests": Field((), "requests to the L2 TLB"),
-        "answers": Field((), "answers taken by the L1 TLBs"),
-        "l2_hits": Field((), "requests found in the L2 TLB"),
-        "l2_merges": Field((), "requests that joined a walk"),
-        "walks": Field((), "page walks"),
-        "request_latency": Field((), "sum over answers of cycles from the request"),
-        "stall_cycles": Field((), "cycles in which a user's look-up waited for a translation"),
+        **counter_fields(TRANSLATION_COUNTERS),
     },
 )
 

@@ -4,18 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from tests.exact.machine import LANES, TURN, after_wait, finished, first_issue, run, turn
+from tests.exact.machine import LANES, TURN, after_wait, cases, finished, first_issue, turn
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "lds.hsaco")
+case = cases(ASSEMBLY)
 BANKS = 32  # GCN3 ISA manual, section 10: 32 banks of a dword
 READS = 10
-
-
-def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
 
 
 def bank_cycles(degree: int, dwords: int) -> int:

@@ -1,11 +1,6 @@
 """Does `gpusim run` do what it says: every kernel verified, JSON complete, same metrics twice, files kept whole?"""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +8,7 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.config.run import load_run
+from tests.support.interrupted import interrupted
 
 SMALL = {
     "workload.batch": 2,
@@ -88,7 +84,7 @@ def test_both_is_the_two_runs_and_their_ratio(tmp_path: Path) -> None:
     for one, alone in ((both["dense"], dense), (both["sparse"], sparse)):
         groups = set(one) - {"simulator"}
         assert {g: one[g] for g in groups} == {g: alone[g] for g in groups}
-    assert both["normalised"]["kernel.cycles"] == sparse["kernel"]["cycles"] / dense["kernel"]["cycles"]
+    assert both["normalized"]["kernel.cycles"] == sparse["kernel"]["cycles"] / dense["kernel"]["cycles"]
 
 
 def test_config_in_the_result_runs_again_to_the_same_result(tmp_path: Path) -> None:
@@ -168,27 +164,9 @@ def test_memory_too_small_for_the_layer_is_told(capfd) -> None:  # type: ignore[
 
 def test_interrupt_ends_the_run_with_partial_results(tmp_path: Path) -> None:
     path = tmp_path / "partial.json"
-    main = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
     arguments = ["run", "layerB.yaml", "--engine", "off", "--set", "workload.data=synthetic", "--json", str(path)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", main, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
-    assert process.stderr is not None
-    told = 0
-    for line in process.stderr:
-        told += "cycles" in line
-        if told == 2:  # from the first report on, the core is asked to stop
-            break
-    else:
-        pytest.fail("the run ended before it told of any progress")
-    asked = time.monotonic()
-    os.kill(process.pid, signal.SIGINT)
-    rest = process.stderr.read()
-    assert process.wait(timeout=60) == 130
-    took_s = time.monotonic() - asked
-    assert "partial" in rest
+    assert "partial" in interrupted(arguments)
     run = json.loads(path.read_text())
     assert run["partial"] is True
     assert run["kernel"]["workgroups"] < run["kernel"]["workgroups_total"]
     assert run["kernel"]["wavefront_instructions"] > 0
-    print(f"ended {took_s:.2f} s after the interrupt")

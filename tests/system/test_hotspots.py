@@ -22,8 +22,8 @@ def test_hotspots_tile_the_stalls() -> None:
         by_reason.update(h.stalls)
     assert dict(by_reason) == {reason: n for reason, n in facts.stalls.items() if n}
     assert [h.cycles for h in facts.hotspots] == sorted((h.cycles for h in facts.hotspots), reverse=True)
-    assert {h.instruction for h in facts.hotspots if "synchronisation" in h.stalls} == {"s_barrier"}
-    assert sum(h.stalls["issued"] for h in facts.hotspots) == 4 * facts.wavefront_instructions
+    assert {h.instruction for h in facts.hotspots if "synchronization" in h.stalls} == {"s_barrier"}
+    assert sum(h.stalls["issued"] for h in facts.hotspots) == 4 * facts.kernel.wavefront_instructions
     waits = [h for h in facts.hotspots if h.stalls.get("memory_dependency")]
     assert waits and all(h.instruction.startswith("s_waitcnt") for h in waits)
     assert simulate(launch, gpu).hotspots == []

@@ -183,7 +183,7 @@ def _issue_scalar_memory(m, now, cu, w):
     record = _take_record(m, w)
     c.wave[w].lgkm += 1
     flags = FLAG_INVALIDATE if word & INVALIDATE else 0
-    scalar_queue(m, now, cu, record, flags, w | c.wave[w].generation << 16)
+    scalar_queue(m, now, c.array[cu], cu, record, flags, w | c.wave[w].generation << 16)
     if m.scalar.q_count[cu] == m.scalar.queue_limit:
         block_pipe(m, SMEM_PIPE + cu, now + 1, FOREVER)
 

@@ -14,7 +14,7 @@ from gpusim.core.loop import FINISHED
 from isa.encoding.instruction import SALU, Instruction, Opcode
 from memory.cache.instruction import InstructionCacheSpec
 from memory.dram.spec import DramSpec
-from memory.translation.tlb import TranslationSpec
+from tests.support.machines import simple
 from tests.support.scripted import Script, ScriptedRun
 
 LAUNCH = 20
@@ -26,11 +26,10 @@ TURN = 4
 
 
 def gpu(buffer_bytes: int = 64, **cache: object) -> GpuSpec:
-    return GpuSpec(
-        dram=DramSpec(model="ideal", ideal_latency_ns=100.0),
+    """The simple machine with instruction fetch."""
+    return simple(
         cu=ComputeUnitSpec(instruction_buffer_bytes=buffer_bytes),
         instruction_cache=InstructionCacheSpec(**cache),  # type: ignore[arg-type]
-        translation=TranslationSpec(model="off"),
     )
 
 
@@ -117,6 +116,22 @@ def test_a_bank_serves_one_cu_a_cycle() -> None:
     spec = GpuSpec(shader_arrays=1, cus_per_array=4, dram=DramSpec(model="ideal"), instruction_cache=one_bank)
     r = run([[Script().end()]] * 4, spec)
     assert (r.m.icache.misses, r.m.icache.merges) == (1, 3)
+
+
+def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -> None:
+    # 15 wavefronts begin with the seven first instructions of granule 0, the last one, on SIMD 3, with its eighth.
+    # Their line comes for all of them; from then on all want granule 1, 16 cycles' work of fetch. The last one, whom
+    # round robin serves last, issues its only instruction of granule 0 at once, and is starved: it goes next
+    others = Script().valu(6).end()
+    starved = Script().salu(2).end()
+    r = ScriptedRun(gpu(hit_latency_cycles=1), [[others] * 15 + [starved]])
+    line = 1 + MISS
+    first = turn(line + 1, simd=3)
+    second = turn(first + 1 + 1, simd=3)
+    assert second < line + 15 + 1  # when round robin alone would have it there
+    while int(r.m.cu.issued[SALU]) < 2:
+        r.go(r.cycles + 1)
+    assert r.cycles == second + 1
 
 
 class Twin:

@@ -59,7 +59,7 @@ class Machine:
         if self.interrupt_at == name:
             os.kill(os.getpid(), signal.SIGINT)
             going = observer(Progress(2, 1, 2, 20))
-        return RunFacts(name, 1.0, cycles=1000 if going else 400, partial=not going)
+        return RunFacts.of(not going, kernel={"name": name, "clock_ghz": 1.0, "cycles": 1000 if going else 400})
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def run(*sets: str) -> list:
 def test_off_runs_the_dense_kernel_without_engine(machine: Machine) -> None:
     (record,) = run("run.engine=off")
     assert machine.simulated == [("sgemm_4x4", False, False)]
-    assert (record.engine, record.kernel, record.partial) == ("off", "sgemm_4x4", False)
+    assert (record.uses_engine, record.kernel, record.partial) == (False, "sgemm_4x4", False)
     assert record.host_time_us == LAUNCH_US + 1
     assert record.verification == VerificationFacts(True, 0.5, 1.0)
 
@@ -85,21 +85,21 @@ def test_off_runs_the_dense_kernel_without_engine(machine: Machine) -> None:
 def test_on_runs_the_sparse_kernel_with_engine(machine: Machine) -> None:
     (record,) = run("run.engine=on", "run.checked=true", "run.verify=false")
     assert machine.simulated == [("sgemm_dib_tiled", True, True)]
-    assert record.engine == "on"
+    assert record.uses_engine
     assert record.verification is None
     assert machine.jobs[0].verified == 0
 
 
 def test_both_runs_dense_first(machine: Machine) -> None:
     records = run("run.engine=both")
-    assert [r.engine for r in records] == ["off", "on"]
+    assert [(r.uses_engine, r.variant) for r in records] == [(False, "dense"), (True, "sparse")]
     assert [name for name, _, _ in machine.simulated] == ["sgemm_4x4", "sgemm_dib_tiled"]
 
 
 def test_software_path_is_two_dependent_launches_without_engine(machine: Machine) -> None:
     (record,) = run("run.engine=on", "kernels.sparse=software")
     assert machine.simulated == [("convert", False, False), ("multiply", False, False)]
-    assert record.engine == "off"
+    assert not record.uses_engine
     assert record.host_time_us == 2 * (LAUNCH_US + 1)
     assert record.total.cycles == 2000
 

@@ -13,9 +13,9 @@ from memory.cache.l1 import L1Spec
 from memory.cache.l2 import L2Spec
 from memory.cache.sets import NO_TAG
 from memory.dram.spec import DramSpec
+from tests.support.machines import LINE
 from tests.support.scripted import Script, ScriptedRun
 
-LINE = 0x4000000
 L2_CHANNELS, L2_WAYS = 2, 4
 
 SMALL = GpuSpec(

@@ -9,13 +9,11 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED
 from isa.trace import LINE_SPARSE
-from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1 import L1Spec
-from memory.dram.spec import DramSpec
 from memory.translation.tlb import FIRST_INSTRUCTION_USER, FIRST_SCALAR_USER, TranslationSpec, page_of, translated
+from tests.support.machines import LINE, simple
 from tests.support.scripted import Script, ScriptedRun
 
-LINE = 0x4000000
 PAGE = 64 * 1024 // 64  # lines of a page
 L2_HIT = 1 + 69  # at the L2 TLB a cycle after the look-up, its latency
 WALK_CYCLES = 250
@@ -24,9 +22,7 @@ WALK = L2_HIT + WALK_CYCLES  # 320, a whole number of turns
 
 def machine(groups: list[list[Script]], l1: L1Spec | None = None, **translation: object) -> ScriptedRun:
     """A run on an MI6 whose DRAM has a fixed latency and whose instructions are always there."""
-    gpu = GpuSpec(
-        dram=DramSpec(model="ideal"),
-        instruction_cache=InstructionCacheSpec(model="ideal"),
+    gpu = simple(
         l1=l1 or L1Spec(),
         translation=TranslationSpec(**{"page_kib": 64, **translation}),  # type: ignore[arg-type]
     )

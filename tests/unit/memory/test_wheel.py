@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from gpusim.jit import new_record, record_dtype
 from memory.wheel import CLASSES, MOST_UNITS, SIZE, WHEEL, anything_due, due, wake
-from tests.support.smaller_machines import allow_further_layouts
+from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL,))
 
