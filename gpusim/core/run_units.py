@@ -2,15 +2,8 @@
 
 from gpusim.core.cu.dispatch import dispatch_tick
 from gpusim.core.cu.fetch import fetch_tick
-from gpusim.core.cu.issue import (
-    issue_tick,
-    l1_in_turn,
-    look_up_tick,
-    response_tick,
-    return_tick,
-    scalar_tick,
-    simd_in_turn,
-)
+from gpusim.core.cu.issue import issue_tick, simd_address
+from gpusim.core.cu.memory_side import l1_address, look_up_tick, response_tick, return_tick, scalar_tick
 from gpusim.jit import ctz, ctz_from, jit, prefetch
 from memory.cache.l2 import l2_fill_tick, l2_serve_tick, l2_take_tick
 from memory.dram.controller import dram_tick
@@ -54,7 +47,7 @@ def run_units(m, now, slot):
     while units:
         unit = ctz(units)
         units &= units - 1
-        prefetch(l1_in_turn(m, now, ctz(units)))
+        prefetch(l1_address(m, now, ctz(units)))
         look_up_tick(m, now, unit)
     units = due(m, slot, SCALAR)
     while units:
@@ -66,37 +59,35 @@ def run_units(m, now, slot):
         unit = ctz(units)
         units &= units - 1
         fetch_tick(m, now, unit)
+    goes_first = now & (m.map.l2_channels - 1)
     units = due(m, slot, L2_FILL)
-    first = now & (m.map.l2_channels - 1)
     while units:
-        unit = ctz_from(units, first)
+        unit = ctz_from(units, goes_first)
         units ^= 1 << unit
         l2_fill_tick(m, now, unit)
     units = due(m, slot, L2_SERVE)
-    first = now & (m.map.l2_channels - 1)
     while units:
-        unit = ctz_from(units, first)
+        unit = ctz_from(units, goes_first)
         units ^= 1 << unit
         l2_serve_tick(m, now, unit)
     units = due(m, slot, L2_TAKE)
-    first = now & (m.map.l2_channels - 1)
     while units:
-        unit = ctz_from(units, first)
+        unit = ctz_from(units, goes_first)
         units ^= 1 << unit
         l2_take_tick(m, now, unit)
     if due(m, slot, ENGINE):
         engine_tick(m, now)
+    goes_first = now & (m.map.dram_channels - 1)
     units = due(m, slot, DRAM)
-    first = now & (m.map.dram_channels - 1)
     while units:
-        unit = ctz_from(units, first)
+        unit = ctz_from(units, goes_first)
         units ^= 1 << unit
         dram_tick(m, now, unit)
     units = due(m, slot, CU_ISSUE)
     while units:
         unit = ctz(units)
         units &= units - 1
-        prefetch(simd_in_turn(m, now, ctz(units)))
+        prefetch(simd_address(m, now, ctz(units)))
         issue_tick(m, now, unit)
     if due(m, slot, DISPATCH):
         dispatch_tick(m, now)

@@ -13,15 +13,8 @@ from typing import Any
 
 from gpusim.core.cu.dispatch import dispatch_tick
 from gpusim.core.cu.fetch import fetch_tick
-from gpusim.core.cu.issue import (
-    issue_tick,
-    l1_in_turn,
-    look_up_tick,
-    response_tick,
-    return_tick,
-    scalar_tick,
-    simd_in_turn,
-)
+from gpusim.core.cu.issue import issue_tick, simd_address
+from gpusim.core.cu.memory_side import l1_address, look_up_tick, response_tick, return_tick, scalar_tick
 from memory.cache.l2 import l2_fill_tick, l2_serve_tick, l2_take_tick
 from memory.dram.controller import dram_tick
 from memory.translation.tlb import translation_tick
@@ -55,7 +48,7 @@ UNITS = (
     Unit("TRANSLATION", translation_tick),
     Unit("CU_RESPONSE", response_tick, "cu.cus"),
     Unit("CU_RETURN", return_tick, "cu.cus"),
-    Unit("CU_LOOK_UP", look_up_tick, "cu.cus", prefetch=l1_in_turn),
+    Unit("CU_LOOK_UP", look_up_tick, "cu.cus", prefetch=l1_address),
     Unit("SCALAR", scalar_tick, "scalar.arrays"),
     Unit("FETCH", fetch_tick, "scalar.arrays"),
     # channels that want the same slot of a queue in one cycle: each goes first as often
@@ -64,7 +57,7 @@ UNITS = (
     Unit("L2_TAKE", l2_take_tick, "map.l2_channels", rotating=True),
     Unit("ENGINE", engine_tick, "run.engine_on"),
     Unit("DRAM", dram_tick, "map.dram_channels", rotating=True),
-    Unit("CU_ISSUE", issue_tick, "cu.cus", prefetch=simd_in_turn),
+    Unit("CU_ISSUE", issue_tick, "cu.cus", prefetch=simd_address),
     Unit("DISPATCH", dispatch_tick),
 )
 assert [unit.wheel_class for unit in UNITS] == list(CLASSES), "UNITS and memory.wheel's classes differ"
@@ -91,14 +84,16 @@ def _imports() -> str:
     return "\n".join(lines)
 
 
-def _run(unit: Unit) -> list[str]:
-    """Lines that run the units of a class that have something to do."""
+def _run(unit: Unit, before: Unit | None) -> list[str]:
+    """Lines that run the units of a class that have something to do; `before` is the class that ran last."""
     tick = unit.tick.__name__
     if unit.alone:
         return [f"if due(m, slot, {unit.wheel_class}):", f"    {tick}(m, now)"]
     lines = [f"units = due(m, slot, {unit.wheel_class})"]
     if unit.rotating:
-        lines += [f"first = now & (m.{unit.count} - 1)", "while units:", "    unit = ctz_from(units, first)"]
+        if before is None or not before.rotating or before.count != unit.count:
+            lines.insert(0, f"goes_first = now & (m.{unit.count} - 1)")
+        lines += ["while units:", "    unit = ctz_from(units, goes_first)"]
     else:
         lines += ["while units:", "    unit = ctz(units)"]
     lines.append("    units ^= 1 << unit" if unit.rotating else "    units &= units - 1")
@@ -117,7 +112,9 @@ def _wake(unit: Unit) -> list[str]:
 
 def generated() -> str:
     """Source text of gpusim/core/run_units.py."""
-    run = "".join(f"    {line}\n" for unit in UNITS for line in _run(unit))
+    run = "".join(
+        f"    {line}\n" for unit, before in zip(UNITS, (None, *UNITS), strict=False) for line in _run(unit, before)
+    )
     wake = "".join(f"    {line}\n" for unit in UNITS for line in _wake(unit))
     return f'''"""{_DOCSTRING}"""
 
