@@ -11,7 +11,9 @@ import argparse
 import json
 import os
 import random
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,9 +32,10 @@ TESTS = {
     "memory": ("tests/unit/memory", "tests/unit/core", "tests/exact"),
     "spartan": ("tests/unit/spartan",),
     "gpusim.core": ("tests/unit/core", "tests/exact", "tests/unit/memory"),
+    "gpusim.jit": ("tests/unit/jit",),
 }
 _NOT_COPIED = (".*", "__pycache__", "docs", "out", "sim_configs/traces")
-_STARTUP_S = 20.0  # of pytest on a busy machine
+_STARTUP_S = 10.0  # of pytest
 _SLOWDOWN = 5.0  # how much longer than without the error a run may take
 CAUGHT, TIME, SURVIVED, UNREACHED = "caught", "time", "survived", "no test calls it"
 
@@ -46,7 +49,7 @@ class Outcome:
     tests: int
 
 
-def tests_of(room: str) -> tuple[str, ...]:
+def folders_for(room: str) -> tuple[str, ...]:
     """The folders of tests that concern a room."""
     while room:
         if room in TESTS:
@@ -56,15 +59,16 @@ def tests_of(room: str) -> tuple[str, ...]:
 
 
 def _pytest(tree: Path, arguments: list[str], limit_s: float | None = None, **variables: str) -> int | None:
-    """Run pytest in a tree without the compiler; None if it takes too long."""
+    """Run pytest in a tree without the compiler; None if it takes more CPU time than `limit_s`."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--hypothesis-seed=0", *arguments]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(tree), **variables}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # a mutated file may be as new and as long as the one before it
-    try:
-        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, timeout=limit_s, check=False)
-    except subprocess.TimeoutExpired:
-        return None
-    return done.returncode
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=tree, env=environment, **quiet) as process:  # type: ignore[call-overload]
+        if limit_s is not None:
+            resource.prlimit(process.pid, resource.RLIMIT_CPU, (int(limit_s) + 1, int(limit_s) + 2))
+        code = process.wait()
+    return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
 
 
 def _copy(folder: str) -> Path:
@@ -94,7 +98,7 @@ class Trial:
         for tree in trees:
             self._free.put(tree)
 
-    def _chosen(self, mutation: Mutation) -> list[str]:
+    def chosen(self, mutation: Mutation) -> list[str]:
         """The tests to run, quickest first."""
         function = f"{mutation.file}:{mutation.function}"
         calling = [(found["seconds"], test) for test, found in self._tests.items() if function in found["functions"]]
@@ -108,7 +112,7 @@ class Trial:
 
     def outcome(self, mutation: Mutation) -> Outcome:
         """Try one mutation."""
-        chosen = self._chosen(mutation)
+        chosen = self.chosen(mutation)
         if not chosen:
             return Outcome(mutation, UNREACHED, 0)
         limit_s = _STARTUP_S + _SLOWDOWN * sum(self._tests[test]["seconds"] for test in chosen)
@@ -175,7 +179,7 @@ def main() -> None:
     if arguments.list:
         print("\n".join(m.name for m in mutations))
         return
-    folders = tuple(dict.fromkeys(folder for room in rooms for folder in tests_of(room)))
+    folders = tuple(dict.fromkeys(folder for room in rooms for folder in folders_for(room)))
     os.nice(10)
     with tempfile.TemporaryDirectory(prefix="gpusim-mutations-") as folder:
         trees = [_copy(folder) for _ in range(arguments.jobs)]

@@ -1,7 +1,8 @@
 """The run loop over the wake-up wheel: in each cycle, the units that have something to do, class by class."""
 
 from gpusim.core.run_units import run_units, wake_everything
-from gpusim.jit import jit
+from gpusim.jit import jit, unlikely
+from memory.cache.l1 import l1_release
 from memory.wheel import SIZE, anything_due
 
 RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)
@@ -19,11 +20,14 @@ def run_cycles(m, limit):
     now = wheel.now
     while now < limit:
         if run.done == run.workgroups and m.l1.queued + m.scalar.queued == 0:
-            # fetches that nobody needs any more may still be under way: the kernel ends before they come
-            if run.ended == 0 and m.xbar.requests == m.xbar.responses + m.icache.outstanding:
-                run.ended = now
-            if m.xbar.requests == m.xbar.responses:
-                return FINISHED
+            if unlikely(m.l1.dirty_lines):
+                l1_release(m, now, m.cu.cus)
+            else:
+                # fetches that nobody needs any more may still be under way: the kernel ends before they come
+                if run.ended == 0 and m.xbar.requests == m.xbar.responses + m.icache.outstanding:
+                    run.ended = now
+                if m.xbar.requests == m.xbar.responses:
+                    return FINISHED
         slot = now & (SIZE - 1)
         if run.every_cycle:
             quiet = 0 if anything_due(m, slot) else quiet + 1

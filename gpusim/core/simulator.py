@@ -44,7 +44,7 @@ class DeadlockError(Exception):
 def simulate(
     launch: Launch,
     gpu: GpuSpec,
-    engine: EngineSpec | None = None,
+    engine_spec: EngineSpec | None = None,
     observer: Callable[[Progress], bool] | None = None,
     checked: bool = False,
     skip_idle: bool = True,
@@ -53,7 +53,7 @@ def simulate(
     hotspots: bool = False,
     timeline: Watcher | None = None,
 ) -> RunFacts:
-    """Run `launch` on the machine `gpu`, with the compaction engine if `engine` is given and it has sparse regions.
+    """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
     observer: called several times a second, ends the run by returning False (the facts are then partial);
     checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in every cycle,
@@ -64,9 +64,9 @@ def simulate(
     """
     fit = occupancy(launch, gpu.cu)
     compile_s = prepare_core()
-    engine_on = engine is not None and bool(launch.regions)
+    uses_engine = engine_spec is not None and bool(launch.regions)
     context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS, max_instructions)
-    m = new_machine(gpu, launch, fit, engine_on)
+    m = new_machine(gpu, launch, fit, uses_engine)
     if warm is not None:
         warm.restore(m)
     code = code_table(context.instructions, gpu.cu)
@@ -78,7 +78,7 @@ def simulate(
     run.every_cycle = int(not skip_idle)
     spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)
     run.hotspots = address_of(spent) if hotspots or timeline is not None else 0
-    attached = attach_engine(m, engine, launch, context) if engine is not None and engine_on else None
+    attached = attach_engine(m, engine_spec, launch, context) if engine_spec is not None and uses_engine else None
 
     wall, cpu = time.perf_counter(), time.thread_time()  # other threads do not take part
     recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)
@@ -90,7 +90,7 @@ def simulate(
         raise context.fault()
     if status in (DEADLOCK, LIVELOCK):
         raise DeadlockError(("deadlock: " if status == DEADLOCK else "livelock: ") + who_waits(m))
-    if engine_on:
+    if uses_engine:
         engine_finish(m, int(m.wheel.now))
         assert_engine(m)
     if warm is not None:

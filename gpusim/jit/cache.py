@@ -20,7 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # the trace layout, so editing one does not recompile the other.
 DOMAINS: dict[str, tuple[str, ...]] = {
     "isa": ("gpusim/jit", "isa"),
-    "timing": ("gpusim/jit", "gpusim/core", "memory", "spartan", "isa/trace.py"),
+    "timing": (
+        *("gpusim/jit", "gpusim/core", "memory", "spartan"),
+        *("isa/trace.py", "isa/region.py", "isa/encoding/instruction.py"),
+    ),
 }
 FLAGS = ("GPUSIM_PLAIN_NUMBA", "NUMBA_BOUNDSCHECK", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
 
@@ -37,7 +40,7 @@ def domain_hash(domain: str) -> str:
     for place in DOMAINS[domain]:
         path = ROOT / place
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            h.update(file.name.encode())
+            h.update(str(file.relative_to(ROOT)).encode())
             h.update(file.read_bytes())
     h.update(repr((version("numba"), host())).encode())
     for flag in FLAGS:

@@ -86,6 +86,9 @@ def call_i64_4(address: int, a: int, b: int, c: int, d: int) -> int:
 
 @jit
 def ctz_from(x, start):  # type: ignore[no-untyped-def]
-    """Position of a non-zero word's lowest set bit from `start` on, of its lowest if there is none: round robin."""
-    later = x >> start << start
+    """Position of a non-zero word's lowest set bit from `start` on, of its lowest if there is none: round robin.
+
+    start: 0 to 64, so that it may be one past the last position.
+    """
+    later = x >> (start & 63) << (start & 63)
     return ctz(later if later else x)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from gpusim.results import metrics
@@ -15,8 +16,11 @@ def config_hash(config: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def document(config: dict[str, Any], records: Sequence[RunRecord]) -> dict[str, Any]:
-    """The JSON object of a run of one record, or of a dense and a sparse one with their ratio."""
+def document(config: dict[str, Any], records: Sequence[RunRecord], variants: Sequence[str] = ("",)) -> dict[str, Any]:
+    """The JSON object of a run: of one variant, or of several by their names with the last one's ratio to the first.
+
+    variants: names of all variants of the job, of which the records are the first; what did not run is null.
+    """
     head = {
         "schema_version": metrics.SCHEMA_VERSION,
         "partial": any(r.partial for r in records),
@@ -24,12 +28,11 @@ def document(config: dict[str, Any], records: Sequence[RunRecord]) -> dict[str, 
         "config_hash": config_hash(config),
     }
     trees = [_tree(r) for r in records]
-    if len(records) == 1 and config.get("run", {}).get("engine") == "both":  # interrupted before the sparse run
-        return {**head, "dense": trees[0], "sparse": None, "normalized": {}}
-    if len(records) == 1:
+    if len(variants) == 1:
         return {**head, **trees[0]}
-    dense, sparse = trees
-    return {**head, "dense": dense, "sparse": sparse, "normalized": metrics.normalized(sparse, dense)}
+    whole = len(trees) == len(variants)
+    normalized = metrics.normalized(trees[-1], trees[0]) if whole else {}
+    return {**head, **dict(zip_longest(variants, trees)), "normalized": normalized}
 
 
 def as_json(result: dict[str, Any]) -> str:

@@ -62,7 +62,7 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     """Print the metrics of one run, or of a dense and a sparse one side by side with their ratio."""
     out = stream or sys.stdout
     trees = [metrics.to_tree(r) for r in records]
-    titles = [_title(r) for r in records]
+    titles = [r.title for r in records]
     ratios = metrics.normalized(trees[1], trees[0]) if len(records) == 2 else None
     if out.isatty():
         _tables(titles, trees, ratios, out)
@@ -71,11 +71,6 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     for record in records:
         if record.total.hotspots:
             _print_hotspots(record, out)
-
-
-def _title(record: RunRecord) -> str:
-    title = f"{record.kernel}, engine {'on' if record.uses_engine else 'off'}"
-    return title + " (partial)" if record.partial else title
 
 
 def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:

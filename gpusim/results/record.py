@@ -1,8 +1,22 @@
 """One run as results keep it: its launches' facts, their sum, and what the host and the comparison with NumPy said."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpusim.core.facts import RunFacts, combined
+
+
+@dataclass(frozen=True)
+class CommandTimes:
+    """When one command of the host's queue happened, in microseconds: its turn, its start and its end.
+
+    name: the kernel's, or what was copied; copied_bytes: 0 for a kernel.
+    """
+
+    name: str
+    launched_us: float
+    started_us: float
+    ended_us: float
+    copied_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -19,10 +33,10 @@ class RunRecord:
     """One run of a configuration: its launches, the time on the host's clock, and what it cost to simulate.
 
     uses_engine: whether the compaction engine serves its sparse loads; kernel: the kernels' configured name; variant:
-    which one of a job's variants it is, empty where there is one alone; host_time_us: from the first packet written to
-    the last completion signal, None where the kernel was executed without the timing model; verification: None when it
-    was skipped or the run is partial; zero_fraction, zero_line_fraction: of the activation matrix's elements and of its
-    sparse lines, None without such a matrix.
+    which one of a job's variants it is, empty where there is one alone; commands: when each launch and copy happened,
+    in order; host_time_us: from the first packet written to the last completion signal, None where the kernel was
+    executed without the timing model; verification: None when it was skipped or the run is partial; zero_fraction,
+    zero_line_fraction: of the activation matrix's elements and of its sparse lines, None without such a matrix.
     """
 
     uses_engine: bool
@@ -37,8 +51,16 @@ class RunRecord:
     zero_fraction: float | None = None
     zero_line_fraction: float | None = None
     variant: str = ""
+    commands: list[CommandTimes] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """For the head of a column."""
+        return f"{self.kernel}, engine {'on' if self.uses_engine else 'off'}" + (" (partial)" if self.partial else "")
 
     @property
     def total(self) -> RunFacts:
-        """All launches as one."""
-        return combined(self.launches)
+        """All launches as one; zeros where none ran, whose times are zero at any clock."""
+        if self.launches:
+            return combined(self.launches)
+        return RunFacts.of(self.partial, kernel={"name": self.kernel, "cycles": 0, "clock_ghz": 1.0})

@@ -13,11 +13,13 @@ L1_COUNTERS = CounterTable(
         Counter(
             "misses",
             "accesses",
-            "accesses that found neither their line nor an outstanding miss to it; stores and atomics, which pass the "
-            "cache, count here",
+            "accesses that found neither their line nor an outstanding miss to it; stores and atomics that go on to L2 "
+            "count here",
         ),
         Counter("mshr_merges", "accesses", "accesses that joined an outstanding miss", field="merges"),
         Counter("read_latency_total_cycles", "cycles", _READ_LATENCY, field="latency"),
+        Counter("write_allocations", "accesses", "those of the misses that are stores whose bytes stay in a new line"),
+        Counter("write_backs", "lines", "dirty lines written to L2: replaced, asked for by atomics, or released"),
         Counter("look_up_busy_cycles", "cycles", "cycles in which a line was looked up, summed over CUs", field="busy"),
         Counter(
             "return_busy_cycles",
@@ -90,6 +92,8 @@ L2_COUNTERS = CounterTable(
             "lines",
             "dirty lines written to DRAM on eviction; what is dirty at a kernel's end stays",
         ),
+        Counter("write_throughs", "accesses", "writes and atomics whose bytes went on to DRAM at once"),
+        Counter("writes_around", "accesses", "those of the misses that are writes and got no line"),
         Counter("fills", "lines", "lines that came from DRAM"),
         Counter("sparse_fills", "lines", "lines that came from the compaction engine"),
         Counter("read_latency_total_cycles", "cycles", _READ_LATENCY, field="read_latency"),

@@ -101,8 +101,8 @@ def test_the_workgroup_that_just_fits_and_the_next(gpu: GpuSpec, name: str) -> N
     gpu = gpu.model_copy(update={"shader_arrays": 1, "cus_per_array": 1})
     interval = gpu.cu.dispatch_interval_cycles
     fits = case(name, gpu, workgroups=fitting, wavefronts=wavefronts)
-    assert fits.occupancy.limiter == limiter
-    assert fits.occupancy.workgroups_per_compute_unit == fitting
+    assert fits.kernel.occupancy_limiter == limiter
+    assert fits.kernel.workgroups_per_compute_unit == fitting
     # wavefront n, counted over all workgroups, goes to SIMD n % 4, all before the first one ends
     ends: list[list[int]] = []
     for group in range(fitting):

@@ -79,6 +79,10 @@ class _Finder:
         lines[0] = lines[0][start[1] :]
         return b"".join(lines).decode()
 
+    def _negated(self, condition: ast.expr) -> Mutation:
+        text = ast.unparse(condition)
+        return self._replaced(condition, f"not ({text})", f"not `{text}`")
+
     def _of_expression(self, node: ast.expr) -> Iterator[Mutation]:
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS:
             yield self._between(node.left, node.comparators[0], *_COMPARISONS[type(node.ops[0])])
@@ -88,6 +92,8 @@ class _Finder:
             old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
             for left, right in zip(node.values, node.values[1:], strict=False):
                 yield self._between(left, right, old, new)
+        elif isinstance(node, ast.IfExp):
+            yield self._negated(node.test)
         elif isinstance(node, ast.Constant) and type(node.value) is int:
             yield self._replaced(node, str(node.value + 1), f"`{node.value}` → `{node.value + 1}`")
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -105,8 +111,8 @@ class _Finder:
             isinstance(node, ast.Assign) and not any(isinstance(t, ast.Name | ast.Tuple) for t in node.targets)
         ):
             yield self._replaced(node, "pass", f"without `{shown}`")
-        elif isinstance(node, ast.If | ast.IfExp):
-            yield self._replaced(node.test, f"not ({ast.unparse(node.test)})", f"not `{ast.unparse(node.test)}`")
+        elif isinstance(node, ast.If):
+            yield self._negated(node.test)
         elif isinstance(node, ast.Break):
             yield self._replaced(node, "continue", "`break` → `continue`")
         elif isinstance(node, ast.Continue):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu.code_table import COUNTS_LGKM, INVALIDATE, fetch_table
+from gpusim.core.cu.code_table import COHERENT, COUNTS_LGKM, INVALIDATE, fetch_table
 from gpusim.core.cu.configure import set_fetch_table
 from gpusim.core.cu.state import MAX_SLOTS
 from gpusim.core.loop import run_cycles
@@ -23,6 +23,7 @@ from isa.trace import (
     MEMORY_0,
     MEMORY_WORDS,
     MORE,
+    RECORD_ATOMIC,
     RECORD_LDS,
     RECORD_STORE,
     SEGMENT_0,
@@ -99,6 +100,15 @@ class Script:
     def store(self, lines: list[int], mask: int = -1, beats: int = 4) -> "Script":
         words = [x for line in lines for x in (line, mask)]
         return self._add(VMEM | 1 << 28, [len(lines) | beats << BUSY_SHIFT | RECORD_STORE, *words])
+
+    def atomic(self, lines: list[int], mask: int = -1) -> "Script":
+        words = [x for line in lines for x in (line, mask)]
+        return self._add(VMEM | 1 << 28, [len(lines) | 4 << BUSY_SHIFT | RECORD_ATOMIC, *words])
+
+    def coherent(self) -> "Script":
+        """The last instruction is marked `glc`."""
+        self.words[-1] |= COHERENT
+        return self
 
     def invalidate(self) -> "Script":
         return self._add(VMEM | 1 << 28 | INVALIDATE, [0])

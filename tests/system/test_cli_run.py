@@ -8,7 +8,10 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.config.run import load_run
+from gpusim.run import operators
 from tests.support.interrupted import interrupted
+from workloads.operators.operator import Operator
+from workloads.operators.verify import Verification, verify
 
 SMALL = {
     "workload.batch": 2,
@@ -113,16 +116,22 @@ def test_output_folder_report_and_quiet(tmp_path: Path, capfd) -> None:  # type:
 
 
 def test_wrong_result_ends_with_code_1(monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
-    from workloads.operators.gemm import GemmRun
+    def spoiled(operator: Operator) -> Verification:
+        operator.outputs["C"][0, 0] += 1.0
+        return verify(operator)
 
-    def spoiled(self: GemmRun):  # type: ignore[no-untyped-def]
-        self.buffers.c_stored[0, 0] += 1.0
-        return verify(self)
-
-    verify = GemmRun.verify
-    monkeypatch.setattr(GemmRun, "verify", spoiled)
+    monkeypatch.setattr(operators, "verify", spoiled)
     assert invoke(small("--engine", "off")) == 1
-    assert "differs from NumPy's" in capfd.readouterr().err
+    assert "sgemm_4x4: C: 1 of 2048 elements differ by more than allowed; first at [0, 0]" in capfd.readouterr().err
+
+
+def test_a_product_by_itself_is_a_kind_of_workload(tmp_path: Path) -> None:
+    product = "workload={kind: gemm, m: 64, n: 32, k: 144, sparsity: 0.7, seed: 1}"
+    alone = result(tmp_path, "--engine", "both", "--set", product)
+    layer = result(tmp_path, "--engine", "both")
+    assert alone["config"]["workload"]["kind"] == "gemm"
+    for variant in ("dense", "sparse"):  # layer B cut down is the same product of the same random numbers
+        assert without_simulator(alone[variant]) == without_simulator(layer[variant])
 
 
 def test_broken_and_missing_code_objects_are_told(tmp_path: Path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]

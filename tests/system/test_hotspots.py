@@ -4,18 +4,12 @@ from collections import Counter
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
-from isa.device_memory import DeviceMemory
-from workloads.data.patterns import fill_synthetic, fill_weights
-from workloads.operators.gemm import GemmBuffers, GemmShape, gemm_run
+from tests.support.gemm import random_gemm
 
 
 def test_hotspots_tile_the_stalls() -> None:
-    shape = GemmShape(256, 64, 128)
-    buffers = GemmBuffers.allocate(shape, DeviceMemory(1 << 28))
-    fill_weights(buffers.a_stored, shape, 1)
-    fill_synthetic(buffers.b_stored, shape, 0.5, 1)
     gpu = GpuSpec()
-    (launch,) = gemm_run("sgemm_wide", buffers, gpu.cus).launches
+    (launch,) = random_gemm("sgemm_wide", (256, 64, 128), gpu, sparsity=0.5).launches
     facts = simulate(launch, gpu, hotspots=True)
     by_reason: Counter[str] = Counter()
     for h in facts.hotspots:

@@ -14,15 +14,13 @@ from gpusim.core.simulator import simulate
 from gpusim.timeline.recording import GROUPS
 from gpusim.timeline.timeline import Timeline
 from gpusim.timeline.window import Window
-from isa.device_memory import DeviceMemory
 from isa.execution.faults import ExecutionFault
 from memory.cache.l1 import L1Spec
 from memory.cache.l2 import L2Spec
 from memory.dram.spec import DramSpec
 from spartan.engine_spec import EngineSpec
+from tests.support.gemm import random_gemm
 from tests.support.trace_reader import ReadTrace, read_trace
-from workloads.data.patterns import fill_synthetic, fill_weights
-from workloads.operators.gemm import GemmBuffers, GemmShape, gemm_run
 
 GPU = GpuSpec(shader_arrays=2, cus_per_array=2, l2=L2Spec(size_kib=64, ways=4, channels=4), dram=DramSpec(channels=4))
 SMALL_SHAPE = (64, 32, 64)
@@ -38,13 +36,8 @@ def draw(
     **options: Any,
 ) -> tuple[list[Any], ReadTrace, list[str]]:
     """Simulate every launch of a GEMM without and with a timeline; facts, the trace, and its summary."""
-    gemm = GemmShape(*shape)
-    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
-    fill_weights(buffers.a_stored, gemm, 1)
-    fill_synthetic(buffers.b_stored, gemm, 0.6, 1)
-    buffers.seal()
     engine = EngineSpec(sib_kib=1, prefetch_buffer_kib=2, outstanding_columns=4) if "dib" in kernel else None
-    launches = gemm_run(kernel, buffers, gpu.cus).launches
+    launches = random_gemm(kernel, shape, gpu).launches
     plain = [simulate(launch, gpu, engine, checked=True) for launch in launches]
     with Timeline(path, window, **options) as timeline:
         drawn = [simulate(launch, gpu, engine, checked=True, timeline=timeline) for launch in launches]
@@ -205,9 +198,7 @@ def check_order(trace: ReadTrace, root: str) -> None:
 
 
 def test_launches_are_ordered_as_they_ran(tmp_path: Path) -> None:
-    gemm = GemmShape(*SMALL_SHAPE)
-    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
-    (launch,) = gemm_run("sgemm_wide", buffers, GPU.cus).launches
+    (launch,) = random_gemm("sgemm_wide", SMALL_SHAPE, GPU).launches
     with Timeline(tmp_path / "t.pftrace", Window(end=10)) as timeline:
         for _ in range(11):
             simulate(launch, GPU, timeline=timeline)
@@ -351,9 +342,7 @@ def test_the_command_draws_both_runs(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_a_fault_leaves_what_was_drawn(tmp_path: Path) -> None:
     """The timeline of a launch that fails shows how it came to that."""
-    gemm = GemmShape(*SMALL_SHAPE)
-    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
-    (launch,) = gemm_run("sgemm_wide", buffers, GPU.cus).launches
+    (launch,) = random_gemm("sgemm_wide", SMALL_SHAPE, GPU).launches
     with pytest.raises(ExecutionFault), Timeline(tmp_path / "t.pftrace") as timeline:
         simulate(launch, GPU, max_instructions=200, timeline=timeline)
     assert timeline.summary() and read_trace(tmp_path / "t.pftrace").of("issued")

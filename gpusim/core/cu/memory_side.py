@@ -26,6 +26,7 @@ from memory.cache.l1 import (
     l1_receive,
     l1_step,
     l1_take_lineless,
+    l1_write_back,
 )
 from memory.cache.scalar import scalar_next_done, scalar_queue, scalar_receive, scalar_step
 from memory.wheel import CU_LOOK_UP, wake_at
@@ -140,7 +141,9 @@ def l1_address(m, now, cu):
 def look_up_tick(m, now, cu):
     """A CU's vector L1 looks one line up; a slot of its queue may come free."""
     l1 = m.l1.unit[cu]
-    if l1.q_count and l1_step(m, now, cu):
+    if l1.q_count == 0:
+        l1_write_back(m, now, cu)
+    elif l1_step(m, now, cu):
         slot_freed(m, now, cu, VMEM, VMEM_PIPE + cu, m.l1.queue_limit - l1.q_count)
 
 

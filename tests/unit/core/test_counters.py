@@ -1,6 +1,7 @@
 """Does everything that is counted stand in a table, and reach a launch's facts once, over all instances of its unit?"""
 
 from collections import Counter as Multiset
+from collections import defaultdict
 from itertools import count
 from typing import Any
 
@@ -14,7 +15,9 @@ from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.facts import machine_facts
 from gpusim.core.machine import machine_dtype
 from gpusim.jit import counter_fields, new_record
-from tests.support.record_fields import ADDED, FieldPath, field_uses
+from tests.structure.state_access import ADDED, machine_accesses
+
+FieldPath = tuple[str, ...]
 
 IN_USE = 3  # compute units, L2 channels
 
@@ -27,8 +30,11 @@ COUNTED = {path_of(table, counter) for table in MACHINE_TABLES for counter in ta
 
 
 def test_what_the_core_only_adds_to_is_in_a_table() -> None:
-    uses = field_uses()
-    only_added = {path for path, found in uses.items() if set(found) == {ADDED}}
+    uses: dict[FieldPath, set[str]] = defaultdict(set)
+    for access in machine_accesses():
+        if access.compiled:
+            uses[tuple(access.field.split("."))].add(access.use)
+    only_added = {path for path, found in uses.items() if found == {ADDED}}
     assert len(only_added) > 80, "the core's source was not understood"
     assert only_added - COUNTED == set()
     assert [path for path in COUNTED if ADDED not in uses[path]] == [], "in a table and never counted"

@@ -15,10 +15,12 @@ from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED, LIVELOCK
 from gpusim.jit import JIT_DISABLED
 from memory.cache.l2 import L2Spec
+from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.commands import release
 from memory.dram.spec import DramSpec
 from memory.network.state import CrossbarSpec
-from tests.support.machines import LINE, simple, tight
+from memory.sets.replacement import POLICIES
+from tests.support.machines import LINE, altered, simple, tight
 from tests.support.scripted import Script, ScriptedRun
 
 EXAMPLES = 6 if JIT_DISABLED else 40
@@ -102,6 +104,60 @@ def test_laws_hold_and_idle_cycles_may_be_skipped(
     for law, left, right in laws(r.m, r.instructions):
         assert left == right, law
     assert fingerprint(r) == fingerprint(run(gpu, groups, False)), "two runs differ"
+    assert fingerprint(r) == fingerprint(run(gpu, groups, True)), "running idle units changes the result"
+
+
+# what the policies of the caches see beside plain loads and stores
+MEMORY_ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["load", "load", "glc_load"]), st.lists(st.integers(0, 300), max_size=6)),
+        st.tuples(
+            st.sampled_from(["store", "store", "store", "glc_store", "atomic"]),
+            st.lists(st.integers(0, 300), max_size=6),
+            st.sampled_from([-1, 15, 0xF0]),
+        ),
+        st.tuples(st.just("scalar_load"), st.lists(st.integers(0, 300), max_size=2)),
+        st.tuples(st.just("invalidate")),
+        st.tuples(st.just("wait"), st.integers(0, 3), st.integers(0, 3)),
+    ),
+    max_size=20,
+)
+
+
+def memory_script(actions: list[tuple]) -> Script:
+    s = Script()
+    for name, *rest in actions:
+        if rest and isinstance(rest[0], list):
+            rest[0] = [LINE + 37 * x for x in rest[0]]
+        getattr(s, name.removeprefix("glc_"))(*rest)
+        if name.startswith("glc_"):
+            s.coherent()
+    return s.end()
+
+
+def policies(l1: str, l2: str, small: str, l1_write: tuple[str, bool], l2_write: tuple[str, bool]) -> GpuSpec:
+    """TIGHT with these replacement and write policies; small: of scalar and instruction cache and TLBs."""
+    return altered(
+        TIGHT,
+        l1={"replacement": l1, "write": l1_write[0], "write_allocate": l1_write[1]},
+        l2={"replacement": l2, "write": l2_write[0], "write_allocate": l2_write[1]},
+        scalar_cache={"replacement": small},
+        instruction_cache={"replacement": small},
+        translation={"l1_entries": 4, "l1_replacement": small, "l2_replacement": small},
+    )
+
+
+POLICY = st.sampled_from(sorted(POLICIES))
+WRITE = st.tuples(st.sampled_from(sorted(WRITE_POLICIES)), st.booleans())
+
+
+@settings(max_examples=2 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(MEMORY_ACTIONS, min_size=1, max_size=5), st.builds(policies, POLICY, POLICY, POLICY, WRITE, WRITE))
+def test_laws_hold_under_every_policy(kernels: list[list[tuple]], gpu: GpuSpec) -> None:
+    groups = [[memory_script(actions)] for actions in kernels]
+    r = run(gpu, groups, False)
+    for law, left, right in laws(r.m, r.instructions):
+        assert left == right, law
     assert fingerprint(r) == fingerprint(run(gpu, groups, True)), "running idle units changes the result"
 
 

@@ -35,10 +35,10 @@ def test_what_is_simulated_decides_the_hash() -> None:
 
 def test_two_runs_are_compared() -> None:
     dense, sparse = record(launch("k", 1000, 3, 1)), record(launch("k", 500, 1, 3))
-    two = document({}, [dense, sparse])
+    two = document({}, [dense, sparse], ["dense", "sparse"])
     assert set(two) == {"schema_version", "partial", "config", "config_hash", "dense", "sparse", "normalized"}
     assert two["normalized"]["kernel.cycles"] == 0.5
-    interrupted = document({"run": {"engine": "both"}}, [dense])
+    interrupted = document({}, [dense], ["dense", "sparse"])
     assert interrupted["sparse"] is None and interrupted["normalized"] == {}
 
 
