@@ -2,7 +2,7 @@
 
 from gpusim.core.run_units import run_units, wake_everything
 from gpusim.jit import jit, unlikely
-from memory.cache.l1 import l1_release
+from memory.cache.l1_stores import l1_release
 from memory.wheel import SIZE, anything_due
 
 RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)

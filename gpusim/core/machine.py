@@ -13,8 +13,8 @@ from gpusim.jit import new_record, record_dtype
 from isa.launch import Launch
 from memory.address_map import ADDRESS_MAP, configure_address_map
 from memory.cache.instruction import INSTRUCTION_CACHE, configure_instruction_cache
-from memory.cache.l1 import L1, configure_l1
-from memory.cache.l2 import L2, configure_l2
+from memory.cache.l1_state import L1, configure_l1
+from memory.cache.l2_state import L2, configure_l2
 from memory.cache.scalar import SCALAR_CACHE, configure_scalar_cache
 from memory.dram.controller import DRAM, configure_dram
 from memory.network.state import CROSSBAR, configure_crossbar

@@ -15,7 +15,8 @@ from gpusim.core.cu.dispatch import dispatch_tick
 from gpusim.core.cu.fetch import fetch_tick
 from gpusim.core.cu.issue import issue_tick, simd_address
 from gpusim.core.cu.memory_side import l1_address, look_up_tick, response_tick, return_tick, scalar_tick
-from memory.cache.l2 import l2_fill_tick, l2_serve_tick, l2_take_tick
+from memory.cache.l2 import l2_serve_tick, l2_take_tick
+from memory.cache.l2_fill import l2_fill_tick
 from memory.dram.controller import dram_tick
 from memory.translation.tlb import translation_tick
 from memory.wheel import CLASSES, MOST_UNITS

@@ -15,19 +15,10 @@ from gpusim.core.cu.wave import code_word, recheck, vm_answered
 from gpusim.jit import address_in, jit, ld_i64
 from isa.encoding.instruction import SMEM, VMEM
 from isa.trace import BUSY_MASK, BUSY_SHIFT, LINES_MASK, RECORD_ATOMIC, RECORD_LDS, RECORD_RETURN, RECORD_STORE
-from memory.cache.l1 import (
-    FLAG_BYPASS,
-    FLAG_INVALIDATE,
-    LINE,
-    RETURN_ENTRY,
-    STORE_ANSWER,
-    l1_next_load_done,
-    l1_queue,
-    l1_receive,
-    l1_step,
-    l1_take_lineless,
-    l1_write_back,
-)
+from memory.cache.l1 import l1_queue, l1_step
+from memory.cache.l1_returns import l1_next_load_done, l1_receive, l1_take_done_store
+from memory.cache.l1_state import FLAG_BYPASS, FLAG_INVALIDATE, LINE, RETURN_ENTRY, STORE_ANSWER
+from memory.cache.l1_stores import l1_write_back
 from memory.cache.scalar import scalar_next_done, scalar_queue, scalar_receive, scalar_step
 from memory.wheel import CU_LOOK_UP, wake_at
 
@@ -115,7 +106,7 @@ def response_tick(m, now, cu):
 
 @jit(inline=True)
 def return_tick(m, now, cu):
-    """A CU's finished loads, stores without lines and LDS accesses. What look-up waits for may be free then."""
+    """A CU's finished loads, stores that need no answer and LDS accesses. What look-up waits for may be free then."""
     l1 = m.l1.unit[cu]
     if l1.r_head != l1.r_scheduled:
         while True:
@@ -123,8 +114,8 @@ def return_tick(m, now, cu):
             if token < 0:
                 break
             vm_answered(m, now, cu, token)
-    if l1.lineless:
-        vm_answered(m, now, cu, l1_take_lineless(m, cu))
+    if l1.done_store:
+        vm_answered(m, now, cu, l1_take_done_store(m, cu))
     if m.cu.lds_count[cu]:
         lds_results(m, now, cu)
     if l1.waits_for == RETURN_ENTRY:
