@@ -87,7 +87,7 @@ def issue_scalar_memory(m, now, cu, w):
     record = _take_record(m, w)
     wave.lgkm += 1
     flags = FLAG_INVALIDATE if word & INVALIDATE else 0
-    scalar_queue(m, now, cu, record, flags, w | wave.generation << 16)
+    scalar_queue(m, now, m.cu.array[cu], cu, record, flags, w | wave.generation << 16)
     if m.scalar.q_count[cu] == m.scalar.queue_limit:
         queue_full(m, now, SMEM_PIPE + cu)
 
