@@ -43,7 +43,7 @@ from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.timeline import LOOKED_UP, record
 from memory.translation.tlb import page_of, translated
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake_at, wake_later
+from memory.wheel import CU_LOOK_UP, CU_RETURN, wake_at, within_reach
 
 
 @jit
@@ -280,7 +280,7 @@ def _finish(m, now, cu, q, header, lines):
     else:
         cache.ahead_position = 0
     if cache.q_count:
-        wake_later(m, CU_LOOK_UP, cache.look_free, cu)
+        wake_at(m, CU_LOOK_UP, within_reach(m, cache.look_free), cu)
     elif cache.q_head >= RING_FRONT:
         cache.q_head = 0
 
@@ -294,7 +294,7 @@ def l1_step(m, now, cu):
     l1 = m.l1
     cache = l1.unit[cu]
     if cache.look_free > now:
-        wake_later(m, CU_LOOK_UP, cache.look_free, cu)
+        wake_at(m, CU_LOOK_UP, within_reach(m, cache.look_free), cu)
         return 0
     q = cache.q_head
     header = cache.queue[q].header

@@ -10,7 +10,7 @@ from memory.cache.write_policy import ALL_BYTES
 from memory.network.crossbar import crossbar_take_response
 from memory.network.state import ATOMIC, READ, SOURCE_ID_SHIFT, WRITE
 from memory.sets.rows import end_filling
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, wake_later
+from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, within_reach
 
 
 @jit
@@ -101,7 +101,7 @@ def l1_next_load_done(m, now, cu):
         return -1
     e = h & (l1.return_ring - 1)
     if cache.entry[e].at > now:
-        wake_later(m, CU_RETURN, cache.entry[e].at, cu)
+        wake_at(m, CU_RETURN, within_reach(m, cache.entry[e].at), cu)
         return -1
     if h + 1 == cache.r_tail:
         h = -1  # nothing is left: start over at the ring's front, as memory.rings says
