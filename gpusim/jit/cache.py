@@ -10,8 +10,6 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import platformdirs
-
 from gpusim.jit.machine_code import host
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,5 +48,13 @@ def domain_hash(domain: str) -> str:
 
 def cache_dir(domain: str) -> Path:
     """Folder of a domain's compiled code; `GPUSIM_CACHE_DIR` moves it."""
-    base = os.environ.get("GPUSIM_CACHE_DIR") or platformdirs.user_cache_dir("gpusim", appauthor=False)
+    return _folder(os.environ.get("GPUSIM_CACHE_DIR") or "", domain)
+
+
+@cache
+def _folder(base: str, domain: str) -> Path:
+    if not base:
+        import platformdirs
+
+        base = platformdirs.user_cache_dir("gpusim", appauthor=False)
     return Path(base) / f"{domain}-{domain_hash(domain)}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.host_memory import zeroed
 from gpusim.jit import address_of
 from isa.encoding.instruction import Instruction
 from isa.execution.layout import LANES, ROW_BYTES
@@ -109,7 +110,7 @@ class Pool:
 
     def finish(self) -> tuple[np.ndarray, np.ndarray]:
         """Lay the pool out and fill in the addresses; returns the buffers, to be kept alive."""
-        rows = aligned_bytes((len(self._row_values) + 1) * ROW_BYTES)
+        rows = zeroed((len(self._row_values) + 1) * ROW_BYTES, huge_pages=False)
         lanes = rows.view(np.uint32).reshape(-1, LANES)
         for k, value in enumerate(self._row_values):
             lanes[k] = value
@@ -119,13 +120,6 @@ class Pool:
         for row, word, k in self._word_patches:
             row[word] = address_of(words) + 8 * k
         return rows, words
-
-
-def aligned_bytes(size: int, alignment: int = 256) -> np.ndarray:
-    """A zeroed byte buffer of `size` whose address is a multiple of `alignment`."""
-    raw = np.zeros(size + alignment, np.uint8)
-    start = -raw.ctypes.data % alignment
-    return raw[start : start + size]
 
 
 def vgpr(number: int) -> int:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusim.base.host_memory import zeroed
 from gpusim.jit import address_of, function_address, load
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import aligned_bytes
 from isa.execution import layout as at
 from isa.execution.faults import ExecutionFault, has_address, nearest_text
 from isa.execution.interpreter import memory_instruction, produce
@@ -58,7 +58,8 @@ def _compile() -> None:
 
 
 @cache
-def _program(kernel: Kernel) -> Program:
+def program_of(kernel: Kernel) -> Program:
+    """The kernel made ready, once."""
     return build_program(kernel)
 
 
@@ -81,20 +82,25 @@ class FunctionalContext:
 
     address: the context for the callbacks; start_address, produce_address: the producer (`isa.trace`);
     trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart; instructions: the static code that
-    segments index; compile_s: seconds this process spent compiling. Workgroup x, y, z has the number
-    x + y * nx + z * nx * ny. Raises ProgramError, DecodeError,
-    DeviceMemoryError, ValueError (arguments, work-group size).
+    segments index; compile_s: seconds this process spent compiling; huge_pages: for a long run (see `zeroed`).
+    Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
+    ValueError (arguments, work-group size).
     """
 
     def __init__(
-        self, launch: "Launch", slots: int, workgroup_slots: int, max_instructions: int = MAX_INSTRUCTIONS
+        self,
+        launch: "Launch",
+        slots: int,
+        workgroup_slots: int,
+        max_instructions: int = MAX_INSTRUCTIONS,
+        huge_pages: bool = False,
     ) -> None:
         if slots < 1 or workgroup_slots < 1 or max_instructions < 1:
             raise ValueError("a functional context needs at least one slot, workgroup slot and instruction")
         kernel = launch.kernel
         _check_workgroup(launch)
         self.launch = launch
-        self.program = _program(kernel)
+        self.program = program_of(kernel)
         self.instructions: list[Instruction] = self.program.instructions
         self.compile_s = compile_interpreter()
         self.start_address, self.produce_address = function_address(start), function_address(produce)
@@ -103,7 +109,7 @@ class FunctionalContext:
         self.address = address_of(self._words)
         self._keep: dict[str, np.ndarray] = {}
         self._lay_out_program()
-        self._lay_out_registers(slots, workgroup_slots)
+        self._lay_out_registers(slots, workgroup_slots, huge_pages)
         self._lay_out_memory(slots)
         self._words[at.C_MAX_INSTRUCTIONS] = max_instructions
         self._words[at.C_FLOAT_MODE] = initial_mode(kernel)
@@ -133,21 +139,21 @@ class FunctionalContext:
         words[at.C_MEMORY_FUNCTION] = function_address(memory_instruction)
         words[at.C_LANES_FUNCTION] = function_address(access_lanes)
 
-    def _lay_out_registers(self, slots: int, workgroup_slots: int) -> None:
+    def _lay_out_registers(self, slots: int, workgroup_slots: int, huge: bool) -> None:
         words, kernel = self._words, self.program.kernel
         words[at.C_FREE_FILES] = self._buffer("free_files", np.arange(slots - 1, -1, -1, dtype=np.int64))
         words[at.C_FREE_FILE_COUNT] = slots
         vgpr_stride = (self.program.vgprs + at.SCRATCH_ROWS) * at.ROW_BYTES
-        words[at.C_VGPRS] = self._buffer("vgprs", aligned_bytes(slots * vgpr_stride))
+        words[at.C_VGPRS] = self._buffer("vgprs", zeroed(slots * vgpr_stride, huge))
         words[at.C_VGPR_STRIDE], words[at.C_VGPR_COUNT] = vgpr_stride, self.program.vgprs
-        words[at.C_SGPRS] = self._buffer("sgprs", aligned_bytes(slots * at.SGPR_BYTES))
+        words[at.C_SGPRS] = self._buffer("sgprs", zeroed(slots * at.SGPR_BYTES, huge))
         words[at.C_SGPR_STRIDE] = at.SGPR_BYTES
         words[at.C_WAVES] = self._buffer("waves", np.zeros(slots * at.W_WORDS, np.int64))
         lds_bytes = kernel.lds_bytes + self.launch.dynamic_lds_bytes
         lds_stride = -(-max(lds_bytes, 1) // 256) * 256
-        words[at.C_LDS] = self._buffer("lds", aligned_bytes(workgroup_slots * lds_stride))
+        words[at.C_LDS] = self._buffer("lds", zeroed(workgroup_slots * lds_stride, huge))
         words[at.C_LDS_STRIDE], words[at.C_LDS_BYTES] = lds_stride, lds_bytes
-        words[at.C_TRACE] = self._buffer("trace", aligned_bytes(slots * TRACE_WORDS * 8))
+        words[at.C_TRACE] = self._buffer("trace", zeroed(slots * TRACE_WORDS * 8, huge))
         words[at.C_WORK] = self._buffer("work", np.zeros(at.X_WORDS, np.int64))
         words[at.C_FAULT] = self._buffer("fault", np.zeros(at.F_WORDS, np.int64))
         words[at.C_REGIONS] = self._buffer("regions", np.zeros(at.MAX_REGIONS * at.R_WORDS, np.int64))
