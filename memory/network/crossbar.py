@@ -37,7 +37,8 @@ from memory.network.state import (
 )
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
-from memory.wheel import L2_FILL, L2_TAKE, wake_at
+from memory.waiting import FILLS, REQUEST_SLOT, RESPONSE_SLOT, freed
+from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake_at
 
 
 @jit
@@ -54,7 +55,7 @@ def _announce_request(m, port, earliest):
 
 @jit
 def crossbar_has_room(m, port):
-    """1 if the port may send a packet; if not, the unit behind it is woken when it may."""
+    """1 if the port may send a packet; if not, its unit may wait for REQUEST_SLOT."""
     return 1 if m.xbar.o_count[port] < m.xbar.request_limit else 0
 
 
@@ -136,7 +137,7 @@ def crossbar_pop_request(m, now, channel, port):
     n = x.o_count[port]
     x.o_count[port] = n - 1
     x.turn[channel] = (port + 1) & (MAX_PORTS - 1)
-    if n == x.request_limit:
+    if n == x.request_limit and freed(m, REQUEST_SLOT + port):
         wake_sender(m, now, port)
     if unlikely(x.ideal):
         return ideal_pop_request(m, now, channel, port)
@@ -166,7 +167,7 @@ def _announce_response(m, channel, earliest):
 
 @jit
 def crossbar_response_room(m, channel):
-    """1 if the channel may start answering; if not, it is woken when it may."""
+    """1 if the channel may start answering; if not, it may wait for RESPONSE_SLOT."""
     return 1 if m.xbar.r_count[channel] < m.xbar.response_limit else 0
 
 
@@ -197,7 +198,11 @@ def _pop_response(m, now, port, channel):
     x.port_turn[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
     x.responses += 1
     if n == x.response_limit:
-        wake_at(m, L2_FILL, now, channel)  # which lets the channel serve again, too
+        waiters = freed(m, RESPONSE_SLOT + channel)
+        if (waiters >> FILLS) & 1:
+            wake_at(m, L2_FILL, now, channel)
+        if (waiters >> channel) & 1:
+            wake_at(m, L2_SERVE, now, channel)
     if unlikely(x.ideal):
         return ideal_pop_response(m, now, channel, port)
     h = x.r_head[channel]

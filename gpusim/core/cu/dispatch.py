@@ -7,6 +7,7 @@ from gpusim.core.cu.state import FREE, IDLE, MAX_WORKGROUPS, ORDER_BITS, SIMD_BI
 from gpusim.core.cu.wave import open_slice, pause, release_barrier, wave_of
 from gpusim.jit import call_i64_4, ctz, jit, unlikely
 from memory.timeline import ENDED, PLACED, record
+from memory.waiting import CU_ROOM, freed, wait_for
 from memory.wheel import DISPATCH, wake
 
 
@@ -102,10 +103,9 @@ def dispatch_tick(m, now):
                 if not _place_wave(m, now, cu, slot, workgroup, number):
                     return
             run.dispatch_free = now + n * run.dispatch_interval
-            run.dispatch_waits = 0
             wake(m, DISPATCH, run.dispatch_free, 0)
             return
-    run.dispatch_waits = 1
+    wait_for(m, CU_ROOM, 0)
 
 
 @jit
@@ -158,5 +158,5 @@ def end_wave(m, now, w):
         run.done += 1
     elif m.cu.wg_arrived[cu, slot] == left:
         release_barrier(m, now, cu, slot)
-    if run.dispatch_waits:
+    if freed(m, CU_ROOM):
         wake(m, DISPATCH, now, 0)

@@ -24,11 +24,12 @@ from memory.dram.checker import NAMES, Command, record_commands, recorded_comman
 from memory.dram.controller import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
 from memory.dram.spec import DramSpec, TimingOverrides, resolve
 from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
+from memory.waiting import WAITING
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, WHEEL, due
 from tests.support.machines import allow_further_layouts
 
-RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP, DRAM))
+RECORD = record_dtype((WHEEL, WAITING, PORTS, ADDRESS_MAP, DRAM))
 READ, WRITE = 0, 1
 WHOLE = (1 << 64) - 1
 LIMIT_CYCLES = 1_000_000

@@ -34,6 +34,7 @@ from isa.trace import LINE_SPARSE
 from memory.address_map import ADDRESS_MAP, l2_channel
 from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_ready, port_take, sparse_request
 from memory.timeline import TIMELINE
+from memory.waiting import WAITING
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import ENGINE as ENGINE_CLASS
 from memory.wheel import L2_FILL, SIZE, WHEEL, due
@@ -181,7 +182,7 @@ if not JIT_DISABLED:
     # these need the record's `fake` part: no other machine can compile them
     take_back(_own)
 
-RECORD = record_dtype((WHEEL, TIMELINE, PORTS, ADDRESS_MAP, ENGINE, FAKE))
+RECORD = record_dtype((WHEEL, TIMELINE, WAITING, PORTS, ADDRESS_MAP, ENGINE, FAKE))
 
 
 @cache
