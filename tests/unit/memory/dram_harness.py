@@ -88,7 +88,14 @@ drive = _drive if JIT_DISABLED else numba.njit(nogil=True, error_model="numpy")(
 def _compile() -> None:
     """Compile what `drive` calls, callees first, and itself."""
     if not JIT_DISABLED:
-        rooms = ("gpusim.jit", "memory.address_map", "memory.dram.controller", "memory.ports", "memory.wheel")
+        rooms = (
+            "gpusim.jit",
+            "memory.address_map",
+            "memory.dram.controller",
+            "memory.ports",
+            "memory.waiting",
+            "memory.wheel",
+        )
         callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
         compile_functions([*callees, drive], new_record(RECORD))
         allow_further_layouts()

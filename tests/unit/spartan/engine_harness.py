@@ -190,7 +190,7 @@ def _compile() -> None:
     """Compile what the bench runs, callees first."""
     if JIT_DISABLED:
         return
-    rooms = ("memory.address_map", "memory.ports", "memory.wheel", "spartan.", "gpusim.jit")
+    rooms = ("memory.address_map", "memory.ports", "memory.waiting", "memory.wheel", "spartan.", "gpusim.jit")
     callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
     compile_functions([d for d in callees if d.py_func.__module__ != "spartan.engine"] + _own, new_record(RECORD))
     allow_further_layouts()
