@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusim.core.cu.state import SLOTS
 from memory.dram.controller import dram_pending, dram_totals
+from memory.waiting import waiting_for_what
 from spartan.configure import engine_pending
 
 
@@ -85,7 +86,7 @@ def assert_laws(m: Any, executed_instructions: int) -> None:
 
 
 def who_waits(m: Any) -> str:
-    """What each unit holds, for the report of a deadlock."""
+    """What each unit holds and who waits for what, for the report of a deadlock."""
     lines = [f"cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"]
     names = ("free", "ready", "waiting for memory", "at a barrier", "paused", "vmcnt full", "lgkmcnt full", "fetching")
     for state, name in enumerate(names):
@@ -115,4 +116,5 @@ def who_waits(m: Any) -> str:
         if int(values.sum()):
             at = ", ".join(f"{i}:{int(v)}" for i, v in enumerate(values) if v)
             lines.append(f"  {name}: {int(values.sum())} ({at})")
+    lines += [f"  {line}" for line in waiting_for_what(m)]
     return "\n".join(lines)

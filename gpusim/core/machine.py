@@ -21,6 +21,7 @@ from memory.network.state import CROSSBAR, configure_crossbar
 from memory.ports import PORTS
 from memory.timeline import TIMELINE
 from memory.translation.tlb import TRANSLATION_STATE, configure_translation
+from memory.waiting import WAITING
 from memory.wheel import DISPATCH, WHEEL, wake_at_start
 from spartan.state import ENGINE
 
@@ -28,6 +29,7 @@ MACHINE = (
     WHEEL,
     TIMELINE,
     ADDRESS_MAP,
+    WAITING,
     PORTS,
     CROSSBAR,
     TRANSLATION_STATE,

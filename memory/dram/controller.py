@@ -30,7 +30,7 @@ from memory.dram.state import (
     configure_dram,
     dram_totals,
 )
-from memory.ports import DRAM_WRITES, ENGINE_FROM_DRAM, deliver, dram_space_freed
+from memory.ports import DRAM_WRITES, ENGINE_FROM_DRAM, anyone_waits_for_dram, deliver, dram_space_freed
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, wake, wake_at
 
@@ -296,7 +296,7 @@ def dram_tick(m, now, channel):
             wake(m, DRAM_CLASS, look, channel)
         c.next_look = look
     release(m, channel, now)
-    if c.done_count and (m.ports.dram_waiters[channel] | m.ports.dram_waiters[channel + DRAM_WRITES]):
+    if c.done_count and anyone_waits_for_dram(m, channel):
         wake(m, DRAM_CLASS, c.done[c.done_head, 0], channel)
 
 

@@ -116,5 +116,4 @@ WRITERS: dict[tuple[str, str], str] = {
     ("timeline", "gpusim.timeline"): "the recorder's reader gives it its buffer and takes events out of it",
     ("dram", "gpusim.timeline"): "the same for DRAM commands",
     ("dram", "gpusim.core"): "to do: how far DRAM looks ahead is its own to say",
-    ("ports", "memory.cache"): "to do: L2's refused requests",
 }

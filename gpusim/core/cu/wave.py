@@ -206,7 +206,7 @@ def step(m, w):
 @jit(outline=True)
 def vm_answered(m, now, cu, token):
     """An answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
-    if unlikely(m.timeline.on):
+    if m.timeline.on:
         record(m, RETURNED, cu, token, 0)
     w = cu * SLOTS + (token & 63)
     wave = m.cu.wave[w]

@@ -24,11 +24,12 @@ from memory.dram.checker import NAMES, Command, record_commands, recorded_comman
 from memory.dram.controller import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
 from memory.dram.spec import DramSpec, TimingOverrides, resolve
 from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
+from memory.waiting import WAITING
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, WHEEL, due
 from tests.support.machines import allow_further_layouts
 
-RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP, DRAM))
+RECORD = record_dtype((WHEEL, WAITING, PORTS, ADDRESS_MAP, DRAM))
 READ, WRITE = 0, 1
 WHOLE = (1 << 64) - 1
 LIMIT_CYCLES = 1_000_000
@@ -87,7 +88,14 @@ drive = _drive if JIT_DISABLED else numba.njit(nogil=True, error_model="numpy")(
 def _compile() -> None:
     """Compile what `drive` calls, callees first, and itself."""
     if not JIT_DISABLED:
-        rooms = ("gpusim.jit", "memory.address_map", "memory.dram.controller", "memory.ports", "memory.wheel")
+        rooms = (
+            "gpusim.jit",
+            "memory.address_map",
+            "memory.dram.controller",
+            "memory.ports",
+            "memory.waiting",
+            "memory.wheel",
+        )
         callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
         compile_functions([*callees, drive], new_record(RECORD))
         allow_further_layouts()
