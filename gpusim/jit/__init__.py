@@ -3,6 +3,16 @@
 Rooms below (`isa`, `memory`, `spartan`) and the core import from here and from nowhere else in `gpusim`.
 """
 
+from gpusim.jit.by_address import (
+    layout_of,
+    offset_of,
+    record_address,
+    record_at,
+    record_text,
+    record_type,
+    records,
+    views,
+)
 from gpusim.jit.cache import cache_dir
 from gpusim.jit.compile import (
     JIT_DISABLED,
@@ -61,6 +71,7 @@ __all__ = [
     "i32",
     "is_compiled",
     "jit",
+    "layout_of",
     "ld_i16",
     "ld_i32",
     "ld_i64",
@@ -74,7 +85,13 @@ __all__ = [
     "popcount",
     "prefetch",
     "quotient",
+    "offset_of",
+    "record_address",
+    "record_at",
     "record_dtype",
+    "record_text",
+    "record_type",
+    "records",
     "registered",
     "split",
     "st_i16",
@@ -84,4 +101,5 @@ __all__ = [
     "u16",
     "u32",
     "unlikely",
+    "views",
 ]
