@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from gpusim.api.device_array import DeviceArray as DeviceArray
     from gpusim.api.device_array import DeviceArrayError as DeviceArrayError
     from gpusim.api.launch_result import LaunchResult as LaunchResult
+    from gpusim.api.launch_result import QueueResult as QueueResult
     from gpusim.api.module import KernelFunction as KernelFunction
     from gpusim.api.module import KernelNameError as KernelNameError
     from gpusim.api.module import Module as Module
+    from gpusim.api.queue import Queue as Queue
+    from gpusim.api.queue import QueueError as QueueError
     from gpusim.base.errors import UserError as UserError
     from gpusim.core.gpu_spec import GpuSpec as GpuSpec
     from gpusim.core.occupancy import OccupancyError as OccupancyError
@@ -57,6 +60,9 @@ _EXPORTED = {
     "OccupancyError": "gpusim.core.occupancy",
     "Pointer": "isa.kernarg",
     "ProgramError": "isa.execution.program",
+    "Queue": "gpusim.api.queue",
+    "QueueError": "gpusim.api.queue",
+    "QueueResult": "gpusim.api.launch_result",
     "UserError": "gpusim.base.errors",
 }
 

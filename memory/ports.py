@@ -13,8 +13,9 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 (L2 MSHRs, the engine's reads in flight), and the checked mode asserts that they are never exceeded.
 """
 
-from gpusim.jit import Field, State, ctz, jit, popcount, unlikely
+from gpusim.jit import Field, State, counter_fields, ctz, jit, popcount, unlikely
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
+from memory.counters import PORT_COUNTERS
 from memory.rings import RING_FRONT
 from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, wake_later
 
@@ -49,7 +50,7 @@ PORTS = State(
         "dram_turn": Field((2 * MAX_DRAM_CHANNELS,), "L2 channel that goes first"),
         "l2_refused": Field((), "L2 channels whose oldest request DRAM refused: it waits for space"),
         "far": Field((), "1: an entry was ready only beyond the wheel's reach, and its reader woken too early"),
-        "overflows": Field((), "entries that found a ring full: a bug, always 0"),
+        **counter_fields(PORT_COUNTERS),
     },
 )
 

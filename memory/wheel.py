@@ -5,6 +5,8 @@ away than the wheel reaches is clamped, and the unit, finding nothing ready, wak
 a fixed order within a cycle: by class, then by number.
 """
 
+from typing import Any
+
 import numpy as np
 
 from gpusim.jit import Field, State, jit, u32
@@ -43,6 +45,11 @@ WHEEL = State(
         "row": Field((SIZE, ROW_WORDS), "units to run in a cycle, by class and number", u32),
     },
 )
+
+
+def wake_at_start(m: Any, unit_class: int) -> None:
+    """Before a run: have unit 0 of a class run in cycle 0."""
+    m.wheel.row[0, unit_class] |= 1
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Setting the engine up for a launch, and reading its counters."""
+"""Setting the engine up for a launch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ from gpusim.jit import address_of
 from isa.device_memory import VIRTUAL_BASE
 from isa.region import SparseRegion
 from memory.ports import limit_sparse_misses
-from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import LINE_BYTES, LINE_ELEMENTS, MAX_READS, MAX_REGIONS, EngineSpec, SibLayout, sib_layout
 from spartan.replacement import REPLACEMENT
 from spartan.state import (
@@ -140,16 +139,6 @@ def _chain(links: np.ndarray, count: int) -> int:
     links[:count] = np.arange(1, count + 1)
     links[count - 1] = NONE
     return 0
-
-
-def engine_counters(m: Any) -> dict[str, int]:
-    """The engine's counters by name (see `ENGINE_COUNTERS`); after `engine_finish` the reads add up."""
-    return {name: int(m.engine[name]) for name in ENGINE_COUNTERS}
-
-
-def latency_histogram(m: Any) -> list[int]:
-    """Answers by latency: element b counts latencies of 2^b to 2^(b+1) - 1 cycles."""
-    return [int(n) for n in m.engine.latency_histogram]
 
 
 def engine_pending(m: Any) -> int:

@@ -347,7 +347,7 @@ def engine_tick(m, now):
 
 
 @jit
-def engine_finish(m, now):
+def engine_finish(m, now) -> None:
     """At a kernel's end: what the engine still holds was never needed; afterwards fetched = needed + wasted."""
     engine = m.engine
     while engine.lane_first != NONE:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gpusim.jit import Field, State
+from gpusim.jit import Field, State, counter_fields
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
-from spartan.counters import ENGINE_COUNTERS, LATENCY_BUCKETS, LATENCY_HISTOGRAM
+from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import (
     LINE_BYTES,
     LINE_ELEMENTS,
@@ -167,8 +167,6 @@ ENGINE = State(
         # what a search says besides its result
         "scanned": Field((), "bits that the last search went over"),
         "summed": Field((), "mapping entries that it added up"),
-        # counters
-        **{name: Field((), f"{text} [{unit}]") for name, (unit, text) in ENGINE_COUNTERS.items()},
-        "latency_histogram": Field((LATENCY_BUCKETS,), LATENCY_HISTOGRAM[1]),
+        **counter_fields(ENGINE_COUNTERS),
     },
 )

@@ -36,7 +36,7 @@ _SPEAKING_ERRORS = (
     ("workloads.data.patterns", "PatternError"),
 )
 
-# Errors of the simulation itself: told in full, but not the user's to mend.
+# Errors of the simulation itself: reported in full, but not the user's to correct.
 _FAILURES = (
     ("gpusim.bench.bench", "BenchError"),
     ("gpusim.core.simulator", "DeadlockError"),

@@ -9,7 +9,8 @@ from gpusim.core.cu.fetch import fetch_tick
 from gpusim.core.cu.issue import issue_tick, look_up_tick, response_tick, return_tick, scalar_tick
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import SIMDS_BITS
-from gpusim.jit import address_in, ctz, ctz_from, jit, prefetch
+from gpusim.jit import address_in, ctz, ctz_from, jit, prefetch, unlikely
+from memory.cache.l1 import l1_release
 from memory.cache.l2 import l2_fill_tick, l2_serve_tick, l2_take_tick
 from memory.dram.controller import dram_tick
 from memory.translation.tlb import translation_tick
@@ -137,10 +138,13 @@ def run_cycles(m, limit):
     now = wheel.now
     while now < limit:
         if run.done == run.workgroups and m.l1.queued + m.scalar.queued == 0:
-            if run.ended == 0 and m.xbar.requests == m.xbar.responses + m.icache.outstanding:
-                run.ended = now
-            if m.xbar.requests == m.xbar.responses:
-                return FINISHED
+            if unlikely(m.l1.dirty_lines):
+                l1_release(m, now, m.cu.cus)
+            else:
+                if run.ended == 0 and m.xbar.requests == m.xbar.responses + m.icache.outstanding:
+                    run.ended = now
+                if m.xbar.requests == m.xbar.responses:
+                    return FINISHED
         slot = now & (SIZE - 1)
         if run.every_cycle:
             quiet = 0 if anything_due(m, slot) else quiet + 1

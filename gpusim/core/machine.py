@@ -21,7 +21,7 @@ from memory.network.state import CROSSBAR, configure_crossbar
 from memory.ports import PORTS
 from memory.timeline import TIMELINE
 from memory.translation.tlb import TRANSLATION_STATE, configure_translation
-from memory.wheel import DISPATCH, WHEEL, wake
+from memory.wheel import DISPATCH, WHEEL, wake_at_start
 from spartan.state import ENGINE
 
 MACHINE = (
@@ -48,23 +48,23 @@ def machine_dtype() -> np.dtype:
     return record_dtype(MACHINE)
 
 
-def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, engine_on: bool) -> Any:
+def new_machine(gpu: GpuSpec, launch: Launch, fit: Occupancy, uses_engine: bool) -> Any:
     """A machine record ready for the launch, apart from the producer's addresses and the engine's regions."""
     m = new_record(machine_dtype())
     m.wheel.running = -1
     configure_address_map(m, gpu.l2.channels, gpu.dram.channels, gpu.l2.interleave_bytes, gpu.l2.hash_channels)
     configure_crossbar(m, gpu.crossbar, gpu.l2.channels, gpu.l2.latency_cycles, gpu.l2.mshr_targets_per_channel)
-    configure_translation(m, gpu.translation)
-    configure_l1(m, gpu.l1, gpu.cus)
-    configure_scalar_cache(m, gpu.scalar_cache, gpu.shader_arrays, gpu.cus_per_array)
-    configure_instruction_cache(m, gpu.instruction_cache, gpu.shader_arrays)
-    configure_l2(m, gpu.l2, engine_on)
+    configure_translation(m, gpu.translation, gpu.replacement_seed)
+    configure_l1(m, gpu.l1, gpu.cus, gpu.replacement_seed)
+    configure_scalar_cache(m, gpu.scalar_cache, gpu.shader_arrays, gpu.cus_per_array, gpu.replacement_seed)
+    configure_instruction_cache(m, gpu.instruction_cache, gpu.shader_arrays, gpu.replacement_seed)
+    configure_l2(m, gpu.l2, uses_engine, gpu.replacement_seed)
     configure_dram(m, gpu.dram, gpu.clock_hz)
     configure_cus(m, gpu.cu, gpu.shader_arrays, gpu.cus_per_array)
     configure_grid(m, launch, fit.waves_per_simd, fit.workgroups_per_cu)
-    m.run.engine_on = int(engine_on)
-    if engine_on:
+    m.run.engine_on = int(uses_engine)
+    if uses_engine:
         m.dram.look_ahead = 0  # a kernel may end before a prefetch is answered
     m.wheel.now = 0
-    wake(m, DISPATCH, 0, 0)
+    wake_at_start(m, DISPATCH)
     return m

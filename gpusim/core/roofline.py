@@ -28,7 +28,7 @@ def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
         "lds": float(m.cu.lds_busy) / cus,
         "l1": max(float(m.l1.busy), float(m.l1.return_busy)) / cus,
         "l2": float(m.xbar.requests) / gpu.l2.channels,
-        "dram": dram["bus_busy_cycles"] / gpu.dram.channels,
+        "dram": dram.bus_busy_cycles / gpu.dram.channels,
         "fetch": fetches / min(cus, gpu.shader_arrays * gpu.instruction_cache.banks),
         "latency": float(spent[[ISSUED, MEMORY, FETCH]].sum()) / resident,
     }

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from memory.cache.sets import FILLING, NO_TAG
+from memory.sets.rows import FILLING, NO_TAG
 
 
 class WarmCaches:
-    """L2 tags, ages and dirty bytes between launches; empty at first."""
+    """L2 tags, order of use and dirty bytes between launches; empty at first."""
 
     def __init__(self) -> None:
         self._shape: tuple[int, ...] = ()
@@ -33,20 +33,20 @@ class WarmCaches:
             "rows": l2.rows[: 2 * rows * stride].copy(),
             "note": l2.note[: rows * stride].copy(),
             "mask": l2.mask[: rows * stride].copy(),
-            "age": l2.age.copy(),
+            "order": l2.order.copy(),
         }
-        tags, ages = np.moveaxis(kept["rows"].reshape(rows, 2, stride), 1, 0)
+        tags, orders = np.moveaxis(kept["rows"].reshape(rows, 2, stride), 1, 0)
         ways = slice(0, int(l2.ways))
-        filling = np.zeros(ages.shape, bool)  # only after a launch that was stopped
-        filling[:, ways] = ages[:, ways] >= FILLING
+        filling = np.zeros(orders.shape, bool)  # only after a launch that was stopped
+        filling[:, ways] = orders[:, ways] >= FILLING
         tags[filling] = NO_TAG
-        ages[filling] -= FILLING
+        orders[filling] = 0
         kept["note"].reshape(rows, stride)[filling] = 0
         self._shape, self._held = _shape(m), kept
 
 
 def _shape(m: Any) -> tuple[int, ...]:
-    """What decides where a line lies in L2."""
+    """What decides where a line lies in L2, and what its order words mean."""
     l2, address_map = m.l2, m.map
-    parts = (l2.channels, l2.sets, l2.ways, address_map.interleave_lines_bits, address_map.hash_channels)
-    return tuple(int(p) for p in parts)
+    lies = (l2.channels, l2.sets, l2.ways, address_map.interleave_lines_bits, address_map.hash_channels)
+    return tuple(int(p) for p in (*lies, l2.replacement, l2.write))

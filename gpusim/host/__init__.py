@@ -1,1 +1,1 @@
-"""The host's side of a launch: command queue and command processor, with the overheads of launches."""
+"""The host's side: launches and copies in a queue, when each happens, and the processor that has them simulated."""

@@ -6,22 +6,20 @@ after `wavefront_at = record_at(WAVEFRONT)`, `wavefront_at(address, slot).pc` is
 parameter that takes such a record is annotated with `record_type(WAVEFRONT)`.
 
 Python lays records out with `records` and reads them with `views`, whose numbers are Python's and wrap at the width of
-the field, as compiled code's do. With the JIT disabled `record_at` gives such views too.
+the field, as compiled code's do; from Python `record_at` gives such views too. `by_address_llvm` has the compiler's
+side.
 """
 
 import ctypes
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from gpusim.jit.compile import JIT_DISABLED
+from gpusim.jit.functions import JIT_DISABLED, Primitive, note_primitive, primitive
 from gpusim.jit.state import HOST_LINE_BYTES, State
 
+_LLVM = "gpusim.jit.by_address_llvm"
 _layouts: dict[int, np.dtype] = {}  # by the identity of a State: they are constants of their modules
 
 
@@ -31,6 +29,11 @@ def layout_of(state: State) -> np.dtype:
     if found is None:
         found = _layouts[id(state)] = state.dtype()
     return found
+
+
+def offset_of(state: State, name: str) -> int:
+    """Bytes from a record's start to a field."""
+    return int(layout_of(state).fields[name][1])  # type: ignore[index]
 
 
 def records(state: State, count: int = 1) -> np.ndarray:
@@ -82,62 +85,49 @@ def _ctype(kind: np.dtype) -> Any:
     return element
 
 
-def offset_of(state: State, name: str) -> int:
-    """Bytes from a record's start to a field."""
-    return int(layout_of(state).fields[name][1])  # type: ignore[index]
+class RecordType:
+    """What a parameter that takes a record of `state` is annotated with."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    @cached_property
+    def numba_type(self) -> Any:
+        """Numba's type of such a record; imports Numba."""
+        from gpusim.jit.by_address_llvm import type_of_record
+
+        return type_of_record(layout_of(self.state))
 
 
-if JIT_DISABLED:
+record_type = RecordType
 
-    def record_type(state: State) -> Any:
-        """What a parameter that takes a record of `state` is annotated with."""
-        return Any
 
-    def record_at(state: State) -> Any:
-        """The function (address, i) that gives record `i` of those side by side at an address."""
+class RecordAt(Primitive):
+    """The operation (address, i) that gives record `i` of those side by side at an address."""
+
+    def __init__(self, state: State, twin: Any) -> None:
+        super().__init__(twin, _LLVM)
+        self.state = state
+
+    @cached_property
+    def intrinsic(self) -> Any:
+        """Numba's side of it; imports Numba."""
+        from gpusim.jit.by_address_llvm import record_at_intrinsic
+
+        return record_at_intrinsic(layout_of(self.state))
+
+
+def record_at(state: State) -> Any:
+    """The function (address, i) that gives record `i` of those side by side at an address."""
+
+    def at_python(address: int, i: int) -> Any:
         structure = _structure(layout_of(state))
-        size = ctypes.sizeof(structure)
+        return structure.from_address(int(address) + int(i) * ctypes.sizeof(structure))
 
-        def at_python(address: int, i: int) -> Any:
-            return structure.from_address(int(address) + int(i) * size)
+    return at_python if JIT_DISABLED else note_primitive(RecordAt(state, at_python))
 
-        return at_python
 
-    def record_address(record: Any) -> int:
-        """Address of a record."""
-        return ctypes.addressof(record)
-
-else:
-    _I64 = ir.IntType(64)
-
-    @cache
-    def _numba_type(layout: np.dtype) -> Any:
-        return numba.from_dtype(layout)
-
-    def record_type(state: State) -> Any:
-        """What a parameter that takes a record of `state` is annotated with."""
-        return _numba_type(layout_of(state))
-
-    def record_at(state: State) -> Any:
-        """The function (address, i) that gives record `i` of those side by side at an address."""
-        kind = record_type(state)
-        size = layout_of(state).itemsize
-
-        @intrinsic
-        def at(typing_context, address, i):  # type: ignore[no-untyped-def]
-            def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-                offset = builder.mul(arguments[1], ir.Constant(_I64, size))
-                return builder.inttoptr(builder.add(arguments[0], offset), context.get_value_type(kind))
-
-            return kind(types.int64, types.int64), generate
-
-        return at
-
-    @intrinsic
-    def record_address(typing_context, record):  # type: ignore[no-untyped-def]
-        """Address of a record."""
-
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.ptrtoint(arguments[0], _I64)
-
-        return types.int64(record), generate
+@primitive(_LLVM)
+def record_address(record: Any) -> int:
+    """Address of a record."""
+    return ctypes.addressof(record)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.jit.compile import JIT_DISABLED
+from gpusim.base.counters import Counter, CounterTable
 
 HOST_LINE_BYTES = 64
 SPREAD_BYTES = 1024
@@ -25,6 +25,20 @@ class Field:
     shape: tuple[int, ...]
     meaning: str
     kind: Any = i64
+
+
+def counter_fields(table: CounterTable, instances: int = 0) -> dict[str, Field]:
+    """Fields of a state that counts what `table` says; instances: rows of fields that have one for each instance."""
+    by_field: dict[str, list[Counter]] = {}
+    for counter in table.counters:
+        by_field.setdefault(counter.state_field, []).append(counter)
+    fields = {}
+    for name, counters in by_field.items():
+        first = counters[0]
+        length = max(first.length, *(1 + element for counter in counters for element in counter.elements), 0)
+        shape = (instances,) * bool(first.per) + (length,) * bool(length)
+        fields[name] = Field(shape, "; ".join(f"{counter.meaning} [{counter.unit}]" for counter in counters))
+    return fields
 
 
 @dataclass(frozen=True)
@@ -78,9 +92,9 @@ def record_dtype(states: list[State] | tuple[State, ...]) -> np.dtype:
 
 
 class _PlainRecord(np.record):  # type: ignore[misc]  # the stubs call a base final, NumPy does not
-    """A record for plain Python, whose numbers are Python's, as wide as the compiled code's, however they are stored.
+    """A record whose numbers are Python's, as wide as the compiled code's, however they are stored.
 
-    NumPy's own looks every name up in its dtype: most of the time of such a run.
+    NumPy's own looks every name up in its dtype: most of the time of a small launch, or of a run with the JIT disabled.
     """
 
     __getattribute__ = np.void.__getattribute__
@@ -119,4 +133,4 @@ def new_record(dtype: np.dtype) -> Any:
     raw = np.zeros(dtype.itemsize + HOST_LINE_BYTES, np.uint8)
     start = -raw.ctypes.data % HOST_LINE_BYTES
     place = raw[start : start + dtype.itemsize].view(dtype)
-    return _plain_record(place.reshape(())) if JIT_DISABLED else place.view(np.recarray)[0]
+    return _plain_record(place.reshape(()))

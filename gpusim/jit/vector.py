@@ -1,99 +1,48 @@
-"""Several 32-bit words at a time: how caches search their sets. Each with a Python twin for runs with the JIT disabled.
+"""Several 32-bit words at a time, as caches search their sets: what Python makes of it.
 
-An address is an int64 (`address_in`, `address_of`); words are unsigned.
+`vector_llvm` has the compiler's side. An address is an int64 (`address_in`, `address_of`); words are unsigned.
 """
 
 import ctypes
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-from numba.np import arrayobj
-
-from gpusim.jit.compile import JIT_DISABLED
+from gpusim.jit.functions import primitive
 
 LANES = 4  # the fewest that are searched at a time
 WIDE_LANES = 16
 
-if JIT_DISABLED:
+_operation = primitive("gpusim.jit.vector_llvm")
 
-    def address_in(array: Any, i: int) -> int:
-        """Address of element `i` of a record's one-dimensional array."""
-        return int(array.ctypes.data) + int(i) * array.itemsize
 
-    def _row(address: int, lanes: int) -> Any:
-        return (ctypes.c_uint32 * lanes).from_address(int(address))
+@_operation
+def address_in(array: Any, i: int) -> int:
+    """Address of element `i` of a record's one-dimensional array."""
+    return int(array.ctypes.data) + int(i) * array.itemsize
 
-    def equal_4(address: int, value: int) -> int:
-        """Bit k is set if word k of four at `address` equals `value`."""
-        return sum((word == int(value)) << k for k, word in enumerate(_row(address, LANES)))
 
-    def equal_16(address: int, value: int) -> int:
-        """Bit k is set if word k of sixteen at `address` equals `value`."""
-        return sum((word == int(value)) << k for k, word in enumerate(_row(address, WIDE_LANES)))
+def _row(address: int, lanes: int) -> Any:
+    return (ctypes.c_uint32 * lanes).from_address(int(address))
 
-    def least_4(address: int) -> int:
-        """The least of the four words at `address`."""
-        return min(_row(address, LANES))
 
-    def least_16(address: int) -> int:
-        """The least of the sixteen words at `address`."""
-        return min(_row(address, WIDE_LANES))
+@_operation
+def equal_4(address: int, value: int) -> int:
+    """Bit k is set if word k of four at `address` equals `value`."""
+    return sum((word == int(value)) << k for k, word in enumerate(_row(address, LANES)))
 
-else:
-    _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
-    def _load(builder: Any, address: Any, lanes: int) -> Any:
-        kind = ir.VectorType(_I32, lanes)
-        value = builder.load(builder.inttoptr(address, ir.PointerType(kind)), typ=kind)
-        value.align = 4
-        return value
+@_operation
+def equal_16(address: int, value: int) -> int:
+    """Bit k is set if word k of sixteen at `address` equals `value`."""
+    return sum((word == int(value)) << k for k, word in enumerate(_row(address, WIDE_LANES)))
 
-    def _shuffled(builder: Any, vector: Any, lanes: list[int]) -> Any:
-        mask = ir.Constant(ir.VectorType(_I32, len(lanes)), lanes)
-        return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
-    @intrinsic
-    def address_in(typing_context, array, i):  # type: ignore[no-untyped-def]
-        """Address of element `i` of a record's one-dimensional array."""
+@_operation
+def least_4(address: int) -> int:
+    """The least of the four words at `address`."""
+    return min(_row(address, LANES))
 
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            view = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
-            return builder.ptrtoint(builder.gep(view.data, [arguments[1]]), _I64)
 
-        return types.int64(array, types.int64), generate
-
-    def _equal(lanes: int) -> Any:
-        @intrinsic
-        def equal(typing_context, address, value):  # type: ignore[no-untyped-def]
-            def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-                words = _load(builder, arguments[0], lanes)
-                word = builder.trunc(arguments[1], _I32)
-                first = builder.insert_element(ir.Constant(words.type, ir.Undefined), word, ir.Constant(_I32, 0))
-                same = builder.icmp_unsigned("==", words, _shuffled(builder, first, [0] * lanes))
-                return builder.zext(builder.bitcast(same, ir.IntType(lanes)), _I64)
-
-            return types.int64(types.int64, types.int64), generate
-
-        return equal
-
-    def _least(lanes: int) -> Any:
-        @intrinsic
-        def least(typing_context, address):  # type: ignore[no-untyped-def]
-            def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-                words = _load(builder, arguments[0], lanes)
-                half = lanes // 2
-                while half:
-                    other = _shuffled(builder, words, list(range(half, 2 * half)))
-                    words = _shuffled(builder, words, list(range(half)))
-                    words = builder.select(builder.icmp_unsigned("<", other, words), other, words)
-                    half //= 2
-                return builder.zext(builder.extract_element(words, ir.Constant(_I32, 0)), _I64)
-
-            return types.int64(types.int64), generate
-
-        return least
-
-    equal_4, equal_16 = _equal(LANES), _equal(WIDE_LANES)
-    least_4, least_16 = _least(LANES), _least(WIDE_LANES)
+@_operation
+def least_16(address: int) -> int:
+    """The least of the sixteen words at `address`."""
+    return min(_row(address, WIDE_LANES))

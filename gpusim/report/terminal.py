@@ -1,7 +1,5 @@
-"""The result of a run: one JSON object, and tables for a terminal or plain lines for a pipe."""
+"""The result of a run for a person: tables on a terminal, plain lines on a pipe."""
 
-import hashlib
-import json
 import math
 import sys
 from collections.abc import Sequence
@@ -10,38 +8,6 @@ from typing import Any, TextIO
 from gpusim.base.progress import scaled
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
-
-
-def config_hash(config: dict[str, Any]) -> str:
-    """Hash of what a resolved configuration simulates: not of its files, nor of what is checked or listed besides."""
-    said = {**config, "run": {"engine": config["run"].get("engine")}} if "run" in config else config
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def document(config: dict[str, Any], records: Sequence[RunRecord]) -> dict[str, Any]:
-    """The JSON object of a run of one record, or of a dense and a sparse one with their ratio."""
-    head = {
-        "schema_version": metrics.SCHEMA_VERSION,
-        "partial": any(r.partial for r in records),
-        "config": config,
-        "config_hash": config_hash(config),
-    }
-    trees = [metrics.to_tree(r) | _hotspot_tree(r) for r in records]
-    if len(records) == 1 and config.get("run", {}).get("engine") == "both":  # interrupted before the sparse run
-        return {**head, "dense": trees[0], "sparse": None, "normalised": {}}
-    if len(records) == 1:
-        return {**head, **trees[0]}
-    dense, sparse = trees
-    return {**head, "dense": dense, "sparse": sparse, "normalised": metrics.normalised(sparse, dense)}
-
-
-def _hotspot_tree(record: RunRecord) -> dict[str, Any]:
-    """The costliest instructions, if they were asked for."""
-    hotspots = record.total.hotspots
-    if not hotspots:
-        return {}
-    rows = [{"kernel": h.kernel, "address": h.address, "instruction": h.instruction, **h.stalls} for h in hotspots]
-    return {"hotspots": rows}
 
 
 def _print_hotspots(record: RunRecord, out: TextIO) -> None:
@@ -54,11 +20,6 @@ def _print_hotspots(record: RunRecord, out: TextIO) -> None:
         print(
             f"{h.cycles:>15,}  {100 * h.cycles / whole:5.1f} %  {h.address:#07x}  {h.instruction:<56}  {text}", file=out
         )
-
-
-def as_json(result: dict[str, Any]) -> str:
-    """The JSON text of `document`'s object."""
-    return json.dumps(result, indent=2, allow_nan=False) + "\n"
 
 
 def shown(path: str, value: Any) -> str:
@@ -101,10 +62,8 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     """Print the metrics of one run, or of a dense and a sparse one side by side with their ratio."""
     out = stream or sys.stdout
     trees = [metrics.to_tree(r) for r in records]
-    titles = [
-        f"{r.kernel}, engine {'on' if r.uses_engine else 'off'}" + (" (partial)" if r.partial else "") for r in records
-    ]
-    ratios = metrics.normalised(trees[1], trees[0]) if len(records) == 2 else None
+    titles = [r.title for r in records]
+    ratios = metrics.normalized(trees[1], trees[0]) if len(records) == 2 else None
     if out.isatty():
         _tables(titles, trees, ratios, out)
     else:
@@ -112,11 +71,6 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     for record in records:
         if record.total.hotspots:
             _print_hotspots(record, out)
-
-
-def _title(record: RunRecord) -> str:
-    title = f"{record.kernel}, engine {'on' if record.uses_engine else 'off'}"
-    return title + " (partial)" if record.partial else title
 
 
 def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:

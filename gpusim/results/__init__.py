@@ -1,4 +1,5 @@
 """What a run counted, and every metric that follows from it.
 
-`record` adds up the launches of a run; `metrics` is the one table of metrics: path, unit, definition, formula.
+`record` is a run with the facts of its launches (`gpusim.core.facts`); `metrics` the list of metrics: path, unit,
+definition, and the counter or formula that each follows from.
 """

@@ -1,1 +1,1 @@
-"""A run from configuration to result: data, launches, simulation, comparison with NumPy."""
+"""A run from configuration to records: jobs of every kind, and the one path that all of them take."""

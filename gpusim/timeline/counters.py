@@ -35,7 +35,7 @@ class Counters:
             ("IPC", "instructions/cycle"),
             ("L1 hit rate", "%"),
             ("L2 hit rate", "%"),
-            ("DRAM data bus utilisation", "%"),
+            ("DRAM data bus utilization", "%"),
             ("DRAM bandwidth", "GB/s"),
         ]
         self._levels = [(out.track(name, parent, k, unit=unit), read) for k, (name, unit, read) in enumerate(levels)]
@@ -69,7 +69,7 @@ class Counters:
         self._cycle, self._before = cycle, totals
 
     def close(self, m: Any, cycle: int) -> None:
-        """The last interval ends; the rates have no value behind it."""
+        """The last interval ends; the rates have no value after it."""
         self.sample(m, cycle)
         for track in self._rates:
             self._out.value(track, cycle, 0.0)

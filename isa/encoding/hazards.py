@@ -87,7 +87,7 @@ class Violation:
         """One line: where, what, how many wait states."""
         return (
             f"0x{self.instruction.address:x}: {disassemble(self.instruction)}: {self.hazard.wait_states} wait states"
-            f" needed behind {disassemble(self.first)} (0x{self.first.address:x}), {self.wait_states} there"
+            f" needed after {disassemble(self.first)} (0x{self.first.address:x}), {self.wait_states} there"
             f" [{self.hazard.name}: {self.hazard.first}, then {self.hazard.second}]"
         )
 

@@ -4,13 +4,10 @@
 """
 
 import struct
-from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+import numpy as np
 
-from gpusim.jit import JIT_DISABLED, jit, ld_i16, ld_i32, ld_i64, ld_u8, ld_u16, ld_u32, st_i16, st_i32, st_i64, st_u8
+from gpusim.jit import jit, ld_i16, ld_i32, ld_i64, ld_u8, ld_u16, ld_u32, primitive, st_i16, st_i32, st_i64, st_u8
 from isa.architecture import LANES, ROW_BYTES
 from isa.execution.codes import Atomic
 from isa.execution.state import Work
@@ -18,51 +15,32 @@ from isa.execution.state import Work
 _SIGN = -(1 << 63)
 
 
-if JIT_DISABLED:
+_operation = primitive("isa.execution.data_movement_llvm")
 
-    def float_value(bits: int, size: int) -> float:
-        """The FP32 (size 4) or FP64 number with these bits, as FP64."""
-        raw = (int(bits) & (1 << 8 * size) - 1).to_bytes(size, "little")
-        return float(struct.unpack("<f" if size == 4 else "<d", raw)[0])
 
-    def single_sum(a: int, b: int) -> int:
-        """Bits of the FP32 sum of two FP32 bit patterns."""
-        import numpy as np
+@_operation
+def single(bits: int) -> float:
+    """The FP32 number with the lower 32 bits, as FP64."""
+    return float(struct.unpack("<f", (int(bits) & 0xFFFF_FFFF).to_bytes(4, "little"))[0])
 
-        x, y = (np.array([v & 0xFFFF_FFFF], np.uint32).view(np.float32) for v in (a, b))
-        return int((x + y).view(np.uint32)[0])
 
-else:
+@_operation
+def double(bits: int) -> float:
+    """The FP64 number with these bits."""
+    return float(struct.unpack("<d", (int(bits) & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "little"))[0])
 
-    @intrinsic
-    def _single(typing_context: Any, bits: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            word = builder.trunc(arguments[0], ir.IntType(32))
-            return builder.fpext(builder.bitcast(word, ir.FloatType()), ir.DoubleType())
 
-        return types.float64(types.int64), generate
+@_operation
+def single_sum(a: int, b: int) -> int:
+    """Bits of the FP32 sum of two FP32 bit patterns."""
+    x, y = (np.array([v & 0xFFFF_FFFF], np.uint32).view(np.float32) for v in (a, b))
+    return int((x + y).view(np.uint32)[0])
 
-    @intrinsic
-    def _double(typing_context: Any, bits: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.bitcast(arguments[0], ir.DoubleType())
 
-        return types.float64(types.int64), generate
-
-    @intrinsic
-    def single_sum(typing_context: Any, a: Any, b: Any) -> Any:
-        """Bits of the FP32 sum of two FP32 bit patterns."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            x, y = (builder.bitcast(builder.trunc(v, ir.IntType(32)), ir.FloatType()) for v in arguments)
-            return builder.zext(builder.bitcast(builder.fadd(x, y), ir.IntType(32)), ir.IntType(64))
-
-        return types.int64(types.int64, types.int64), generate
-
-    @jit
-    def float_value(bits, size):  # type: ignore[no-untyped-def]
-        """The FP32 (size 4) or FP64 number with these bits, as FP64."""
-        return _single(bits) if size == 4 else _double(bits)
+@jit
+def float_value(bits, size):  # type: ignore[no-untyped-def]
+    """The FP32 (size 4) or FP64 number with these bits, as FP64."""
+    return single(bits) if size == 4 else double(bits)
 
 
 @jit

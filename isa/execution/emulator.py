@@ -12,7 +12,6 @@ from gpusim.jit import (
     State,
     address_of,
     call_i64_4,
-    compile_all,
     jit,
     ld_i64,
     popcount,
@@ -23,7 +22,7 @@ from gpusim.jit import (
     views,
 )
 from isa.encoding.instruction import UNIT_NAMES
-from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
 from isa.trace import (
     BUSY_MASK,
     BUSY_SHIFT,
@@ -85,7 +84,6 @@ if TYPE_CHECKING:
 else:
     Run = record_type(RUN)
 
-_ready: list[bool] = []  # whether this process has made `run_slices` ready
 _FIRST_SLICES = 1
 _BATCH_S = 0.1
 
@@ -211,10 +209,7 @@ def run_functional(
     context = FunctionalContext(launch, waves, 1, max_instructions)
     if shadows is not None:
         context.register_regions(shadows)
-    compile_s = context.compile_s
-    if not _ready:
-        compile_s += compile_all("isa", np.zeros(1, np.int64), (run_slices,))
-        _ready.append(True)
+    compile_s = context.compile_s + compile_interpreter(run_slices)
     wave_state = np.zeros(waves, np.int64)
     place = records(RUN)
     run = views(place)[0]

@@ -3,13 +3,12 @@
 import time
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim.jit import address_of, compile_all, native_callback, records, views
+from gpusim.jit import address_of, function_address, load, records, views
 from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
@@ -41,36 +40,30 @@ if TYPE_CHECKING:
 
 MAX_INSTRUCTIONS = 1 << 32  # of one wavefront, before it counts as an endless loop
 
-_ready: list[bool] = []  # whether this process has made the interpreter and the lane library ready
+_reported: list[bool] = []  # the lane library's compilation counts once a process
+
+_ENTRY_POINTS = (start, produce, memory_instruction, access_lanes)
 
 
-@dataclass(frozen=True)
-class _Callbacks:
-    """Addresses of the interpreter's functions, and what keeps them alive."""
-
-    start: int
-    produce: int
-    memory: int
-    lanes: int
-    keep: tuple[Any, ...]
-
-
-@cache
-def _callbacks() -> _Callbacks:
-    pairs = [native_callback(function) for function in (start, produce, memory_instruction, access_lanes)]
-    begin, run, memory, lanes = (address for address, _ in pairs)
-    return _Callbacks(begin, run, memory, lanes, tuple(kept for _, kept in pairs))
-
-
-def compile_interpreter() -> float:
-    """Make the interpreter and the lane library ready; returns the seconds it took, 0 when repeated."""
-    if _ready:
-        return 0.0
-    seconds = library().compile_seconds + compile_all("isa", np.zeros(1, np.int64), ())
+def compile_interpreter(*further: Any) -> float:
+    """Make the interpreter, `further` functions of its domain that Python calls and the lane library ready; returns
+    the seconds it took, next to nothing when repeated."""
+    lanes = library()
     begin = time.perf_counter()
-    _callbacks()
-    _ready.append(True)
-    return seconds + time.perf_counter() - begin
+    if not load((*_ENTRY_POINTS, *further)):
+        _compile()
+    seconds = time.perf_counter() - begin
+    if not _reported:
+        _reported.append(True)
+        seconds += lanes.compile_seconds
+    return seconds
+
+
+def _compile() -> None:
+    from gpusim.jit.compile import compile_entry_points
+    from isa.execution.emulator import run_slices  # stands on this module
+
+    compile_entry_points("isa", (*_ENTRY_POINTS, run_slices), np.zeros(1, np.int64))
 
 
 @cache
@@ -113,8 +106,7 @@ class FunctionalContext:
         self.program = _program(kernel)
         self.instructions: list[Instruction] = self.program.instructions
         self.compile_s = compile_interpreter()
-        self._callbacks = _callbacks()
-        self.start_address, self.produce_address = self._callbacks.start, self._callbacks.produce
+        self.start_address, self.produce_address = function_address(start), function_address(produce)
 
         self._keep: dict[str, Any] = {}
         place = records(CONTEXT)
@@ -149,7 +141,8 @@ class FunctionalContext:
         lanes = library()
         for name in HELPERS.fields:
             setattr(state.helpers, name, lanes.address(name))
-        state.memory_function, state.lanes_function = self._callbacks.memory, self._callbacks.lanes
+        state.memory_function = function_address(memory_instruction)
+        state.lanes_function = function_address(access_lanes)
 
     def _lay_out_wavefronts(self, slots: int, workgroup_slots: int) -> None:
         state, kernel = self.state, self.program.kernel

@@ -24,6 +24,7 @@ from isa.execution.state import PATTERN_WAYS, Context, Pattern, Wavefront, conte
 from isa.trace import BUSY_SHIFT, LINE_SPARSE, RECORD_LDS
 
 
+@jit
 def access_lanes(context_address, slot, row_address, out):  # type: ignore[no-untyped-def]
     """A flat access lane by lane: mixed address spaces, lines that end inside, and the exact fault.
 

@@ -71,6 +71,7 @@ def branch_taken(scalars, wave: Wavefront, condition):
     return 1 if ld_i64(scalars, EXEC_WORD) else 0
 
 
+@jit
 def memory_instruction(context_address, slot, row_address, out):  # type: ignore[no-untyped-def]
     """Execute an instruction that has a memory record; returns the record's words, or a fault.
 
@@ -236,6 +237,7 @@ def run_slice(context: Context, slot):
     return status
 
 
+@jit
 def produce(context_address, slot, unused0, unused1):  # type: ignore[no-untyped-def]
     """Trace producer (`isa.trace`): run the next slice of the wavefront in `slot` with its floating-point mode."""
     context = context_at(context_address, 0)

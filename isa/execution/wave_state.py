@@ -41,6 +41,7 @@ def free_registers(context: Context, wave: Wavefront):
     wave.register_file = 0
 
 
+@jit
 def start(context_address, slot, workgroup, wave_and_group_slot):  # type: ignore[no-untyped-def]
     """Lay out a wavefront's initial state in `slot`; the arguments are those of `isa.trace`'s producer.
 

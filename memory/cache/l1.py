@@ -10,9 +10,10 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 """
 
 import numpy as np
+from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, address_in, i16, i32, jit, ld_i64, st_i32, u32, unlikely
+from gpusim.jit import Field, State, address_in, counter_fields, i16, i32, jit, ld_i64, ld_u32, st_i32, u32, unlikely
 from isa.trace import (
     BUSY_MASK,
     BUSY_SHIFT,
@@ -23,30 +24,51 @@ from isa.trace import (
     RECORD_RETURN,
     RECORD_STORE,
 )
+from memory.cache.counters import L1_COUNTERS
 from memory.cache.fields import VECTOR_QUEUE
 from memory.cache.look_ahead import look_ahead
-from memory.cache.sets import (
-    FILLING,
-    LANES,
-    NO_TAG,
-    age_after,
-    age_of,
-    clear_rows,
-    end_filling,
-    oldest_way,
-    set_age,
-    stride_of,
-    way_of,
+from memory.cache.write_policy import (
+    ALL_BYTES,
+    BACK,
+    Write,
+    goes_below,
+    is_kept,
+    write_allocate_param,
+    write_number,
+    write_param,
 )
 from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
 from memory.network.state import ATOMIC, ATOMIC_RETURN, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.rings import RING_FRONT
+from memory.sets.replacement import (
+    Replacement,
+    check_replacement,
+    find_victim,
+    first_order,
+    invalidate,
+    on_hit,
+    on_insert,
+    policy_number,
+    replacement_param,
+)
+from memory.sets.rows import (
+    LANES,
+    clear_rows,
+    end_filling,
+    is_filling,
+    line_in,
+    next_order,
+    set_fields,
+    start_filling,
+    stride_of,
+    way_of,
+)
 from memory.timeline import LOOKED_UP, record
 from memory.translation.tlb import page_of, translated
 from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, wake_later
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
-MAX_PLACES = LANES * MAX_L1_LINES
+MAX_SLOTS = LANES * MAX_L1_LINES
 MAX_QUEUE = VECTOR_QUEUE
 MAX_RETURN = 256
 MAX_MSHRS = 256
@@ -54,6 +76,7 @@ MAX_TARGETS = 1024
 NEAR_WORDS = 8  # an instruction of no more line words has them beside those of the others
 FAR_WORDS = 2 * MAX_LINES + 8  # off the powers of two
 DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
+WRITE_BACK = 1 << 21  # a source's id: a line written back, for which no instruction waits
 
 HIT, MERGE, MISS, STALL = range(4)  # what becomes of a look-up
 # what a look-up waits for: room in the crossbar, which wakes it; a line that comes, a store's answer; a return entry
@@ -69,6 +92,7 @@ class L1Spec(Spec):
 
     size_kib: int = param(16, "capacity in KiB", "GCN3: 16 KB a CU (Dong 2020, table 6.3)", ge=1, le=64)
     ways: int = param(4, "associativity", "Dong 2020, table 6.3", ge=1, le=64)
+    replacement: Replacement = replacement_param("AMD GCN whitepaper (2012): LRU")
     hit_latency_cycles: int = param(
         100,
         "cycles from tag look-up to the first data beat of a hit",
@@ -103,7 +127,25 @@ class L1Spec(Spec):
         le=900,
     )
     stores_in_flight: int = param(64, "store packets not yet acknowledged", "assumed", ge=1, le=128)
+    write: Write = write_param("through", "AMD GCN whitepaper (2012); LLVM AMDGPU guide, memory model for GFX6 to GFX9")
+    write_allocate: bool = write_allocate_param(
+        False, "assumed; AMD GCN whitepaper (2012): a line that a store has not written whole is not kept"
+    )
     bypass: bool = param(False, "send every load to L2 without looking up L1", "off: as in hardware")
+
+    @model_validator(mode="after")
+    def _ways_suit_the_policy(self) -> "L1Spec":
+        check_replacement(self.replacement, self.ways)
+        return self
+
+    @model_validator(mode="after")
+    def _nothing_is_kept_without_look_up(self) -> "L1Spec":
+        if self.bypass and (self.write, self.write_allocate) != ("through", False):
+            raise ValueError(
+                f"bypass: loads that pass the cache would not find what write '{self.write}' with write_allocate "
+                f"{str(self.write_allocate).lower()} keeps there; allowed are write 'through' and write_allocate false"
+            )
+        return self
 
 
 QUEUED = State(
@@ -131,7 +173,7 @@ MSHR = State(
     "mshr",
     {
         "since": Field((), "cycle of the look-up that missed"),
-        "place": Field((), "place of the way that it fills", i32),
+        "slot": Field((), "slot that it fills", i32),
         "entry": Field((), "return entry that waits", i16),
         "merged": Field((), "the first of the loads that joined it, -1 none", i16),
     },
@@ -160,7 +202,10 @@ UNIT = State(
         "r_scheduled": Field((), "first load whose return is not scheduled (a running number)"),
         "r_tail": Field((), "one past the youngest load (a running number)"),
         "bus_free": Field((), "cycle in which the return path is free"),
-        "age": Field((), "age of the CU's youngest line"),
+        "order": Field((), "running number of the accesses to the sets"),
+        "dirty_lines": Field((), "lines with bytes that L2 does not have"),
+        "write_backs_out": Field((), "lines written back that L2 has not acknowledged"),
+        "next_dirty": Field((), "slot of this cache from which the search for a dirty line goes on"),
         "m_free_count": Field((), "free MSHRs"),
         "t_free": Field((), "first free one"),
         "t_free_count": Field((), "loads' lines that may yet wait for missing ones"),
@@ -184,10 +229,8 @@ UNIT = State(
 
 L1 = State(
     "l1",
-    {
-        "sets": Field((), "sets, a power of two"),
-        "ways": Field((), "ways"),
-        "stride": Field((), "places of a set: the ways, rounded up"),
+    set_fields(MAX_CUS * MAX_L1_LINES)
+    | {
         "mshrs": Field((), "MSHRs in use at most"),
         "hit_latency": Field((), "cycles from look-up to data of a hit"),
         "fill_latency": Field((), "cycles from response to data"),
@@ -197,25 +240,23 @@ L1 = State(
         "address_cycles": Field((), "least look-up cycles an instruction"),
         "store_limit": Field((), "unacknowledged store packets at most"),
         "bypass": Field((), "1: all loads go past the cache"),
-        "rows": Field((2 * MAX_CUS * MAX_PLACES,), "tags and ages of the sets, by CU (memory/cache/sets.py)", u32),
-        "filled_by": Field((MAX_CUS * MAX_PLACES,), "MSHR that fills the way at a place, while it does", u32),
+        "filled_by": Field((MAX_CUS * MAX_SLOTS,), "MSHR that fills the slot, while it does", u32),
+        "write": Field((), "write policy, a number of memory/cache/write_policy.py"),
+        "allocate": Field((), "1: a store that misses gets a line"),
+        "keeps_stores": Field((), "1: stores are looked up; else none of the next fields is used"),
+        "held": Field((MAX_CUS * MAX_SLOTS,), "bytes held in a slot that is not being filled"),
+        "dirty": Field((MAX_CUS * MAX_SLOTS,), "bytes in a slot that L2 does not have"),
+        "dirty_lines": Field((), "slots with such bytes, of all CUs"),
+        "released": Field((), "1: the kernel is done, dirty lines are written back"),
         "unit": Field((MAX_CUS,), "the caches of the CUs", UNIT.dtype()),
         "queued": Field((), "queued instructions of all CUs"),
-        "reads": Field((), "lines looked up by loads"),
-        "writes": Field((), "lines written or updated atomically"),
-        "hits": Field((), "loads' lines found"),
-        "misses": Field((), "lines sent to L2: loads' misses, stores, atomics"),
-        "merges": Field((), "loads' lines that joined a missing line"),
-        "latency": Field((), "sum over loads' lines of cycles from look-up to data"),
-        "busy": Field((), "cycles in which a line was looked up"),
-        "return_busy": Field((), "cycles in which the return path moved data"),
-        "stall_cycles": Field((), "cycles in which look-up waited for an MSHR, a queue or a return entry"),
+        **counter_fields(L1_COUNTERS),
     },
 )
 
 
-def configure_l1(m, spec: L1Spec, cus: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the L1 caches of `cus` CUs in the machine record and empty them."""
+def configure_l1(m, spec: L1Spec, cus: int, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the L1 caches of `cus` CUs in the machine record and empty them; seed: of random replacement."""
     l1 = m.l1
     l1.sets, l1.ways = spec.size_kib * 1024 // 64 // spec.ways, spec.ways
     l1.hit_latency, l1.fill_latency = spec.hit_latency_cycles, spec.fill_latency_cycles
@@ -223,9 +264,13 @@ def configure_l1(m, spec: L1Spec, cus: int) -> None:  # type: ignore[no-untyped-
     l1.queue_limit, l1.return_limit = spec.queue_instructions, spec.return_entries
     l1.address_cycles, l1.store_limit = spec.address_cycles, spec.stores_in_flight
     l1.bypass = int(spec.bypass)
-    l1.stride, l1.return_ring = stride_of(spec.ways), 1 << (spec.return_entries - 1).bit_length()
+    l1.write, l1.allocate = write_number(spec.write), int(spec.write_allocate)
+    l1.keeps_stores = int(l1.write == BACK or l1.allocate)
+    l1.return_ring = 1 << (spec.return_entries - 1).bit_length()
+    l1.stride, l1.replacement = stride_of(spec.ways), policy_number(spec.replacement)
     clear_rows(l1.rows, cus * int(l1.sets), spec.ways)
     units = l1.unit[:cus]
+    units["order"] = [first_order(spec.replacement, seed, cu) for cu in range(cus)]
     units["stalled_since"] = -1
     units["q_started"] = -1
     units["m_free_count"] = spec.mshrs
@@ -279,12 +324,111 @@ def _schedule_returns(m, now, cu):
 
 
 @jit
-def _next_age(m, cu):
+def _next_order(m, cu):
     l1 = m.l1
     u = l1.unit[cu]
     rows = address_in(l1.rows, cu * l1.sets * 2 * l1.stride)
-    u.age = age_after(u.age, rows, l1.sets, l1.stride)
-    return u.age
+    u.order = next_order(u.order, rows, l1.sets, l1.stride)
+    return u.order
+
+
+@jit(outline=True)
+def _write_back(m, now, cu, slot, line):
+    """Send the dirty bytes of a slot to L2; 0 if the crossbar has no room, which wakes look-up when it has.
+
+    It takes look-up's turn at the crossbar port, which goes on in the next cycle.
+    """
+    l1 = m.l1
+    u = l1.unit[cu]
+    if not crossbar_has_room(m, cu):
+        u.waits_for = ROOM
+        return 0
+    crossbar_send(m, now, cu, line, WRITE | cu << SOURCE_CU_SHIFT | WRITE_BACK << SOURCE_ID_SHIFT, l1.dirty[slot])
+    l1.dirty[slot] = 0
+    l1.dirty_lines -= 1
+    u.dirty_lines -= 1
+    u.write_backs_out += 1
+    l1.write_backs += 1
+    wake_at(m, CU_LOOK_UP, now + 1, cu)
+    return 1
+
+
+@jit
+def _is_held_in_part(m, row, base, way):
+    """1 if the line of a way was stored to and never fetched whole, and is not being fetched."""
+    l1 = m.l1
+    return 1 if l1.held[base + way] != ALL_BYTES and not is_filling(row, l1.stride, way) else 0
+
+
+@jit(outline=True)
+def _make_room(m, now, cu, row, base, way):
+    """Empty the masks of a way that gets another line; 0 if its dirty bytes have to go to L2 before."""
+    l1 = m.l1
+    if l1.dirty[base + way]:
+        _write_back(m, now, cu, base + way, ld_u32(row, way))
+        return 0
+    l1.held[base + way] = 0
+    return 1
+
+
+@jit(outline=True)
+def _is_in_l2(m, now, cu, line):
+    """1 if L2 has what this CU has stored in a line; else it is written back, and whoever asks looks again."""
+    l1 = m.l1
+    base = (cu * l1.sets + (line & (l1.sets - 1))) * l1.stride
+    way = way_of(address_in(l1.rows, 2 * base), l1.stride, line)
+    if way < 0 or not l1.dirty[base + way]:
+        return 1
+    _write_back(m, now, cu, base + way, line)
+    return 0
+
+
+@jit(outline=True)
+def _store_here(m, now, cu, line, mask, header):
+    """Look a store's or an atomic's line up in an L1 that keeps stores: STALL, MISS if its bytes have to go to L2.
+
+    HIT and MERGE: they stay in a line that was held, or in one that the store got. What is done in L2, atomics and
+    stores marked `glc`, must find there what this CU has written before.
+    """
+    l1 = m.l1
+    u = l1.unit[cu]
+    stride = l1.stride
+    base = (cu * l1.sets + (line & (l1.sets - 1))) * stride
+    row = address_in(l1.rows, 2 * base)
+    way = way_of(row, stride, line)
+    found = way >= 0
+    in_l2 = header & (RECORD_ATOMIC | FLAG_BYPASS)
+    if in_l2 and not _is_in_l2(m, now, cu, line):
+        return STALL
+    below = in_l2 or goes_below(l1.write, l1.allocate, found)
+    if below:
+        if not crossbar_has_room(m, cu):
+            u.waits_for = ROOM
+            return STALL
+        if not header & RECORD_RETURN and u.stores_out >= l1.store_limit:
+            u.waits_for = STORE_ANSWER
+            return STALL
+    if header & RECORD_ATOMIC or not is_kept(l1.allocate and not in_l2, found):
+        return MISS
+    if found:
+        on_hit(l1.replacement, row, stride, l1.ways, way, _next_order(m, cu))
+    else:
+        way = find_victim(l1.replacement, row, stride, l1.ways, u.order)
+        if way < 0:
+            u.waits_for = LINE
+            return STALL
+        if not _make_room(m, now, cu, row, base, way):
+            return STALL
+        st_i32(row, way, line)
+        on_insert(l1.replacement, row, stride, l1.ways, way, _next_order(m, cu))
+    l1.held[base + way] |= mask
+    if below:
+        return MISS
+    if not l1.dirty[base + way]:
+        l1.dirty_lines += 1
+        u.dirty_lines += 1
+    l1.dirty[base + way] |= mask
+    return HIT if found else MERGE
 
 
 @jit(inline=True)
@@ -296,8 +440,8 @@ def _look_up(m, now, cu, line, entry):
     base = (cu * l1.sets + (line & (l1.sets - 1))) * stride
     row = address_in(l1.rows, 2 * base)
     way = way_of(row, stride, line)
-    if way >= 0:
-        filling = age_of(row, stride, way) & FILLING
+    if way >= 0 and not (unlikely(l1.keeps_stores) and _is_held_in_part(m, row, base, way)):
+        filling = is_filling(row, stride, way)
         if filling:
             if u.t_free_count == 0:
                 u.waits_for = LINE
@@ -310,7 +454,7 @@ def _look_up(m, now, cu, line, entry):
             u.target[t].since = now
             u.target[t].next = u.mshr[mshr].merged
             u.mshr[mshr].merged = t
-        set_age(row, stride, way, _next_age(m, cu) | filling)
+        on_hit(l1.replacement, row, stride, l1.ways, way, _next_order(m, cu))
         return MERGE if filling else HIT
     n = u.m_free_count
     if n == 0 or u.t_free_count == 0:
@@ -319,22 +463,44 @@ def _look_up(m, now, cu, line, entry):
     if not crossbar_has_room(m, cu):
         u.waits_for = ROOM
         return STALL
-    way = oldest_way(row, stride)
     if way < 0:
-        u.waits_for = LINE
-        return STALL
+        way = find_victim(l1.replacement, row, stride, l1.ways, u.order)
+        if way < 0:
+            u.waits_for = LINE
+            return STALL
+        if unlikely(l1.keeps_stores) and not _make_room(m, now, cu, row, base, way):
+            return STALL
+        st_i32(row, way, line)
+        on_insert(l1.replacement, row, stride, l1.ways, way, _next_order(m, cu))
+    else:
+        on_hit(l1.replacement, row, stride, l1.ways, way, _next_order(m, cu))
     mshr = u.m_free[n - 1]
     u.m_free_count = n - 1
     u.t_free_count -= 1
-    st_i32(row, way, line)
-    set_age(row, stride, way, _next_age(m, cu) | FILLING)
+    start_filling(row, stride, way)
     l1.filled_by[base + way] = mshr
-    u.mshr[mshr].place = base + way
+    u.mshr[mshr].slot = base + way
     u.mshr[mshr].entry = entry
     u.mshr[mshr].since = now
     u.mshr[mshr].merged = -1
     crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
     return MISS
+
+
+@jit(outline=True)
+def _keep_store(m, now, cu, token, line, result):
+    """A store's bytes stay in the cache: it is acknowledged in the next cycle. result: HIT, or MERGE for a new line."""
+    l1 = m.l1
+    l1.writes += 1
+    if result == HIT:
+        l1.hits += 1
+    else:
+        l1.misses += 1
+        l1.write_allocations += 1
+    l1.unit[cu].lineless = token + 1
+    wake_at(m, CU_RETURN, now + 1, cu)
+    if unlikely(m.timeline.on):
+        record(m, LOOKED_UP, cu | HIT << 8, token, line)
 
 
 @jit
@@ -365,11 +531,18 @@ def _access(m, now, cu, q, header, position):
     u = l1.unit[cu]
     e = u.q_entry
     if header & (RECORD_STORE | RECORD_ATOMIC):
+        line = u.q_words[u.queue[q].words + 2 * position]
+        mask = u.q_words[u.queue[q].words + 2 * position + 1]
+        if unlikely(l1.keeps_stores):
+            result = _store_here(m, now, cu, line, mask, header)
+            if result == STALL:
+                return 0
+            if result != MISS:
+                _keep_store(m, now, cu, np.int64(u.queue[q].token), line, result)
+                return 1
         if not crossbar_has_room(m, cu):
             u.waits_for = ROOM
             return 0
-        line = u.q_words[u.queue[q].words + 2 * position]
-        mask = u.q_words[u.queue[q].words + 2 * position + 1]
         if header & RECORD_RETURN:
             u.entry[e].open += 1
             source = ATOMIC_RETURN | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT
@@ -388,6 +561,8 @@ def _access(m, now, cu, q, header, position):
         return 1
     line = u.q_words[u.queue[q].words + position]
     if unlikely(l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE)):
+        if l1.keeps_stores and not _is_in_l2(m, now, cu, line):
+            return 0
         if not crossbar_has_room(m, cu):
             u.waits_for = ROOM
             return 0
@@ -417,14 +592,44 @@ def _access(m, now, cu, q, header, position):
 
 
 @jit(cold=True)
-def _invalidate(m, cu):
-    """Forget all lines but those on their way."""
+def _write_next_back(m, now, cu):
+    """Write the next dirty line of the cache back, in the order of its slots."""
     l1 = m.l1
-    for index in range(cu * l1.sets, (cu + 1) * l1.sets):
-        row = address_in(l1.rows, 2 * index * l1.stride)
-        for way in range(l1.ways):
-            if not age_of(row, l1.stride, way) & FILLING:
-                st_i32(row, way, NO_TAG)
+    u = l1.unit[cu]
+    slots = l1.sets * l1.stride
+    slot = u.next_dirty
+    while not l1.dirty[cu * slots + slot]:
+        slot = slot + 1 if slot + 1 < slots else 0
+    first = cu * slots
+    if _write_back(m, now, cu, first + slot, line_in(address_in(l1.rows, 0), l1.stride, first + slot)):
+        u.next_dirty = slot if u.dirty_lines else 0
+
+
+@jit(cold=True)
+def _all_written_back(m, now, cu):
+    """1 if L2 has all that the CU has stored; if not, the next dirty line is written back, or its answer waited for."""
+    u = m.l1.unit[cu]
+    if u.dirty_lines:
+        _write_next_back(m, now, cu)
+        return 0
+    return 1 if u.write_backs_out == 0 else 0
+
+
+@jit(cold=True)
+def l1_release(m, now, cus):
+    """The kernel is done: have every L1 write its dirty lines back, for others to read them in L2."""
+    l1 = m.l1
+    if not l1.released:
+        l1.released = 1
+        for cu in range(cus):
+            wake(m, CU_LOOK_UP, now, cu)
+
+
+@jit(cold=True)
+def l1_write_back(m, now, cu):
+    """One cycle of an L1 that has no instruction to look up: after the kernel, one of its dirty lines goes to L2."""
+    if m.l1.released and m.l1.unit[cu].dirty_lines:
+        _write_next_back(m, now, cu)
 
 
 @jit(inline=True)
@@ -452,7 +657,9 @@ def l1_step(m, now, cu):
                 wake_at(m, CU_LOOK_UP, now + 1, cu)
             return 0
     moved = 1
-    if position == 0 and u.q_started < 0:
+    if unlikely(header & FLAG_INVALIDATE) and not _all_written_back(m, now, cu):
+        moved = 0
+    elif position == 0 and u.q_started < 0:
         moved = _start(m, now, cu, header, np.int64(u.queue[q].token))
     if moved and lines:
         moved = _access(m, now, cu, q, header, position)
@@ -471,7 +678,8 @@ def l1_step(m, now, cu):
         wake_at(m, CU_LOOK_UP, now + 1, cu)
         return 0
     if unlikely(header & FLAG_INVALIDATE):
-        _invalidate(m, cu)
+        rows = address_in(l1.rows, cu * l1.sets * 2 * l1.stride)
+        invalidate(l1.replacement, rows, l1.sets, l1.stride, l1.ways)
     least = max(l1.address_cycles, (header >> BUSY_SHIFT) & BUSY_MASK)
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
         u.entry[u.q_entry].open -= 1
@@ -517,6 +725,11 @@ def l1_receive(m, now, cu):
     kind = source & 7
     tag = source >> SOURCE_ID_SHIFT
     if kind == WRITE or kind == ATOMIC:
+        if unlikely(tag == WRITE_BACK):
+            u.write_backs_out -= 1
+            if u.write_backs_out == 0:
+                wake_at(m, CU_LOOK_UP, now, cu)
+            return -1
         u.stores_out -= 1
         return tag
     if tag & DIRECT:
@@ -527,7 +740,9 @@ def l1_receive(m, now, cu):
             u.entry[e].open -= 1
             u.entry[e].at = max(u.entry[e].at, now + l1.fill_latency)
     else:
-        end_filling(address_in(l1.rows, 0), l1.stride, u.mshr[tag].place)
+        end_filling(address_in(l1.rows, 0), l1.stride, u.mshr[tag].slot)
+        if unlikely(l1.keeps_stores):
+            l1.held[u.mshr[tag].slot] = ALL_BYTES
         u.m_free[u.m_free_count] = tag
         u.m_free_count += 1
         u.t_free_count += 1

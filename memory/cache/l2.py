@@ -5,11 +5,14 @@ compaction engine; both answer through the ports. A write miss needs no fill: th
 it holds, and a read of a partly held line fetches the rest.
 """
 
+from pydantic import model_validator
+
 from gpusim.base.spec import Spec, param
 from gpusim.jit import (
     Field,
     State,
     address_in,
+    counter_fields,
     i16,
     i32,
     jit,
@@ -17,22 +20,21 @@ from gpusim.jit import (
     prefetch,
     st_i32,
     u16,
-    u32,
     unlikely,
 )
 from isa.trace import LINE_SPARSE
 from memory.address_map import MAX_L2_CHANNELS, dram_channel, l2_local_line
-from memory.cache.sets import (
-    FILLING,
-    LANES,
-    age_after,
-    age_of,
-    clear_rows,
-    end_filling,
-    oldest_way,
-    set_age,
-    stride_of,
-    way_of,
+from memory.cache.counters import L2_COUNTERS
+from memory.cache.write_policy import (
+    ALL_BYTES,
+    BACK,
+    THROUGH,
+    Write,
+    goes_below,
+    is_kept,
+    write_allocate_param,
+    write_number,
+    write_param,
 )
 from memory.dram.controller import dram_has_room, dram_read, dram_write
 from memory.network.crossbar import (
@@ -54,15 +56,35 @@ from memory.ports import (
     sparse_request,
     wait_for_dram,
 )
+from memory.sets.replacement import (
+    Replacement,
+    check_replacement,
+    find_victim,
+    first_order,
+    on_hit,
+    on_insert,
+    policy_number,
+    replacement_param,
+)
+from memory.sets.rows import (
+    LANES,
+    clear_rows,
+    end_filling,
+    is_filling,
+    next_order,
+    set_fields,
+    start_filling,
+    stride_of,
+    way_of,
+)
 from memory.timeline import ANSWERED, SERVED, record
 from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake, wake_at
 
 MAX_LINES = 262144  # 16 MiB in all
-MAX_PLACES = LANES * MAX_LINES
+MAX_SLOTS = LANES * MAX_LINES
 MAX_MSHRS = 256
 MAX_TARGETS = 4096
 MAX_INPUT = 64
-ALL_BYTES = -1
 
 # byte masks of a way; no byte and all of them, the usual ones, are codes in the way's note, which costs less to reach
 HELD = 0  # bytes held
@@ -86,6 +108,7 @@ class L2Spec(Spec):
 
     size_kib: int = param(2048, "capacity in KiB, all channels", "Radeon MI6 (Dong 2020, table 6.3)", ge=1, le=16384)
     ways: int = param(16, "associativity", "AMD GCN3 L2: 16-way", ge=1, le=64)
+    replacement: Replacement = replacement_param("assumed, as the vector L1's")
     channels: int = param(
         16, "channels, a power of two", "Polaris 10: two for each of eight memory channels", ge=1, le=MAX_L2_CHANNELS
     )
@@ -112,12 +135,27 @@ class L2Spec(Spec):
         512, "requests a channel holds for missing lines", "assumed", ge=1, le=MAX_TARGETS
     )
     input_queue_packets: int = param(16, "requests waiting at a channel", "assumed", ge=1, le=MAX_INPUT)
+    write: Write = write_param("back", "AMD GCN whitepaper (2012): write-back, with byte masks")
+    write_allocate: bool = write_allocate_param(True, "AMD GCN whitepaper (2012): write-allocate, with byte masks")
+
+    @model_validator(mode="after")
+    def _ways_suit_the_policy(self) -> "L2Spec":
+        check_replacement(self.replacement, self.ways)
+        return self
+
+    def cache_kib(self, uses_engine: bool) -> float:
+        """What caches lines: all of L2, or the half that the compaction engine leaves (Dong 2020, section 6.5)."""
+        return self.size_kib / 2 if uses_engine else float(self.size_kib)
+
+    def engine_kib(self) -> float:
+        """What the compaction engine takes of L2 for its SRAM while it is in use."""
+        return self.size_kib - self.cache_kib(uses_engine=True)
 
 
 MSHR = State(
     "mshr",
     {
-        "place": Field((), "place of the way that it fills", i32),
+        "slot": Field((), "slot that it fills", i32),
         "first": Field((), "first target: the oldest", i16),
         "last": Field((), "last target", i16),
     },
@@ -125,20 +163,21 @@ MSHR = State(
 
 L2 = State(
     "l2",
-    {
+    set_fields(MAX_LINES)
+    | {
         "channels": Field((), "channels in use"),
-        "sets": Field((), "sets a channel, a power of two"),
-        "ways": Field((), "ways"),
-        "stride": Field((), "places of a set: the ways, rounded up"),
         "latency": Field((), "cycles from look-up to answer"),
         "fill_latency": Field((), "cycles from fill to answer"),
         "mshrs": Field((), "MSHRs a channel"),
         "targets": Field((), "MSHR targets a channel"),
         "input_limit": Field((), "requests waiting at a channel at most"),
-        "rows": Field((2 * MAX_PLACES,), "tags and ages of the sets, by channel (memory/cache/sets.py)", u32),
-        "age": Field((MAX_L2_CHANNELS,), "age of the channel's youngest line"),
-        "note": Field((MAX_PLACES,), "of the way at a place: codes of its masks HELD and DIRTY, and its MSHR", u16),
-        "mask": Field((MAX_PLACES, 2), "its masks HELD and DIRTY where they are SOME_BYTES"),
+        "write": Field((), "write policy, a number of memory/cache/write_policy.py"),
+        "allocate": Field((), "1: a write that misses gets a line"),
+        "passes_on": Field((), "1: not every write stays here: it is not write-back, or does not allocate"),
+        "atomic_result": Field((MAX_L2_CHANNELS,), "what the look-up of a waiting atomic gave at first, HIT before it"),
+        "order": Field((MAX_L2_CHANNELS,), "running number of the accesses to the channel's sets"),
+        "note": Field((MAX_SLOTS,), "of a slot: codes of its masks HELD and DIRTY, and its MSHR", u16),
+        "mask": Field((MAX_SLOTS, 2), "its masks HELD and DIRTY where they are SOME_BYTES"),
         "m_free": Field((MAX_L2_CHANNELS, MAX_MSHRS), "stack of free MSHRs"),
         "m_free_count": Field((MAX_L2_CHANNELS,), "free MSHRs"),
         "mshr": Field((MAX_L2_CHANNELS, MAX_MSHRS), "missing lines", MSHR.dtype()),
@@ -150,39 +189,27 @@ L2 = State(
         "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
         "refused_by": Field((MAX_L2_CHANNELS,), "DRAM queue + 1 that refused the oldest request, 0: look it up"),
-        "missed_in": Field((MAX_L2_CHANNELS,), "place of way 0 of the set in which a request has missed last"),
-        "reads": Field((), "read requests"),
-        "writes": Field((), "write requests"),
-        "atomics": Field((), "atomic requests"),
-        "hits": Field((), "requests that found their line"),
-        "misses": Field((), "requests that fetch a line, and writes that allocate one without a fetch"),
-        "merges": Field((), "requests that joined an outstanding fetch"),
-        "write_allocations": Field((), "of these, the writes"),
-        "sparse_misses": Field((), "of these, sent to the compaction engine"),
-        "write_backs": Field((), "dirty lines sent to DRAM"),
-        "fills": Field((), "lines fetched from DRAM"),
-        "sparse_fills": Field((), "lines from the compaction engine"),
-        "read_latency": Field(
-            (), "sum over answered reads of cycles from arrival at the channel to the answer leaving"
-        ),
-        "reads_answered": Field((), "reads answered"),
-        "stall_cycles": Field((MAX_L2_CHANNELS,), "cycles in which the oldest request could not proceed"),
+        "missed_in": Field((MAX_L2_CHANNELS,), "slot of way 0 of the set in which a request has missed last"),
+        **counter_fields(L2_COUNTERS, MAX_L2_CHANNELS),
         "stalled_since": Field((MAX_L2_CHANNELS,), "cycle from which it waits, -1 if it does not"),
     },
 )
 
 
-def configure_l2(m, spec: L2Spec, engine_on: bool) -> None:  # type: ignore[no-untyped-def]
-    """Size the L2 in the machine record and empty it; the engine takes half of the sets (Dong 2020, section 6.5)."""
+def configure_l2(m, spec: L2Spec, uses_engine: bool, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the L2 in the machine record and empty it. seed: of random replacement."""
     l2 = m.l2
-    lines = spec.size_kib * 1024 // 64 // spec.channels
+    lines = int(spec.cache_kib(uses_engine) * 1024) // 64 // spec.channels
     l2.channels, l2.ways = spec.channels, spec.ways
-    l2.sets = lines // spec.ways // (2 if engine_on else 1)
+    l2.sets = lines // spec.ways
     l2.latency, l2.fill_latency = spec.latency_cycles, spec.fill_latency_cycles
     l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets
+    l2.write, l2.allocate = write_number(spec.write), int(spec.write_allocate)
+    l2.passes_on = int(l2.write == THROUGH or not l2.allocate)
     channels = slice(0, spec.channels)
-    l2.stride = stride_of(spec.ways)
+    l2.stride, l2.replacement = stride_of(spec.ways), policy_number(spec.replacement)
+    l2.order[channels] = [first_order(spec.replacement, seed, channel) for channel in range(spec.channels)]
     clear_rows(l2.rows, spec.channels * int(l2.sets), spec.ways)
     l2.stalled_since[channels] = -1
     l2.m_free_count[channels] = l2.mshrs
@@ -193,7 +220,7 @@ def configure_l2(m, spec: L2Spec, engine_on: bool) -> None:  # type: ignore[no-u
 
 @jit
 def _bytes(m, at, which):
-    """A mask of the way at a place: HELD or DIRTY."""
+    """A mask of a slot: HELD or DIRTY."""
     code = (m.l2.note[at] >> (CODE_BITS * which)) & ((1 << CODE_BITS) - 1)
     if code == SOME_BYTES:
         return m.l2.mask[at, which]
@@ -229,7 +256,7 @@ def _answer(m, now, t, channel, source, since):
 def _fill(m, now, channel, mshr):
     """The line of an MSHR is here: serve its targets, oldest first."""
     l2 = m.l2
-    at = l2.mshr[channel, mshr].place
+    at = l2.mshr[channel, mshr].slot
     end_filling(address_in(l2.rows, 0), l2.stride, at)
     _set_bytes(m, at, HELD, ALL_BYTES)
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
@@ -266,10 +293,9 @@ def _add_target(m, channel, mshr, source, since, mask):
 
 
 @jit
-def _evict(m, now, channel, at, line):
-    """Write a dirty way back; 0 if that must wait for room in DRAM's queue or for its turn."""
+def _write_dram(m, now, channel, line, mask):
+    """Hand bytes of a line to DRAM; 0 if that must wait for room in its queue or for the channel's turn."""
     l2 = m.l2
-    mask = _bytes(m, at, DIRTY)
     dram = dram_channel(m, line)
     queue = dram + DRAM_WRITES
     l2.refused_by[channel] = queue + 1
@@ -280,9 +306,38 @@ def _evict(m, now, channel, at, line):
         return 0
     l2.refused_by[channel] = 0
     dram_space_taken(m, now, queue, channel)
-    _set_bytes(m, at, DIRTY, 0)
-    l2.write_backs += 1
     return 1
+
+
+@jit
+def _evict(m, now, channel, at, line):
+    """Write a dirty slot back; 0 if that must wait."""
+    if not _write_dram(m, now, channel, line, _bytes(m, at, DIRTY)):
+        return 0
+    _set_bytes(m, at, DIRTY, 0)
+    m.l2.write_backs += 1
+    return 1
+
+
+@jit
+def _write_through(m, now, channel, line, mask):
+    """Pass a request's bytes on to DRAM; 0 if that must wait."""
+    if not _write_dram(m, now, channel, line, mask):
+        return 0
+    m.l2.write_throughs += 1
+    return 1
+
+
+@jit(outline=True)
+def _pass_write_on(m, now, channel, line, mask, row, way):
+    """Pass a write's bytes on to DRAM; 0 if that must wait, or if it is to get a way and has to wait for that.
+
+    row, way: its set, and the way that holds it or -1.
+    """
+    l2 = m.l2
+    if way < 0 and l2.allocate and find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel]) < 0:
+        return 0
+    return _write_through(m, now, channel, line, mask)
 
 
 @jit(inline=True)
@@ -320,16 +375,31 @@ def _still_refused(m, now, channel):
 
 
 @jit
-def _next_age(m, channel):
+def _next_order(m, channel):
     l2 = m.l2
     rows = address_in(l2.rows, channel * l2.sets * 2 * l2.stride)
-    l2.age[channel] = age_after(l2.age[channel], rows, l2.sets, l2.stride)
-    return l2.age[channel]
+    l2.order[channel] = next_order(l2.order[channel], rows, l2.sets, l2.stride)
+    return l2.order[channel]
 
 
 @jit
-def _first_place(m, channel, line):
-    """Place of way 0 of the line's set."""
+def _used(m, channel, row, way):
+    """A way's line is accessed."""
+    l2 = m.l2
+    on_hit(l2.replacement, row, l2.stride, l2.ways, way, _next_order(m, channel))
+
+
+@jit
+def _inserted(m, channel, row, way, line):
+    """A way gets another line."""
+    l2 = m.l2
+    st_i32(row, way, line)
+    on_insert(l2.replacement, row, l2.stride, l2.ways, way, _next_order(m, channel))
+
+
+@jit
+def _first_slot(m, channel, line):
+    """Slot of way 0 of the line's set."""
     l2 = m.l2
     return (channel * l2.sets + (l2_local_line(m, line) & (l2.sets - 1))) * l2.stride
 
@@ -338,76 +408,132 @@ def _first_place(m, channel, line):
 def _prefetch_row(m, channel, line):
     """The line will be looked up in one of the next cycles: the tags of a large L2 do not stay in the host's caches."""
     l2 = m.l2
-    base = _first_place(m, channel, line)
+    base = _first_slot(m, channel, line)
     prefetch(address_in(l2.rows, 2 * base))
     prefetch(address_in(l2.rows, 2 * base + l2.stride))
     prefetch(address_in(l2.note, base))
 
 
 @jit(inline=True)
+def _start_fetch(m, now, channel, line, row, base, way, found):
+    """Fetch a line into a way of its set; returns its MSHR, or -1 if that must wait.
+
+    found: the way holds the line in part, and keeps its bytes; else it holds another, whose dirty bytes go to DRAM.
+    """
+    l2 = m.l2
+    at = base + way
+    l2.missed_in[channel] = base
+    n = l2.m_free_count[channel]
+    if n == 0 or l2.t_free[channel] < 0:
+        return -1
+    if not found and _bytes(m, at, DIRTY) and not _evict(m, now, channel, at, ld_u32(row, way)):
+        return -1
+    mshr = l2.m_free[channel, n - 1]
+    if not _fetch(m, now, channel, line, mshr):
+        return -1
+    l2.m_free_count[channel] = n - 1
+    l2.mshr[channel, mshr].slot = at
+    l2.mshr[channel, mshr].first = -1
+    if found:
+        _used(m, channel, row, way)
+    else:
+        _inserted(m, channel, row, way, line)
+        _set_bytes(m, at, HELD, 0)
+    start_filling(row, l2.stride, way)
+    l2.note[at] = mshr << MSHR_SHIFT | (l2.note[at] & ((1 << MSHR_SHIFT) - 1))
+    return mshr
+
+
+@jit(outline=True)
+def _atomic_through(m, now, channel, line, source, mask, since):
+    """An atomic in a write-through L2: what it changes goes on to DRAM, so it needs its line and DRAM at one time.
+
+    If its line is not held it has it fetched, and waits for it at the head of its channel.
+    """
+    l2 = m.l2
+    base = _first_slot(m, channel, line)
+    row = address_in(l2.rows, 2 * base)
+    way = way_of(row, l2.stride, line)
+    found = way >= 0
+    if found and is_filling(row, l2.stride, way):
+        if l2.atomic_result[channel] == HIT:
+            l2.atomic_result[channel] = MERGED
+        return STALLED
+    if found and _bytes(m, base + way, HELD) == ALL_BYTES:
+        if not _write_through(m, now, channel, line, mask):
+            return STALLED
+        _used(m, channel, row, way)
+        _answer(m, now, now + l2.latency, channel, source, since)
+        result = l2.atomic_result[channel]
+        l2.atomic_result[channel] = HIT
+        return result
+    if not found:
+        way = find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel])
+    if way >= 0 and _start_fetch(m, now, channel, line, row, base, way, found) >= 0:
+        l2.atomic_result[channel] = MISSED
+    return STALLED
+
+
+@jit(inline=True)
 def _l2_access(m, now, channel, line, source, mask, since):
-    """Serve one request: HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs begun."""
+    """Serve one request: HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs and fetches begun."""
     l2 = m.l2
     kind = source & KIND_MASK
     stride = l2.stride
-    base = _first_place(m, channel, line)
+    base = _first_slot(m, channel, line)
     row = address_in(l2.rows, 2 * base)
     way = way_of(row, stride, line)
     found = way >= 0
+    if unlikely(l2.passes_on):
+        if kind == WRITE and goes_below(l2.write, l2.allocate, found):
+            if not _pass_write_on(m, now, channel, line, mask, row, way):
+                return STALLED
+            if not is_kept(l2.allocate, found):
+                l2.writes_around += 1
+                _answer(m, now, now + l2.latency, channel, source, since)
+                return MISSED
+        elif kind > WRITE and l2.write == THROUGH:
+            return _atomic_through(m, now, channel, line, source, mask, since)
     if found:
         at = base + way
-        filling = age_of(row, stride, way) & FILLING
+        filling = is_filling(row, stride, way)
         if kind == WRITE:
-            set_age(row, stride, way, _next_age(m, channel) | filling)
+            _used(m, channel, row, way)
             _set_bytes(m, at, HELD, _bytes(m, at, HELD) | mask)
-            _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | mask)
+            if l2.write == BACK:
+                _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | mask)
             _answer(m, now, now + l2.latency, channel, source, since)
             return MERGED if filling else HIT
         if filling:
             if l2.t_free[channel] < 0:
                 return STALLED
-            set_age(row, stride, way, _next_age(m, channel) | filling)
+            _used(m, channel, row, way)
             _add_target(m, channel, l2.note[at] >> MSHR_SHIFT, source, since, mask)
             return MERGED
         if _bytes(m, at, HELD) == ALL_BYTES:
-            set_age(row, stride, way, _next_age(m, channel))
+            _used(m, channel, row, way)
             if kind != READ:
                 _set_bytes(m, at, DIRTY, _bytes(m, at, DIRTY) | mask)
             _answer(m, now, now + l2.latency, channel, source, since)
             return HIT
-        # partly held: fetch the rest into the same way, keeping its dirty bytes
     else:
-        way = oldest_way(row, stride)
+        way = find_victim(l2.replacement, row, stride, l2.ways, l2.order[channel])
         if way < 0:
             return STALLED
-    at = base + way
-    l2.missed_in[channel] = base
     if kind == WRITE:
+        at = base + way
+        l2.missed_in[channel] = base
         if _bytes(m, at, DIRTY) and not _evict(m, now, channel, at, ld_u32(row, way)):
             return STALLED
-        st_i32(row, way, line)
-        set_age(row, stride, way, _next_age(m, channel))
+        _inserted(m, channel, row, way, line)
         _set_bytes(m, at, HELD, mask)
-        _set_bytes(m, at, DIRTY, mask)
+        _set_bytes(m, at, DIRTY, mask if l2.write == BACK else 0)
         l2.write_allocations += 1
         _answer(m, now, now + l2.latency, channel, source, since)
         return MISSED
-    n = l2.m_free_count[channel]
-    if n == 0 or l2.t_free[channel] < 0:
+    mshr = _start_fetch(m, now, channel, line, row, base, way, found)
+    if mshr < 0:
         return STALLED
-    if not found and _bytes(m, at, DIRTY) and not _evict(m, now, channel, at, ld_u32(row, way)):
-        return STALLED
-    mshr = l2.m_free[channel, n - 1]
-    if not _fetch(m, now, channel, line, mshr):
-        return STALLED
-    l2.m_free_count[channel] = n - 1
-    l2.mshr[channel, mshr].place = at
-    l2.mshr[channel, mshr].first = -1
-    st_i32(row, way, line)
-    set_age(row, stride, way, _next_age(m, channel) | FILLING)
-    if not found:
-        _set_bytes(m, at, HELD, 0)
-    l2.note[at] = mshr << MSHR_SHIFT | (l2.note[at] & ((1 << MSHR_SHIFT) - 1))
     _add_target(m, channel, mshr, source, since, mask)
     return MISSED
 

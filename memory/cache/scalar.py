@@ -6,14 +6,27 @@ port of their own. Scalar stores are written through. The core queues instructio
 finished ones from `scalar_next_done`.
 """
 
+from pydantic import model_validator
+
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, ctz_from, jit, ld_i64
+from gpusim.jit import Field, State, address_in, counter_fields, ctz_from, jit, ld_i64, st_i32
 from isa.trace import LINES_MASK, RECORD_STORE
-from memory.cache.fields import tag_fields
+from memory.cache.counters import SCALAR_CACHE_COUNTERS
+from memory.cache.fields import cache_fields, configure_cache
 from memory.cache.instruction import FETCH_ID
 from memory.cache.l1 import FLAG_INVALIDATE
 from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
+from memory.sets.replacement import (
+    Replacement,
+    check_replacement,
+    find_victim,
+    invalidate,
+    on_hit,
+    on_insert,
+    replacement_param,
+)
+from memory.sets.rows import LANES, end_filling, is_filling, next_order, start_filling, way_of
 from memory.translation.tlb import FIRST_SCALAR_USER, translated
 from memory.wheel import SCALAR, wake_at
 
@@ -31,6 +44,7 @@ class ScalarCacheSpec(Spec):
 
     size_kib: int = param(16, "capacity in KiB", "AMD GCN whitepaper (2012): 16 KB for up to four CUs", ge=1, le=64)
     ways: int = param(4, "associativity", "AMD GCN whitepaper (2012): 4-way", ge=1, le=64)
+    replacement: Replacement = replacement_param("assumed, as the vector L1's")
     hit_latency_cycles: int = param(
         50,
         "cycles from look-up, or from a fill, to the data in scalar registers",
@@ -41,18 +55,20 @@ class ScalarCacheSpec(Spec):
     mshrs: int = param(16, "lines that may be missing at a time", "assumed", ge=1, le=MAX_MSHRS)
     queue_instructions: int = param(4, "scalar loads of a CU waiting for look-up", "assumed", ge=1, le=MAX_QUEUE)
 
+    @model_validator(mode="after")
+    def _ways_suit_the_policy(self) -> "ScalarCacheSpec":
+        check_replacement(self.replacement, self.ways)
+        return self
+
 
 SCALAR_CACHE = State(
     "scalar",
-    tag_fields(MAX_ARRAYS, MAX_SCALAR_LINES, MAX_MSHRS)
+    cache_fields(MAX_ARRAYS, MAX_SCALAR_LINES, MAX_MSHRS)
     | {
+        "filled_by": Field((MAX_ARRAYS * MAX_SCALAR_LINES * LANES,), "MSHR that fills the slot, while it does"),
         "m_first": Field((MAX_ARRAYS, MAX_MSHRS), "first target of the MSHR"),
         "t_free": Field((MAX_ARRAYS,), "first free MSHR target, -1 none"),
-        "reads": Field((), "lines looked up by loads"),
-        "writes": Field((), "lines written"),
-        "hits": Field((), "loads' lines found"),
-        "misses": Field((), "lines sent to L2: loads' misses, stores"),
-        "merges": Field((), "loads' lines that joined a missing line"),
+        **counter_fields(SCALAR_CACHE_COUNTERS),
         "arrays": Field((), "shader arrays"),
         "cus_per_array": Field((), "CUs that share a cache"),
         "latency": Field((), "cycles from look-up or fill to the data"),
@@ -84,16 +100,13 @@ SCALAR_CACHE = State(
 )
 
 
-def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the scalar caches of `arrays` shader arrays in the machine record and empty them."""
+def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array: int, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the scalar caches of `arrays` shader arrays and empty them. seed: of random replacement."""
     s = m.scalar
     s.arrays, s.cus_per_array = arrays, cus_per_array
-    s.sets, s.ways = spec.size_kib * 16 // spec.ways, spec.ways
-    s.latency, s.mshrs, s.queue_limit = spec.hit_latency_cycles, spec.mshrs, spec.queue_instructions
-    s.tag[: arrays * spec.size_kib * 16] = -1
+    s.latency, s.queue_limit = spec.hit_latency_cycles, spec.queue_instructions
+    configure_cache(s, spec.size_kib * 16, spec.ways, spec.mshrs, spec.replacement, seed, arrays)
     s.q_entry[:arrays] = -1
-    s.m_free_count[:arrays] = spec.mshrs
-    s.m_free[:arrays, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
     s.t_next[:arrays, :MAX_TARGETS] = [*range(1, MAX_TARGETS), -1]
     s.e_next[:arrays, :MAX_ENTRIES] = [*range(1, MAX_ENTRIES), -1]
 
@@ -138,47 +151,57 @@ def _finish_if_complete(m, now, array, entry):
     s.e_free[array] = entry
 
 
+@jit
+def _next_order(m, array):
+    s = m.scalar
+    rows = address_in(s.rows, array * s.sets * 2 * s.stride)
+    s.order[array] = next_order(s.order[array], rows, s.sets, s.stride)
+    return s.order[array]
+
+
+@jit
+def _add_target(m, array, entry, following):
+    """Have an instruction wait for a missing line, before the target `following`; returns its target."""
+    s = m.scalar
+    t = s.t_free[array]
+    s.t_free[array] = s.t_next[array, t]
+    s.t_entry[array, t] = entry
+    s.t_next[array, t] = following
+    s.e_pending[array, entry] += 1
+    return t
+
+
 @jit(inline=True)
 def _look_up(m, now, array, line, entry):
     """Look a load's line up: 0 if it must wait."""
     s = m.scalar
-    base = (array * s.sets + (line & (s.sets - 1))) * s.ways
-    victim = -1
-    t = s.t_free[array]
-    for at in range(base, base + s.ways):
-        if s.tag[at] == line:
-            mshr = s.pending[at] - 1
-            if mshr < 0:
-                s.lru[at] = now
-                s.hits += 1
-                return 1
-            if t < 0:
+    slot = (array * s.sets + (line & (s.sets - 1))) * s.stride
+    row = address_in(s.rows, 2 * slot)
+    way = way_of(row, s.stride, line)
+    if way >= 0:
+        if not is_filling(row, s.stride, way):
+            s.hits += 1
+        else:
+            if s.t_free[array] < 0:
                 return 0
-            s.lru[at] = now
-            s.t_free[array] = s.t_next[array, t]
-            s.t_entry[array, t] = entry
-            s.t_next[array, t] = s.m_first[array, mshr]
-            s.m_first[array, mshr] = t
-            s.e_pending[array, entry] += 1
+            mshr = s.filled_by[slot + way]
+            s.m_first[array, mshr] = _add_target(m, array, entry, s.m_first[array, mshr])
             s.merges += 1
-            return 1
-        if s.pending[at] == 0 and (victim < 0 or s.lru[at] < s.lru[victim]):
-            victim = at
+        on_hit(s.replacement, row, s.stride, s.ways, way, _next_order(m, array))
+        return 1
     n = s.m_free_count[array]
     port = FIRST_SCALAR_PORT + array
-    if n == 0 or t < 0 or victim < 0 or not crossbar_has_room(m, port):
+    way = find_victim(s.replacement, row, s.stride, s.ways, s.order[array])
+    if n == 0 or s.t_free[array] < 0 or way < 0 or not crossbar_has_room(m, port):
         return 0
     mshr = s.m_free[array, n - 1]
     s.m_free_count[array] = n - 1
-    s.tag[victim] = line
-    s.lru[victim] = now
-    s.pending[victim] = mshr + 1
-    s.m_where[array, mshr] = victim
-    s.t_free[array] = s.t_next[array, t]
-    s.t_entry[array, t] = entry
-    s.t_next[array, t] = -1
-    s.m_first[array, mshr] = t
-    s.e_pending[array, entry] += 1
+    st_i32(row, way, line)
+    on_insert(s.replacement, row, s.stride, s.ways, way, _next_order(m, array))
+    start_filling(row, s.stride, way)
+    s.filled_by[slot + way] = mshr
+    s.m_slot[array, mshr] = slot + way
+    s.m_first[array, mshr] = _add_target(m, array, entry, -1)
     s.misses += 1
     crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
     return 1
@@ -240,9 +263,8 @@ def scalar_step(m, now, array):
     if position < lines:
         return -1
     if header & FLAG_INVALIDATE:
-        for at in range(array * s.sets * s.ways, (array + 1) * s.sets * s.ways):
-            if s.pending[at] == 0:
-                s.tag[at] = -1
+        rows = address_in(s.rows, array * s.sets * 2 * s.stride)
+        invalidate(s.replacement, rows, s.sets, s.stride, s.ways)
     s.e_looked_up[array, entry] = 1
     _finish_if_complete(m, now, array, entry)
     s.q_entry[array] = -1
@@ -272,7 +294,7 @@ def scalar_receive(m, now, array):
         s.e_pending[array, tag] -= 1
         _finish_if_complete(m, now, array, tag)
         return -1
-    s.pending[s.m_where[array, tag]] = 0
+    end_filling(address_in(s.rows, 0), s.stride, s.m_slot[array, tag])
     s.m_free[array, s.m_free_count[array]] = tag
     s.m_free_count[array] += 1
     t = s.m_first[array, tag]

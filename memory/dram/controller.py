@@ -351,13 +351,9 @@ def _accept(m, now, channel, local, kind):
 
 
 @jit(outline=True)
-def _refuse(m, channel, kind):
+def _refuse(m, channel):
     """A queue is full: the channel runs when its next request is served, to tell who waits."""
     c = m.dram.channel[channel]
-    if kind == READ:
-        c.read_full += 1
-    else:
-        c.write_full += 1
     if c.done_count:
         wake(m, DRAM_CLASS, c.done[c.done_head, 0], channel)
 
@@ -373,7 +369,7 @@ def dram_has_room(m, now, queue):
     release(m, channel, now - 1)
     if d.channel[channel].held[kind] < d.depth[kind]:
         return 1
-    _refuse(m, channel, kind)
+    _refuse(m, channel)
     return 0
 
 
@@ -387,7 +383,6 @@ def dram_read(m, now, channel, line, port, tag):
     if unlikely(d.ideal):
         t = _ideal(m, now, channel, READ)
         if t == 0:
-            c.read_full += 1
             return 0
         c.bytes_read += LINE_BYTES
     else:
@@ -403,7 +398,7 @@ def dram_read(m, now, channel, line, port, tag):
         c.read_latency_max = max(c.read_latency_max, t - now)
     else:
         if c.held[READ] >= d.depth[READ]:
-            _refuse(m, channel, READ)
+            _refuse(m, channel)
             return 0
         s = _accept(m, now, channel, local, READ)
         c.slot[s].port = port
@@ -422,7 +417,6 @@ def dram_write(m, now, channel, line, mask):
     c = d.channel[channel]
     if unlikely(d.ideal):
         if _ideal(m, now, channel, WRITE) == 0:
-            c.write_full += 1
             return 0
         c.bytes_written += LINE_BYTES
         c.writes += 1
@@ -444,7 +438,7 @@ def dram_write(m, now, channel, line, mask):
         c.write_merges += 1
     elif left:
         if c.held[WRITE] >= d.depth[WRITE]:
-            _refuse(m, channel, WRITE)
+            _refuse(m, channel)
             return 0
         s = _accept(m, now, channel, local, WRITE)
         c.mask[s] = mask

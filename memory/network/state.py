@@ -8,9 +8,10 @@ from typing import Literal
 from pydantic import field_validator
 
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, jit
+from gpusim.jit import Field, State, counter_fields, jit
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS
+from memory.network.counters import CROSSBAR_COUNTERS
 from memory.wheel import CU_LOOK_UP, CU_RESPONSE, SCALAR, wake_at
 
 MAX_CUS = 64
@@ -112,8 +113,7 @@ CROSSBAR = State(
         "r_free": Field((MAX_L2_CHANNELS,), "cycle in which the channel's response port is free again"),
         "returning": Field((MAX_PORTS,), "channels whose oldest response is for the port"),
         "port_turn": Field((MAX_PORTS,), "channel that the port looks at first"),
-        "requests": Field((), "packets sent by CUs"),
-        "responses": Field((), "packets taken by CUs"),
+        **counter_fields(CROSSBAR_COUNTERS),
         # ideal model: a list of requests for each port and channel, one of responses for each channel and port
         "ideal": Field((), "1: fixed latency and bandwidth"),
         "interval": Field((), "a channel's time for a packet in 1e-6 cycles, 0: none"),

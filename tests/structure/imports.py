@@ -49,6 +49,13 @@ def rooms(root: Path = ROOT) -> set[str]:
     return {room_of(module, root) for module, _ in sources(root)}
 
 
+def docstring(room: str) -> str:
+    """What the room's package says of itself."""
+    return (
+        ast.get_docstring(ast.parse((ROOT / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))) or ""
+    )
+
+
 def _module_in(dotted: str, modules: frozenset[str]) -> str | None:
     """The module that a dotted name lies in: itself, or the part before a name that the module defines."""
     while dotted and dotted not in modules:

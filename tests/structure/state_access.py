@@ -9,7 +9,7 @@ seen here.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,8 @@ import numpy as np
 from tests.structure.imports import ROOT, sources
 
 _RECORD_NAMES = ("m", "_m")
+_TOOLS = "gpusim.jit"  # what it does with an array or its address, it does for its caller
+READ, WRITTEN, ADDED = "reads", "writes", "adds to"  # ADDED: counted up, or raised to a maximum
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,19 @@ class Part:
 
 @dataclass(frozen=True)
 class Access:
-    """A field that a module's function reads or writes."""
+    """A field that a module's function reads, writes or adds to."""
 
     field: str
-    written: bool
+    use: str
     module: str
     function: str
     line: int
+    compiled: bool
+
+    @property
+    def written(self) -> bool:
+        """Whether the field changes."""
+        return self.use != READ
 
     @property
     def component(self) -> str:
@@ -56,7 +64,7 @@ class Access:
         return self.field.partition(".")[0]
 
     def __str__(self) -> str:
-        return f"{self.module}:{self.line} ({self.function}) {'writes' if self.written else 'reads'} m.{self.field}"
+        return f"{self.module}:{self.line} ({self.function}) {self.use} m.{self.field}"
 
 
 class _Function:
@@ -65,18 +73,22 @@ class _Function:
     def __init__(self, module: str, node: ast.FunctionDef | ast.Module, name: str) -> None:
         self.module, self.node, self.name = module, node, name
         self.parameters = [a.arg for a in node.args.args] if isinstance(node, ast.FunctionDef) else []
+        decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+        self.compiled = any("jit" in ast.unparse(decorator) for decorator in decorators)
         self.parts: dict[str, set[Part]] = {}
         self.returned: set[Part] = set()
 
-    def statements(self) -> Iterator[ast.AST]:
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
         """Every node of the body but those of functions and classes defined in it."""
         todo: list[ast.AST] = list(self.node.body)
+        found = []
         while todo:
             node = todo.pop()
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                continue
-            yield node
-            todo += ast.iter_child_nodes(node)
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found.append(node)
+                todo += ast.iter_child_nodes(node)
+        return found
 
 
 class Accesses:
@@ -96,7 +108,7 @@ class Accesses:
                 self._follow(function)
         self.found = sorted(
             {access for function in self._all for access in self._accesses(function)},
-            key=lambda a: (a.field, a.module, a.line, a.written),
+            key=lambda a: (a.field, a.module, a.line, a.use),
         )
 
     def _enter(self, module: str, tree: ast.Module) -> None:
@@ -117,7 +129,9 @@ class Accesses:
         target = self._names[function.module].get(call.func.id)
         while target and target not in self._functions:  # a package that hands on what a module of it defines
             target = self._names.get(target[0], {}).get(target[1])
-        return self._functions[target] if target else None
+        if not target or target[0].startswith(_TOOLS):
+            return None
+        return self._functions[target]
 
     def _parts(self, function: _Function, node: ast.expr) -> set[Part]:
         """The parts of the record that an expression may stand for."""
@@ -152,7 +166,7 @@ class Accesses:
 
     def _follow(self, function: _Function) -> None:
         """Bind the function's names, and the parameters of what it calls, to the parts they stand for."""
-        for node in function.statements():
+        for node in function.nodes:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     pairs = [(target, node.value)]
@@ -171,7 +185,7 @@ class Accesses:
 
     def _accesses(self, function: _Function) -> Iterator[Access]:
         passed_on = set()  # parts that only get another name
-        for node in function.statements():
+        for node in function.nodes:
             if isinstance(node, ast.Attribute | ast.Subscript):
                 passed_on.add(id(node.value))
             elif isinstance(node, ast.Assign):
@@ -179,8 +193,8 @@ class Accesses:
                 passed_on |= {id(value) for value in values}
             elif isinstance(node, ast.Call) and self._called(function, node):
                 passed_on |= {id(value) for value in [*node.args, *(k.value for k in node.keywords)]}
-        augmented = {id(n.target) for n in function.statements() if isinstance(n, ast.AugAssign)}
-        for node in function.statements():
+        uses = dict(self._changes(function))
+        for node in function.nodes:
             if not isinstance(node, ast.Attribute | ast.Subscript | ast.Name):
                 continue
             stored = isinstance(node.ctx, ast.Store)
@@ -189,9 +203,22 @@ class Accesses:
             for part in self._parts(function, node):
                 if len(part.path) < 2 or (not stored and not part.is_value and id(node) in passed_on):
                     continue
-                modes = {stored} | ({False} if id(node) in augmented else set())
-                for written in modes:
-                    yield Access(".".join(part.path), written, function.module, function.name, node.lineno)
+                field = ".".join(part.path)
+                for use in uses.get(id(node), (WRITTEN,) if stored else (READ,)):
+                    yield Access(field, use, function.module, function.name, node.lineno, function.compiled)
+
+    @staticmethod
+    def _changes(function: _Function) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """What is done to a field that a statement changes by itself; nothing where it stands on the right hand."""
+        for node in function.nodes:
+            if isinstance(node, ast.AugAssign):
+                yield id(node.target), (ADDED,) if isinstance(node.op, ast.Add) else (READ, WRITTEN)
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                target, call = ast.unparse(node.targets[0]), node.value
+                again = [argument for argument in call.args if ast.unparse(argument) == target]
+                if ast.unparse(call.func) == "max" and again:
+                    yield id(node.targets[0]), (ADDED,)
+                    yield from ((id(argument), ()) for argument in again)
 
 
 @cache

@@ -1,20 +1,12 @@
 """The map at the door: every package says in its docstring what it holds, and names nothing that is not there."""
 
-import ast
 import re
 
 import pytest
 
-from tests.structure.imports import ROOT, rooms, sources
+from tests.structure.imports import ROOT, docstring, rooms, sources
 
 ROOMS = sorted(room for room in rooms() if not room.startswith("isa"))
-
-
-def docstring(room: str) -> str:
-    """The docstring of the room's package."""
-    return (
-        ast.get_docstring(ast.parse((ROOT / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))) or ""
-    )
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -1,1 +1,1 @@
-"""Operators: shapes, launches with their operands in device memory, and the check against NumPy."""
+"""Operators: launches over operands in device memory, what they cost, and their reference in NumPy."""

@@ -82,6 +82,7 @@ from memory.cache.l1 import (
     l1_receive,
     l1_step,
     l1_take_lineless,
+    l1_write_back,
 )
 from memory.cache.scalar import scalar_next_done, scalar_queue, scalar_receive, scalar_step
 from memory.wheel import CU_ISSUE, CU_LOOK_UP, CU_RETURN, wake_at, wake_later
@@ -478,7 +479,9 @@ def return_tick(m, now, cu):
 def look_up_tick(m, now, cu):
     """A CU's vector L1 looks one line up; a place of its queue may come free."""
     u = m.l1.unit[cu]
-    if u.q_count and l1_step(m, now, cu):
+    if u.q_count == 0:
+        l1_write_back(m, now, cu)
+    elif l1_step(m, now, cu):
         _place_free(m, now, cu, VMEM, VMEM_PIPE + cu, m.l1.queue_limit - u.q_count)
 
 

@@ -4,8 +4,15 @@ A wavefront slot is numbered `w = cu << CU_BITS | simd << SIMD_BITS | i`, a SIMD
 masks of who wants what are kept by *rank*: bit 0 is the oldest resident wavefront, so the lowest set bit is the oldest.
 """
 
+from gpusim.core.cu.counters import (
+    CU_COUNTERS,
+    INSTRUCTION_COUNTERS,
+    RUN_COUNTERS,
+    STALL_COUNTERS,
+    STALL_REASONS,
+)
 from gpusim.core.cu.spec import MAX_WAVES_PER_SIMD, SIMDS
-from gpusim.jit import Field, State, i16, i32
+from gpusim.jit import Field, State, counter_fields, i16, i32
 from isa.trace import TRACE_WORDS
 from memory.network.state import MAX_ARRAYS, MAX_CUS
 
@@ -36,9 +43,9 @@ TURN = 3  # slot that is looked at first
 # wavefront states
 FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL, FETCHING = range(8)
 
-# stall reasons, in the order of gpusim.results.STALL_REASONS
-ISSUED, NOT_SELECTED, EXECUTION, MEMORY, THROTTLE, SYNCHRONISATION, FETCH, IDLE = range(8)
-REASONS = 8
+# stall reasons, in the order of STALL_REASONS
+ISSUED, NOT_SELECTED, EXECUTION, MEMORY, THROTTLE, SYNCHRONIZATION, FETCH, IDLE = range(len(STALL_REASONS))
+REASONS = len(STALL_REASONS)
 
 OLDEST, ROUND_ROBIN, GREEDY = range(3)
 
@@ -131,15 +138,11 @@ CU = State(
         "wg_arrived": Field((MAX_CUS, MAX_WORKGROUPS), "of these, at the barrier"),
         "wg_slot": Field((MAX_CUS, MAX_WORKGROUPS, MAX_WORKGROUP_WAVES), "their slots on the CU"),
         "wg_resident": Field((MAX_CUS,), "resident workgroups"),
-        # counters
-        "issued": Field((8,), "wavefront instructions issued, by unit"),
-        "stalls": Field((MAX_CUS, REASONS), "resident wavefront-cycles by reason"),
-        "issue_cycles": Field((), "cycles in which a CU issued, summed over CUs"),
         "active_since": Field((MAX_CUS,), "cycle from which a workgroup is resident"),
-        "active_cycles": Field((), "cycles in which a workgroup was resident, summed over CUs"),
-        "resident_cycles": Field((), "sum over ended wavefronts of cycles from dispatch to end"),
-        "valu_busy": Field((), "cycles vector ALUs were occupied, summed over SIMDs"),
-        "lds_busy": Field((), "LDS bank cycles, summed over CUs"),
+        # counters
+        **counter_fields(INSTRUCTION_COUNTERS),
+        **counter_fields(STALL_COUNTERS, MAX_CUS),
+        **counter_fields(CU_COUNTERS),
     },
 )
 
@@ -167,9 +170,7 @@ RUN = State(
         "cu_order": Field((MAX_CUS,), "CUs in the order the dispatcher visits them: one of each shader array in turn"),
         "cu_next": Field((), "position in it"),
         "waves_left": Field((), "wavefronts resident"),
-        "done": Field((), "workgroups finished"),
-        "waves_done": Field((), "wavefronts finished"),
-        "instructions": Field((), "wavefront instructions issued"),
+        **counter_fields(RUN_COUNTERS),
         "ended": Field((), "cycle in which all was done but fetches that nobody needs any more, 0: not yet"),
         "fault": Field((), "negative code of a functional fault, 0 if none"),
         "hotspots": Field(

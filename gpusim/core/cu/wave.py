@@ -38,7 +38,7 @@ from gpusim.core.cu.state import (
     SIMDS_BITS,
     SLOTS,
     STARVED,
-    SYNCHRONISATION,
+    SYNCHRONIZATION,
     THROTTLE,
     TRACE_BYTES,
     VM_FULL,
@@ -398,7 +398,7 @@ def release_barrier(m, now, cu, slot):
         x = cu * SLOTS + c.wg_slot[cu, slot, number]
         if c.wave[x].state == AT_BARRIER and c.wave[x].workgroup == slot:
             t = max(now + 1, c.wave[x].mark)
-            account(m, x, t, SYNCHRONISATION)
+            account(m, x, t, SYNCHRONIZATION)
             if not step(m, x):
                 return
-            released(m, t, x, SYNCHRONISATION)
+            released(m, t, x, SYNCHRONIZATION)

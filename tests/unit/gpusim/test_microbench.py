@@ -127,7 +127,7 @@ class _Untimed(Bench):
 
     def run(self, *_: Any, **__: Any) -> RunFacts:
         self.launches += 1
-        return RunFacts("none", 1.0, cycles=1000 * self.launches)
+        return RunFacts.of(kernel={"name": "none", "clock_ghz": 1.0, "cycles": 1000 * self.launches})
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,8 @@ class Terminal(io.StringIO):
 
 
 def record(cycles: int = 1234567, partial: bool = False) -> RunRecord:
-    return RunRecord(False, "sgemm", [RunFacts("sgemm", 1.0, cycles=cycles, roofline={"valu": 1.5})], partial=partial)
+    kernel = {"name": "sgemm", "clock_ghz": 1.0, "cycles": cycles}
+    return RunRecord(False, "sgemm", [RunFacts.of(kernel=kernel, roofline={"valu": 1.5})], partial=partial)
 
 
 def test_pipe_gets_one_line_a_metric() -> None:

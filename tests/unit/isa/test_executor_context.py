@@ -7,8 +7,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED, compiled_versions
-from gpusim.jit.compile import _python_callbacks
+from gpusim.jit import JIT_DISABLED
+from gpusim.jit.compile import compiled_versions
+from gpusim.jit.functions import python_callback
 from isa import trace as tr
 from isa.encoding.instruction import LDS, SMEM, VMEM
 from isa.execution.emulator import run_functional
@@ -19,7 +20,7 @@ _ABI = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
 
 
 def call(address, *arguments):
-    return int(_python_callbacks[address](*arguments) if JIT_DISABLED else _ABI(address)(*arguments))
+    return int(python_callback(address)(*arguments) if JIT_DISABLED else _ABI(address)(*arguments))
 
 
 def slot_trace(context, slot):

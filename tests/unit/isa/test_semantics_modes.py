@@ -6,7 +6,6 @@ from math import isnan
 
 import numpy as np
 import pytest
-from llvmlite.binding import ObjectFileRef
 
 from gpusim.jit import JIT_DISABLED
 from isa.lanes import library
@@ -101,7 +100,7 @@ def host_without_avx512():
     """The conversions from integers as an x86-64 without AVX-512 compiles them: it has none of unsigned words."""
     names = (*FROM_INTEGERS, "v_trig_preop_f64", "row_flush_f16")
     compiled = compile_object(module_text(names), cpu="x86-64-v3")
-    return Bench(loaded(ObjectFileRef.from_data(compiled), names))
+    return Bench(loaded(compiled, names))
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import types
 
 from gpusim.jit import (
     JIT_DISABLED,
     Field,
     State,
     address_of,
-    compile_functions,
     i16,
     i32,
     jit,
@@ -58,6 +56,8 @@ def add_at(address, i, k, value):
 
 def compiled():
     if not JIT_DISABLED:
+        from gpusim.jit.compile import compile_functions
+
         compile_functions([add_to, add_at], np.zeros(1, np.int64))
     return add_at
 
@@ -108,4 +108,6 @@ def test_offsets_are_those_of_the_layout():
 
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 def test_the_type_of_a_parameter_is_a_record():
-    assert isinstance(Outer, types.Record) and Outer.size == layout_of(OUTER).itemsize
+    from numba import types
+
+    assert isinstance(Outer.numba_type, types.Record) and Outer.numba_type.size == layout_of(OUTER).itemsize

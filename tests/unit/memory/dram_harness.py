@@ -11,7 +11,6 @@ import numpy as np
 from gpusim.jit import (
     JIT_DISABLED,
     address_of,
-    compile_functions,
     ctz,
     ld_i64,
     new_record,
@@ -19,6 +18,7 @@ from gpusim.jit import (
     registered,
     st_i64,
 )
+from gpusim.jit.compile import compile_functions
 from memory.address_map import ADDRESS_MAP, dram_channel
 from memory.dram.checker import NAMES, Command, record_commands, recorded_commands
 from memory.dram.controller import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
@@ -26,7 +26,7 @@ from memory.dram.spec import DramSpec, TimingOverrides, resolve
 from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, WHEEL, due
-from tests.support.smaller_machines import allow_further_layouts
+from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP, DRAM))
 READ, WRITE = 0, 1

@@ -4,24 +4,20 @@ from itertools import count, islice
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel
-from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1 import L1Spec
 from memory.cache.l2 import L2Spec
 from memory.dram.spec import DramSpec
 from memory.ports import DRAM_WRITES, dram_space_freed, dram_space_taken, dram_turn, wait_for_dram
-from memory.translation.tlb import TranslationSpec
 from tests.support.cycle_laws import step
+from tests.support.machines import LINE, ready
 from tests.support.scripted import Script, ScriptedRun
-
-LINE = 0x4000000
 
 
 def machine(groups: list[list[Script]], cus: int, **parts: object) -> ScriptedRun:
-    rest = {"translation": TranslationSpec(model="off"), "instruction_cache": InstructionCacheSpec(model="ideal")}
-    return ScriptedRun(GpuSpec(shader_arrays=1, cus_per_array=cus, **{**rest, **parts}), groups)  # type: ignore[arg-type]
+    """A run on CUs of one shader array."""
+    return ScriptedRun(ready(shader_arrays=1, cus_per_array=cus, **parts), groups)
 
 
 def ends(run: ScriptedRun) -> list[int]:

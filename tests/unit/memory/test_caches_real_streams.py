@@ -95,7 +95,7 @@ def test_hits_and_misses_are_those_of_plain_lru_caches(name: str, spec: GpuSpec)
         with stepped(on_start):  # type: ignore[arg-type]
             facts = simulate(launch, spec, checked=True)
         (streams,) = recorded
-        assert len(streams.l1) + facts.l1.write_transactions == facts.l1.transactions > 500
+        assert len(streams.l1) == facts.l1.read_transactions > 500
         l1 = [LruL1(spec.l1) for _ in range(spec.cus)]
         for place, look in enumerate(streams.l1):
             assert look.missed == l1[look.cache].load_misses(look.line), f"look-up {place}: {look}"

@@ -21,7 +21,7 @@ from memory.ports import (
     wait_for_dram,
 )
 from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, WHEEL
-from tests.support.smaller_machines import allow_further_layouts
+from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP))
 

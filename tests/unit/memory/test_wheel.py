@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from gpusim.jit import new_record, record_dtype
 from memory.wheel import CLASSES, SIZE, WHEEL, WIDE, anything_due, due, due_of_wide, wake
-from tests.support.smaller_machines import allow_further_layouts
+from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL,))
 
