@@ -17,7 +17,7 @@ from gpusim.jit import Field, State, counter_fields, ctz, jit, popcount, unlikel
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.counters import PORT_COUNTERS
 from memory.rings import RING_FRONT
-from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, wake_later
+from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, within_reach
 
 L2_FROM_DRAM = 0
 L2_FROM_ENGINE = MAX_L2_CHANNELS
@@ -87,7 +87,7 @@ def deliver_in_order(m, t, port, tag, cause):
     if port >= ENGINE_FROM_DRAM:
         wake(m, ENGINE, t, 0)
     else:
-        wake_later(m, L2_FILL, t, port if port < L2_FROM_ENGINE else port - L2_FROM_ENGINE)
+        wake_at(m, L2_FILL, within_reach(m, t), port if port < L2_FROM_ENGINE else port - L2_FROM_ENGINE)
 
 
 @jit

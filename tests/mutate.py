@@ -86,7 +86,9 @@ def reached(tree: Path, folders: tuple[str, ...], longest_s: float, kept: Path |
         if _pytest(tree, ["-p", "tests.mutation.reach", *folders], **variables) != 0:
             raise SystemExit("the tests fail without any mutation")
     tests = json.loads(target.read_text(encoding="utf-8"))
-    return {test: found for test, found in tests.items() if found["passed"]}
+    return {
+        test: found for test, found in tests.items() if found["passed"] and (tree / test.partition("::")[0]).exists()
+    }
 
 
 class Trial:
@@ -165,6 +167,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--tests-seconds", type=float, default=60.0, metavar="S", help="tests for one mutation at most")
     parser.add_argument("--reach", type=Path, help="file that keeps which functions each test calls")
     parser.add_argument("--only", help="try those whose name, as file:line:column mutation, contains this")
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="tests to choose from, in place of the rooms' own")
+    parser.add_argument("--nice", type=int, default=10, help="how much others go first on this machine")
     parser.add_argument("--list", action="store_true", help="list the mutations and try none")
     return parser.parse_args()
 
@@ -179,8 +183,8 @@ def main() -> None:
     if arguments.list:
         print("\n".join(m.name for m in mutations))
         return
-    folders = tuple(dict.fromkeys(folder for room in rooms for folder in folders_for(room)))
-    os.nice(10)
+    folders = tuple(arguments.tests or dict.fromkeys(folder for room in rooms for folder in folders_for(room)))
+    os.nice(arguments.nice)
     with tempfile.TemporaryDirectory(prefix="gpusim-mutations-") as folder:
         trees = [_copy(folder) for _ in range(arguments.jobs)]
         kept = arguments.reach.resolve() if arguments.reach else None

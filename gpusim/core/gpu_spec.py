@@ -5,8 +5,8 @@ from pydantic import model_validator
 from gpusim.base.spec import Spec, param
 from gpusim.core.cu.spec import ComputeUnitSpec
 from memory.cache.instruction import MAX_INSTRUCTION_LINES, InstructionCacheSpec
-from memory.cache.l1 import MAX_L1_LINES, L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import MAX_L1_LINES, L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import MAX_SCALAR_LINES, ScalarCacheSpec
 from memory.dram.spec import DramSpec
 from memory.network.state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec

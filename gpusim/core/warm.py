@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from memory.cache.l2 import CODE_BITS, SOME_BYTES
 from memory.sets.rows import FILLING, NO_TAG
 
 
@@ -18,12 +19,15 @@ class WarmCaches:
     def __init__(self) -> None:
         self._shape: tuple[int, ...] = ()
         self._held: dict[str, np.ndarray] = {}
+        self._partial = np.zeros(0, np.int64)  # ways that hold some bytes of their lines
+        self._masks = np.zeros((0, 2), np.int64)  # and which
 
     def restore(self, m: Any) -> None:
         """Fill the L2 of a new machine; an L2 of another shape stays empty."""
         if self._shape == _shape(m):
             for name, values in self._held.items():
                 getattr(m.l2, name)[: len(values)] = values
+            m.l2.mask[self._partial] = self._masks
 
     def keep(self, m: Any) -> None:
         """Remember the L2 of a machine whose launch has ended."""
@@ -32,16 +36,18 @@ class WarmCaches:
         kept = {
             "rows": l2.rows[: 2 * rows * stride].copy(),
             "note": l2.note[: rows * stride].copy(),
-            "mask": l2.mask[: rows * stride].copy(),
             "order": l2.order.copy(),
         }
-        tags, orders = np.moveaxis(kept["rows"].reshape(rows, 2, stride), 1, 0)
+        lines = kept["rows"].reshape(rows, 2, stride)
+        tags, orders = lines[:, 0], lines[:, 1]
         ways = slice(0, int(l2.ways))
         filling = np.zeros(orders.shape, bool)  # only after a launch that was stopped
         filling[:, ways] = orders[:, ways] >= FILLING
         tags[filling] = NO_TAG
         orders[filling] = 0
         kept["note"].reshape(rows, stride)[filling] = 0
+        self._partial = np.flatnonzero(kept["note"] & (SOME_BYTES | SOME_BYTES << CODE_BITS))
+        self._masks = l2.mask[self._partial]
         self._shape, self._held = _shape(m), kept
 
 

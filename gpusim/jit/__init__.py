@@ -37,7 +37,7 @@ from gpusim.jit.raw import (
     st_u8,
     unlikely,
 )
-from gpusim.jit.state import Field, State, counter_fields, i16, i32, new_record, record_dtype, u16, u32
+from gpusim.jit.state import Field, State, Template, counter_fields, i16, i32, new_record, record_dtype, u16, u32
 from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "JIT_DISABLED",
     "LANES",
     "State",
+    "Template",
     "WIDE_LANES",
     "address_in",
     "address_of",

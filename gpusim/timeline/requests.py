@@ -15,9 +15,9 @@ from gpusim.timeline.trace_file import CUT_OFF, TraceFile
 from gpusim.timeline.window import Window
 from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
 from memory.cache.instruction import FETCH_ID
-from memory.cache.l1 import HIT, MERGE, MISS
-from memory.cache.l2 import HIT as L2_HIT
-from memory.cache.l2 import MERGED as L2_MERGED
+from memory.cache.l1_state import HIT, MERGE, MISS
+from memory.cache.l2_state import HIT as L2_HIT
+from memory.cache.l2_state import MERGED as L2_MERGED
 from memory.network.state import (
     ATOMIC,
     ATOMIC_RETURN,

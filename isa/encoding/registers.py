@@ -10,8 +10,9 @@ from functools import cache
 
 from isa import architecture
 from isa.architecture import FIRST_VGPR, SCALAR_REGISTERS, STATUS_CODES
-from isa.encoding.instruction import LDS, Instruction, Opcode
+from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Operand, parse_operands
+from isa.opcodes.opcode import LDS, Opcode
 
 VCC, EXEC = 3 << architecture.VCC, 3 << architecture.EXEC
 M0 = 1 << architecture.M0

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.host_memory import zeroed
 from gpusim.jit import address_of
 from isa.architecture import LANES, ROW_BYTES
 
@@ -33,7 +34,7 @@ class Constants:
 
     def finish(self) -> tuple[np.ndarray, np.ndarray]:
         """Lay the constants out and fill in their addresses; returns the buffers, to be kept alive."""
-        rows = aligned_bytes((len(self._row_values) + 1) * ROW_BYTES)
+        rows = zeroed((len(self._row_values) + 1) * ROW_BYTES, huge_pages=False)
         lanes = rows.view(np.uint32).reshape(-1, LANES)
         for i, value in enumerate(self._row_values):
             lanes[i] = value
@@ -43,13 +44,6 @@ class Constants:
         for row, k, i in self._in_words:
             row.source[k] = address_of(words) + 8 * i
         return rows, words
-
-
-def aligned_bytes(size: int, alignment: int = 256) -> np.ndarray:
-    """A zeroed byte buffer of `size` whose address is a multiple of `alignment`."""
-    raw = np.zeros(size + alignment, np.uint8)
-    start = -raw.ctypes.data % alignment
-    return raw[start : start + size]
 
 
 def vgpr(number: int) -> int:

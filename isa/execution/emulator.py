@@ -21,8 +21,8 @@ from gpusim.jit import (
     st_i64,
     views,
 )
-from isa.encoding.instruction import UNIT_NAMES
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
+from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
     BUSY_MASK,
     BUSY_SHIFT,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusim.base.host_memory import zeroed
 from gpusim.jit import address_of, function_address, load, records, views
 from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
-from isa.execution.constants import aligned_bytes
 from isa.execution.faults import ExecutionFault, has_address, nearest_text
 from isa.execution.flat_access import access_lanes
 from isa.execution.interpreter import memory_instruction, produce
@@ -67,7 +67,8 @@ def _compile() -> None:
 
 
 @cache
-def _program(kernel: Kernel) -> Program:
+def program_of(kernel: Kernel) -> Program:
+    """The kernel made ready, once."""
     return build_program(kernel)
 
 
@@ -90,20 +91,25 @@ class FunctionalContext:
 
     address: the context for the callbacks; start_address, produce_address: the producer (`isa.trace`);
     trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart; instructions: the static code that
-    segments index; compile_s: seconds this process spent compiling. Workgroup x, y, z has the number
-    x + y * nx + z * nx * ny. Raises ProgramError, DecodeError,
-    DeviceMemoryError, ValueError (arguments, work-group size).
+    segments index; compile_s: seconds this process spent compiling; huge_pages: for a long run (see `zeroed`).
+    Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
+    ValueError (arguments, work-group size).
     """
 
     def __init__(
-        self, launch: "Launch", slots: int, workgroup_slots: int, max_instructions: int = MAX_INSTRUCTIONS
+        self,
+        launch: "Launch",
+        slots: int,
+        workgroup_slots: int,
+        max_instructions: int = MAX_INSTRUCTIONS,
+        huge_pages: bool = False,
     ) -> None:
         if slots < 1 or workgroup_slots < 1 or max_instructions < 1:
             raise ValueError("a functional context needs at least one slot, workgroup slot and instruction")
         kernel = launch.kernel
         _check_workgroup(launch)
         self.launch = launch
-        self.program = _program(kernel)
+        self.program = program_of(kernel)
         self.instructions: list[Instruction] = self.program.instructions
         self.compile_s = compile_interpreter()
         self.start_address, self.produce_address = function_address(start), function_address(produce)
@@ -113,7 +119,7 @@ class FunctionalContext:
         self.state = views(place)[0]
         self.address = self._buffer("context", place)
         self._lay_out_program()
-        self._lay_out_wavefronts(slots, workgroup_slots)
+        self._lay_out_wavefronts(slots, workgroup_slots, huge_pages)
         self._lay_out_memory(slots)
         self._lay_out_launch()
         self.state.max_instructions = max_instructions
@@ -144,22 +150,22 @@ class FunctionalContext:
         state.memory_function = function_address(memory_instruction)
         state.lanes_function = function_address(access_lanes)
 
-    def _lay_out_wavefronts(self, slots: int, workgroup_slots: int) -> None:
+    def _lay_out_wavefronts(self, slots: int, workgroup_slots: int, huge: bool) -> None:
         state, kernel = self.state, self.program.kernel
         state.free_files = self._buffer("free_files", np.arange(slots - 1, -1, -1, dtype=np.int64))
         state.free_file_count = slots
         stride = (self.program.vgprs + SCRATCH_ROWS) * ROW_BYTES
-        state.vectors = self._buffer("vectors", aligned_bytes(slots * stride))
+        state.vectors = self._buffer("vectors", zeroed(slots * stride, huge))
         state.vectors_stride, state.vector_registers = stride, self.program.vgprs
-        state.scalars = self._buffer("scalars", aligned_bytes(slots * SCALAR_FILE_BYTES))
+        state.scalars = self._buffer("scalars", zeroed(slots * SCALAR_FILE_BYTES, huge))
         wavefronts = records(WAVEFRONT, slots)
         self.wavefronts = views(wavefronts)
         state.wavefronts = self._buffer("wavefronts", wavefronts)
         lds_bytes = kernel.lds_bytes + self.launch.dynamic_lds_bytes
         lds_stride = -(-max(lds_bytes, 1) // 256) * 256
-        state.lds = self._buffer("lds", aligned_bytes(workgroup_slots * lds_stride))
+        state.lds = self._buffer("lds", zeroed(workgroup_slots * lds_stride, huge))
         state.lds_stride, state.lds_bytes = lds_stride, lds_bytes
-        state.traces = self._buffer("traces", aligned_bytes(slots * TRACE_WORDS * 8))
+        state.traces = self._buffer("traces", zeroed(slots * TRACE_WORDS * 8, huge))
         state.work = self._buffer("work", records(WORK))
 
     def _lay_out_memory(self, slots: int) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from gpusim.jit import records, views
 from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT, ROW_BYTES
 from isa.encoding.decoder import branch_target, decode_kernel
-from isa.encoding.instruction import UNIT_NAMES, Instruction
+from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Unsupported, highest_vgpr, parse_operands
 from isa.execution.codes import Kind
 from isa.execution.constants import Constants
@@ -23,6 +23,7 @@ from isa.execution.state import PATTERN_WAYS
 from isa.execution.vector_program import vector_row
 from isa.lanes import LaneLibrary, library
 from isa.object.code_object import CodeObjectError, Kernel
+from isa.opcodes.opcode import UNIT_NAMES
 
 BUILDERS = {  # the encodings that are executed
     **dict.fromkeys(("vop1", "vop2", "vopc", "vop3"), vector_row),

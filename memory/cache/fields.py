@@ -6,8 +6,6 @@ from gpusim.jit import Field
 from memory.sets.replacement import first_order, policy_number
 from memory.sets.rows import clear_rows, set_fields, stride_of
 
-VECTOR_QUEUE = 16  # vector memory instructions that may wait at an L1; a power of two
-
 
 def cache_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
     """Fields of at most `caches` caches of at most `lines` lines and `mshrs` MSHRs each."""

@@ -109,7 +109,8 @@ def _first_slot(m, array, line):
 
 
 @jit
-def _next_order(m, array):
+def _next_use(m, array):
+    """Running number of the access that is made now."""
     cache = m.icache
     rows = address_in(cache.rows, array * cache.sets * 2 * cache.stride)
     cache.order[array] = next_order(cache.order[array], rows, cache.sets, cache.stride)
@@ -130,7 +131,7 @@ def _fetch(m, now, array, line):
     mshr = cache.m_free[array, n]
     cache.m_free_count[array] = n
     st_i32(row, way, line)
-    on_insert(cache.replacement, row, cache.stride, cache.ways, way, _next_order(m, array))
+    on_insert(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))
     start_filling(row, cache.stride, way)
     cache.m_slot[array, mshr] = slot + way
     cache.m_since[array, mshr] = now
@@ -167,7 +168,7 @@ def instruction_look_up(m, now, array, line):
         cache.misses += 1
         _prefetch(m, now, array, line)
         return FETCH_MISSED
-    on_hit(cache.replacement, row, cache.stride, cache.ways, way, _next_order(m, array))
+    on_hit(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))
     if is_filling(row, cache.stride, way):
         cache.merges += 1
         return FETCH_MERGED

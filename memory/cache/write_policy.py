@@ -23,8 +23,8 @@ class WritePolicy(NamedTuple):
 
 
 WRITE_POLICIES = {
-    "through": WritePolicy(THROUGH, "stores go on to the level below at once, whether the line is held or not"),
-    "back": WritePolicy(BACK, "stores stay in a line that is held, which is written below when it is replaced"),
+    "through": WritePolicy(THROUGH, "stores go to the level below at once"),
+    "back": WritePolicy(BACK, "they stay in their line until it is replaced"),
 }
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ else:
 def write_param(default: str, source: str) -> Any:
     """The configuration value that names a policy; `source` is the reason for its default."""
     meaning = "; ".join(f"{name}: {policy.meaning}" for name, policy in WRITE_POLICIES.items())
-    return param(default, f"write policy: {meaning}", source)
+    return param(default, meaning, source)
 
 
 def write_allocate_param(default: bool, source: str) -> Any:

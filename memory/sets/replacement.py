@@ -27,11 +27,11 @@ class Policy(NamedTuple):
 
 
 POLICIES = {
-    "lru": Policy(LRU, "the least recently used"),
-    "fifo": Policy(FIFO, "the one filled first"),
+    "lru": Policy(LRU, "least recently used"),
+    "fifo": Policy(FIFO, "filled first"),
     # a bit in each node of a binary tree over the ways points to the half that was not used last (gem5: TreePLRURP)
-    "plru": Policy(PLRU, "the one a tree of bits points to, each away from its half used last", power_of_two=True),
-    "random": Policy(RANDOM, "any"),
+    "plru": Policy(PLRU, "a binary tree of bits in place of LRU", power_of_two=True),
+    "random": Policy(RANDOM, "any, drawn"),
 }
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def policy_number(name: str) -> int:
 
 def first_order(name: str, seed: int, cache: int) -> int:
     """Running number from which a cache starts: random replacement draws from it, each cache from another."""
-    return _draw(seed << 10 | cache) % OLD if POLICIES[name].number == RANDOM else 0
+    return (seed * 0x9E37_79B1 + cache * 0x85EB_CA6B) % OLD if POLICIES[name].number == RANDOM else 0
 
 
 # --- random ---
@@ -80,11 +80,6 @@ def _hashed(order):
     x ^= x >> 13
     x = (x * 0xC2B2_AE35) & _HASH_MASK
     return x ^ (x >> 16)
-
-
-def _draw(number: int) -> int:
-    """The same in Python, of a number of any size."""
-    return int(_hashed(number & _HASH_MASK))
 
 
 @jit

@@ -23,8 +23,8 @@ from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from isa.object.code_object import Kernel
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import ScalarCacheSpec
 from memory.dram.spec import DramSpec
 from memory.network.state import CrossbarSpec

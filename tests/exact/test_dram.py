@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.core.gpu_spec import GpuSpec
-from memory.cache.l2 import L2Spec
+from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec, Timing, resolve
 from tests.exact.machine import (
     BUFFER_LOW,

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from gpusim.jit import records, views
 from isa.encoding.decoder import DecodeError, decode
-from isa.encoding.instruction import Instruction, Opcode
+from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Unsupported
 from isa.execution.constants import Constants
 from isa.execution.program import BUILDERS
 from isa.execution.program_table import PROGRAM_ROW
 from isa.lanes import library
 from isa.opcodes import TABLES
+from isa.opcodes.opcode import Opcode
 from tests.support.gfx803_words import ENCODING_BITS, forms, random_words
 
 SAMPLES = 40  # words tried of an opcode and form

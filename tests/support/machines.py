@@ -8,8 +8,8 @@ from typing import Any
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.jit import JIT_DISABLED, registered
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import ScalarCacheSpec
 from memory.dram.spec import DramSpec
 from memory.network.state import CrossbarSpec

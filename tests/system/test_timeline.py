@@ -15,8 +15,8 @@ from gpusim.timeline.recording import GROUPS
 from gpusim.timeline.timeline import Timeline
 from gpusim.timeline.window import Window
 from isa.execution.faults import ExecutionFault
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from spartan.engine_spec import EngineSpec
 from tests.support.gemm import random_gemm

@@ -11,8 +11,8 @@ from gpusim.core.machine import new_machine
 from gpusim.core.simulator import simulate
 from gpusim.jit.compile import compiled_versions
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import ScalarCacheSpec
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.spec import DramSpec

@@ -11,8 +11,8 @@ from gpusim.core.loop import FINISHED, run_cycles
 from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.network.state import CrossbarSpec
 from memory.translation.tlb import TranslationSpec
 from spartan.engine_spec import EngineSpec

@@ -14,7 +14,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED, LIVELOCK
 from gpusim.jit import JIT_DISABLED
-from memory.cache.l2 import L2Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.commands import release
 from memory.dram.spec import DramSpec

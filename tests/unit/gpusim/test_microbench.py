@@ -19,8 +19,8 @@ from gpusim.microbench.references import PUBLISHED, Published
 from gpusim.microbench.result import Results
 from gpusim.microbench.timed import lane_table, timed_loop
 from isa.device_memory import DeviceMemory
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import ScalarCacheSpec
 from memory.dram.spec import DramSpec
 

@@ -193,7 +193,12 @@ def test_arrays_of_a_queue_live_until_it_has_run() -> None:
     with gpu.queue() as queue:
         queue.write(gpu.zeros(4, np.uint32), 3)
         found = queue.read(gpu.array(np.arange(4)))
+        c = gpu.zeros(N)
+        queue.launch(adder(gpu), N, 64, [filled(gpu, 1), filled(gpu, 2), c, N])
+        queue.launch(adder(gpu), N, 64, {"a": c, "b": filled(gpu, 4), "c": c, "n": N})
+        later = [filled(gpu, 9) for _ in range(4)]  # where arrays that were freed too early would have been
     assert list(found) == [0, 1, 2, 3]
+    assert (c.numpy() == 7).all() and len(later) == 4
 
 
 def test_an_empty_queue_takes_no_time() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.ports import DRAM_WRITES, dram_space_freed, dram_space_taken, dram_turn, wait_for_dram
 from tests.support.cycle_laws import step

@@ -14,8 +14,8 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel, l2_local_line
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.sets.replacement import POLICIES
 from tests.support.machines import LINE, simple

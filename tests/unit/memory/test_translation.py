@@ -9,7 +9,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED
 from isa.trace import LINE_SPARSE
-from memory.cache.l1 import L1Spec
+from memory.cache.l1_state import L1Spec
 from memory.sets.replacement import POLICIES
 from memory.translation.tlb import (
     FIRST_INSTRUCTION_USER,
