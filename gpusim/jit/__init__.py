@@ -4,6 +4,16 @@ Rooms below (`isa`, `memory`, `spartan`) and the core import from here. Nothing 
 is `gpusim.jit.compile`, which is imported to compile and for nothing else.
 """
 
+from gpusim.jit.by_address import (
+    layout_of,
+    offset_of,
+    record_address,
+    record_at,
+    record_text,
+    record_type,
+    records,
+    views,
+)
 from gpusim.jit.cache import cache_dir
 from gpusim.jit.entry_points import is_compiled, load
 from gpusim.jit.functions import JIT_DISABLED, CoreFunction, function_address, jit, primitive, registered
@@ -52,6 +62,7 @@ __all__ = [
     "i32",
     "is_compiled",
     "jit",
+    "layout_of",
     "ld_i16",
     "ld_i32",
     "ld_i64",
@@ -66,7 +77,13 @@ __all__ = [
     "prefetch",
     "primitive",
     "quotient",
+    "offset_of",
+    "record_address",
+    "record_at",
     "record_dtype",
+    "record_text",
+    "record_type",
+    "records",
     "registered",
     "st_i16",
     "st_i32",
@@ -75,4 +92,5 @@ __all__ = [
     "u16",
     "u32",
     "unlikely",
+    "views",
 ]

@@ -20,7 +20,7 @@ DOMAINS: dict[str, tuple[str, ...]] = {
     "isa": ("gpusim/jit", "isa"),
     "timing": (
         *("gpusim/jit", "gpusim/core", "memory", "spartan"),
-        *("isa/trace.py", "isa/region.py", "isa/encoding/instruction.py"),
+        *("isa/trace.py", "isa/region.py", "isa/opcodes/opcode.py"),
     ),
 }
 FLAGS = ("GPUSIM_PLAIN_NUMBA", "NUMBA_BOUNDSCHECK", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")

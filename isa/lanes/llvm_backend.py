@@ -8,14 +8,13 @@ lanes are independent: each lane is read before it is written.
 import struct
 from typing import Any
 
+from isa.architecture import LANES, ROW_BYTES
 from isa.lanes.host_mode import HALF_INPUTS, HALF_RESULTS, HostMode
 from isa.lanes.table import HALF, HALF_NEAREST, Operation, rows_of
 from isa.lanes.values import BITS, Maker, Value, is_float
 
-LANES = 64
 CHUNK_LANES = 16
 MAX_STRAIGHT_LINES = 48  # assumed: above this a 64-lane body spills more than a loop costs
-ROW_BYTES = 256
 ATTRIBUTES = 'attributes #0 = { nounwind noinline "min-legal-vector-width"="512" "prefer-vector-width"="512" }'
 
 UNGUARDED = "$body"  # suffix of an operation's symbol without the check of the host's mode

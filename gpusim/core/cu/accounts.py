@@ -17,7 +17,7 @@ from gpusim.core.cu.state import (
     TURN_CYCLES,
 )
 from gpusim.jit import jit, ld_i64, st_i64
-from isa.encoding.instruction import LDS, SMEM, VALU, VMEM
+from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
 from memory.network.state import MAX_CUS
 from memory.timeline import CHARGED, record
 

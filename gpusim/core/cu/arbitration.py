@@ -10,7 +10,7 @@ from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import SIMDS_BITS, TURN_CYCLES
 from gpusim.core.cu.wave import wake_simd
 from gpusim.jit import jit
-from isa.encoding.instruction import SMEM, VMEM
+from isa.opcodes.opcode import SMEM, VMEM
 
 
 @jit

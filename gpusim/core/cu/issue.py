@@ -36,7 +36,7 @@ from gpusim.core.cu.wave import (
     wave_of,
 )
 from gpusim.jit import address_in, ctz, jit
-from isa.encoding.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from memory.wheel import CU_ISSUE, wake_at
 
 _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free again within a turn

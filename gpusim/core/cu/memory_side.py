@@ -13,7 +13,7 @@ from gpusim.core.cu.lds import lds_results, use_lds
 from gpusim.core.cu.state import FLAT_ENTRY, SLOTS, TRACE_BYTES
 from gpusim.core.cu.wave import code_word, recheck, vm_answered
 from gpusim.jit import address_in, jit, ld_i64
-from isa.encoding.instruction import SMEM, VMEM
+from isa.opcodes.opcode import SMEM, VMEM
 from isa.trace import BUSY_MASK, BUSY_SHIFT, LINES_MASK, RECORD_ATOMIC, RECORD_LDS, RECORD_RETURN, RECORD_STORE
 from memory.cache.l1 import l1_queue, l1_step
 from memory.cache.l1_returns import l1_next_load_done, l1_receive, l1_take_done_store

@@ -36,7 +36,7 @@ from gpusim.core.cu.state import (
     WAITING,
 )
 from gpusim.jit import call_i64_4, jit, ld_i64, unlikely
-from isa.encoding.instruction import LDS, SMEM, VMEM
+from isa.opcodes.opcode import LDS, SMEM, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.timeline import RETURNED, record
 from memory.wheel import CU_ISSUE, SIZE, wake_at
