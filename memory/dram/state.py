@@ -215,6 +215,11 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
     held["slot"]["next"] = [*range(1, SLOTS), -1]
 
 
+def decide_no_clock_ahead(m: Any) -> None:
+    """Have each channel decide a clock's command in that clock: slower, and the same results."""
+    m.dram.look_ahead = 0
+
+
 def dram_totals(m: Any) -> Counts:
     """The counts over all channels by the names of `DRAM_COUNTERS`, and `bus_busy_cycles` in core cycles."""
     d = m.dram
