@@ -62,7 +62,7 @@ COUNTERS = State(
 )
 
 RUN = State(
-    "run",
+    "functional_run",
     {
         "context": Field((), "address of the functional context"),
         "start": Field((), "address of the producer's start function"),
