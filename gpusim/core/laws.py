@@ -124,10 +124,8 @@ def who_waits(m: Any) -> str:
     for name, unit, pipe in (("vector", VMEM, VMEM_PIPE), ("scalar", SMEM, SMEM_PIPE)):
         full = m.cu.pipe["end"][pipe : pipe + int(m.cu.cus)] == FOREVER
         want = m.cu.simd["want"][simds, unit].reshape(-1, SIMDS) != 0
-        at = [
-            f"CU {cu} (by SIMD {', '.join(map(str, np.flatnonzero(want[cu])))})"
-            for cu in np.flatnonzero(full & want.any(1))
-        ]
-        if at:
-            lines.append(f"  waited for: a slot of the {name} memory queue, {', '.join(at)}")
+        cus = np.flatnonzero(full & want.any(axis=1))
+        if len(cus):
+            who = (f"CU {cu} (by SIMD {', '.join(map(str, np.flatnonzero(want[cu])))})" for cu in cus)
+            lines.append(f"  waited for: a slot of the {name} memory queue, {', '.join(who)}")
     return "\n".join(lines)
