@@ -37,7 +37,7 @@ from gpusim.jit.raw import (
     unlikely,
 )
 from gpusim.jit.state import Field, State, i16, i32, new_record, record_dtype, u16, u32
-from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16
+from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16, raise_4
 
 __all__ = [
     "Field",
@@ -74,6 +74,7 @@ __all__ = [
     "popcount",
     "prefetch",
     "quotient",
+    "raise_4",
     "record_dtype",
     "registered",
     "split",

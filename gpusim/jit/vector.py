@@ -1,6 +1,7 @@
-"""Several 32-bit words at a time: how caches search their sets. Each with a Python twin for runs with the JIT disabled.
+"""Several words at a time: how caches search their sets (32-bit words, unsigned) and DRAM applies its timing rules
+(64-bit words, signed). Each with a Python twin for runs with the JIT disabled.
 
-An address is an int64 (`address_in`, `address_of`); words are unsigned.
+An address is an int64 (`address_in`, `address_of`).
 """
 
 import ctypes
@@ -40,6 +41,12 @@ if JIT_DISABLED:
     def least_16(address: int) -> int:
         """The least of the sixteen words at `address`."""
         return min(_row(address, WIDE_LANES))
+
+    def raise_4(address: int, other: int, amount: int) -> None:
+        """Raise each of the four int64 at `address` to that at `other` plus `amount` where it is less."""
+        words = (ctypes.c_int64 * 4).from_address(int(address))
+        for k, more in enumerate((ctypes.c_int64 * 4).from_address(int(other))):
+            words[k] = max(words[k], more + int(amount))
 
 else:
     _I32, _I64 = ir.IntType(32), ir.IntType(64)
@@ -97,3 +104,28 @@ else:
 
     equal_4, equal_16 = _equal(LANES), _equal(WIDE_LANES)
     least_4, least_16 = _least(LANES), _least(WIDE_LANES)
+
+    def _four(builder: Any, address: Any) -> Any:
+        kind = ir.VectorType(_I64, 4)
+        return builder.inttoptr(address, ir.PointerType(kind)), kind
+
+    @intrinsic
+    def raise_4(typing_context, address, other, amount):  # type: ignore[no-untyped-def]
+        """Raise each of the four int64 at `address` to that at `other` plus `amount` where it is less."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            target, kind = _four(builder, arguments[0])
+            source, _ = _four(builder, arguments[1])
+            words = builder.load(target, typ=kind)
+            more = builder.load(source, typ=kind)
+            words.align = more.align = 8
+            first = builder.insert_element(ir.Constant(kind, ir.Undefined), arguments[2], ir.Constant(_I32, 0))
+            more = builder.add(more, _shuffled(builder, first, [0] * 4))
+            # a sum, not a choice: of a choice between new and old the compiler makes a masked store, slow on some hosts
+            above = builder.sub(more, words)
+            none = ir.Constant(kind, [0] * 4)
+            above = builder.select(builder.icmp_signed(">", above, none), above, none)
+            builder.store(builder.add(words, above), target, align=8)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, types.int64), generate

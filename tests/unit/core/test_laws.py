@@ -18,7 +18,7 @@ from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1 import L1Spec
 from memory.cache.l2 import L2Spec
 from memory.cache.scalar import ScalarCacheSpec
-from memory.dram.commands import release
+from memory.dram.requests import release
 from memory.dram.spec import DramSpec
 from memory.network.state import CrossbarSpec
 from memory.translation.tlb import TranslationSpec
