@@ -169,9 +169,11 @@ def compiled(timing: Any, rules: tuple[Rule, ...] = RULES) -> Compiled:
 
 
 def reaches_further(table: Compiled, command: int) -> bool:
-    """Whether a command holds back commands that `REACH` does not name."""
+    """Whether a busy command holds back commands that `REACH` does not name; of the others all rules are applied."""
+    if command not in REACH:
+        return False
     beyond = table.least[:, command].copy()
-    for level, half in REACH.get(command, ()):
+    for level, half in REACH[command]:
         beyond[level, half : half + HALF] = 0
     return bool(beyond.any())
 

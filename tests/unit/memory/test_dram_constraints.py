@@ -22,7 +22,7 @@ from memory.dram.constants import (
 )
 from memory.dram.constraints import REACH, RULES, Rule, compiled, in_force, reaches_further
 from memory.dram.spec import resolve
-from tests.unit.memory.dram_harness import READ, WRITE, plain_spec, run
+from tests.unit.memory.dram_harness import READ, WRITE, machine, plain_spec, run
 
 T = resolve(plain_spec())
 
@@ -76,6 +76,10 @@ def test_which_commands_reach_further_than_the_busy_path():
     # DDR5's commands take two clocks of a bus that all commands share
     assert further("gddr5") == further("hbm1") == set()
     assert further("ddr5") == {ACTIVATE, READ_BURST, WRITE_BURST}
+    for values in ({}, {"standard": "hbm1"}, {"standard": "gddr6"}):
+        assert not machine(plain_spec(**values)).dram.special
+    for values in ({"standard": "hbm2"}, {"page_policy": "closed"}, {"scheduler": "fcfs"}):
+        assert machine(plain_spec(**values)).dram.special
 
 
 # --- necessity: without a row, the scheduler breaks it, and the checker says so ---
