@@ -1,4 +1,9 @@
-"""gpusim: a cycle-level simulator of AMD GCN3 GPUs with the Spartan compaction engine.
+"""The public names: a cycle-level simulator of AMD GCN3 GPUs with the Spartan compaction engine.
+
+The rooms, from the ground up: `gpusim.base` and `gpusim.jit` (tools), then outside this package `isa`, `memory` and
+`spartan`, and on them `gpusim.core` (the timed machine); `gpusim.config`, `gpusim.run`, `gpusim.results` and
+`gpusim.report` are the way from a configuration to a result, `gpusim.api` is the interface for scripts, `gpusim.cli`
+the command line. `docs/architecture.md` has the whole plan.
 
 Importing the package is cheap: the simulator's core, Numba included, is imported on first use.
 """
@@ -14,9 +19,12 @@ if TYPE_CHECKING:
     from gpusim.api.device_array import DeviceArray as DeviceArray
     from gpusim.api.device_array import DeviceArrayError as DeviceArrayError
     from gpusim.api.launch_result import LaunchResult as LaunchResult
+    from gpusim.api.launch_result import QueueResult as QueueResult
     from gpusim.api.module import KernelFunction as KernelFunction
     from gpusim.api.module import KernelNameError as KernelNameError
     from gpusim.api.module import Module as Module
+    from gpusim.api.queue import Queue as Queue
+    from gpusim.api.queue import QueueError as QueueError
     from gpusim.base.errors import UserError as UserError
     from gpusim.core.gpu_spec import GpuSpec as GpuSpec
     from gpusim.core.occupancy import OccupancyError as OccupancyError
@@ -52,6 +60,9 @@ _EXPORTED = {
     "OccupancyError": "gpusim.core.occupancy",
     "Pointer": "isa.kernarg",
     "ProgramError": "isa.execution.program",
+    "Queue": "gpusim.api.queue",
+    "QueueError": "gpusim.api.queue",
+    "QueueResult": "gpusim.api.launch_result",
     "UserError": "gpusim.base.errors",
 }
 

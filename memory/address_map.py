@@ -5,7 +5,7 @@ line lives in the channel of its address.
 """
 
 from gpusim.jit import Field, State, jit
-from isa.trace import LINE_ADDRESS_MASK
+from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 
 MAX_L2_CHANNELS = 32
 MAX_DRAM_CHANNELS = 32
@@ -21,6 +21,18 @@ ADDRESS_MAP = State(
         "hash_channels": Field((), "1: higher address bits are XORed into the channel number"),
     },
 )
+
+
+def configure_address_map(  # type: ignore[no-untyped-def]
+    m, l2_channels: int, dram_channels: int, interleave_bytes: int, hash_channels: bool
+) -> None:
+    """Say in the machine record how many channels there are, and how `interleave_bytes` after another go to them."""
+    a = m.map
+    a.l2_channels, a.dram_channels = l2_channels, dram_channels
+    a.l2_channel_bits = l2_channels.bit_length() - 1
+    a.dram_channel_bits = dram_channels.bit_length() - 1
+    a.interleave_lines_bits = (interleave_bytes // LINE_BYTES).bit_length() - 1
+    a.hash_channels = int(hash_channels)
 
 
 @jit

@@ -24,142 +24,144 @@ def compact(m, address, first_row, elements):
 
 
 @jit
-def _finish_line(m, now, r):
+def _finish_line(m, now, read):
     """A sparse line has left its unit: profile it and add its non-zeros to the lane's line."""
-    g = m.engine
-    lane = g.read_lane[r]
-    location = g.read_line[r]
-    if lane == NONE or g.lane_entry[lane] == NONE or g.lane_serial[lane] != g.read_serial[r]:
-        g.lines_wasted += 1
-        free_read(m, r)
+    engine = m.engine
+    lane = engine.read_lane[read]
+    location = engine.read_line[read]
+    if lane == NONE or engine.lane_entry[lane] == NONE or engine.lane_serial[lane] != engine.read_serial[read]:
+        engine.lines_wasted += 1
+        free_read(m, read)
         return
-    e = g.lane_entry[lane]
-    region = g.entry_region[e]
-    if g.read_restart[r] != NONE:
-        slot = g.lane_slot[lane]
-        g.lines_wasted += g.slot_reads[slot]
-        g.slot_reads[slot] = 0
-        g.lane_count[lane] = 0
-        g.lane_line[lane] = g.read_restart[r]
-        g.lane_restarts[lane] -= 1
-    skip = g.read_skip[r]
-    free_read(m, r)
-    line = addr_calc(m, region, entry_column(m, e) - g.region_column[region], location)
+    entry = engine.lane_entry[lane]
+    region = engine.entry_region[entry]
+    if engine.read_restart[read] != NONE:
+        slot = engine.lane_slot[lane]
+        engine.lines_wasted += engine.slot_reads[slot]
+        engine.slot_reads[slot] = 0
+        engine.lane_count[lane] = 0
+        engine.lane_line[lane] = engine.read_restart[read]
+        engine.lane_restarts[lane] -= 1
+    skip = engine.read_skip[read]
+    free_read(m, read)
+    line = addr_calc(m, region, entry_column(m, entry) - engine.region_column[region], location)
     first_row = location * LINE_ELEMENTS
-    mask = compact(m, g.memory + line * LINE_BYTES, first_row, min(LINE_ELEMENTS, g.region_rows[region] - first_row))
-    g.lane_consumed[lane] += 1
-    new = 1 if g.lane_kind[lane] == PROFILE and location == profiled(m, e) else 0
+    mask = compact(
+        m, engine.memory + line * LINE_BYTES, first_row, min(LINE_ELEMENTS, engine.region_rows[region] - first_row)
+    )
+    engine.lane_consumed[lane] += 1
+    new = 1 if engine.lane_kind[lane] == PROFILE and location == profiled(m, entry) else 0
     rest = (mask >> skip) << skip
-    # sparse lines behind the last mapping, this one included
-    needed = tail(m, e) + (1 if mask else 0)
+    # sparse lines after the last mapping, this one included
+    needed = tail(m, entry) + (1 if mask else 0)
     if new:
-        profile_line(m, e, location, mask)
-    if g.lane_kind[lane] == REPLAY:
-        ends = column_ends_after(m, e, location)
+        profile_line(m, entry, location, mask)
+    if engine.lane_kind[lane] == REPLAY:
+        ends = column_ends_after(m, entry, location)
     else:
-        ends = 1 if location == g.region_lines[region] - 1 else 0
+        ends = 1 if location == engine.region_lines[region] - 1 else 0
     mapped = 0
     credited = 0
     if rest == 0:
-        g.lines_wasted += 1
+        engine.lines_wasted += 1
     while True:
-        while rest and g.lane_count[lane] < LINE_ELEMENTS:
+        while rest and engine.lane_count[lane] < LINE_ELEMENTS:
             if not credited:
-                g.slot_reads[g.lane_slot[lane]] += 1
+                engine.slot_reads[engine.lane_slot[lane]] += 1
                 credited = 1
             k = ctz(rest)
-            g.slot_bundles[g.lane_slot[lane], g.lane_count[lane]] = g.unit_bundles[k]
-            g.lane_count[lane] += 1
+            engine.slot_bundles[engine.lane_slot[lane], engine.lane_count[lane]] = engine.unit_bundles[k]
+            engine.lane_count[lane] += 1
             rest &= rest - 1
-            if new and g.lane_count[lane] == LINE_ELEMENTS:
-                add_mapping(m, e, needed, k if rest else EXHAUSTED)
+            if new and engine.lane_count[lane] == LINE_ELEMENTS:
+                add_mapping(m, entry, needed, k if rest else EXHAUSTED)
                 mapped = 1
                 needed = 0
-        count = g.lane_count[lane]
+        count = engine.lane_count[lane]
         last = 1 if ends and rest == 0 else 0
         # a profiling lane keeps a full line until it is known not to be the column's last
-        full = 1 if count == LINE_ELEMENTS and (rest or g.lane_kind[lane] == REPLAY) else 0
+        full = 1 if count == LINE_ELEMENTS and (rest or engine.lane_kind[lane] == REPLAY) else 0
         if count == 0 or not (last or full):
             break
         if new and count < LINE_ELEMENTS:
-            add_mapping(m, e, needed, EXHAUSTED)
+            add_mapping(m, entry, needed, EXHAUSTED)
             mapped = 1
         for k in range(count, LINE_ELEMENTS):
-            g.slot_bundles[g.lane_slot[lane], k] = 0
+            engine.slot_bundles[engine.lane_slot[lane], k] = 0
         emit_line(m, now, lane, last, credited if rest else 0)
     if new and mask and not mapped:
-        lengthen_tail(m, e)
-    if ends and g.lane_kind[lane] == PROFILE:
-        # whoever still waits asked for a line behind the end, or for the only one of a column of zeros
+        lengthen_tail(m, entry)
+    if ends and engine.lane_kind[lane] == PROFILE:
+        # whoever still waits asked for a line past the end, or for the only one of a column of zeros
         answer_waiting(m, now, lane, NONE, NONE, 1)
-        free_slot(m, g.lane_slot[lane])
-        g.lane_slot[lane] = NONE
+        free_slot(m, engine.lane_slot[lane])
+        engine.lane_slot[lane] = NONE
         close_if_done(m, lane)
         return
-    if g.lane_waiter[lane] != NONE:
-        g.lane_limit[lane] = g.lane_consumed[lane] + g.demand_window
+    if engine.lane_waiter[lane] != NONE:
+        engine.lane_limit[lane] = engine.lane_consumed[lane] + engine.demand_window
     queue_issue(m, lane)
 
 
 @jit
 def queue_unit(m, lane):
     """Queue a lane, whose oldest read has arrived, for its unit."""
-    g = m.engine
-    if g.lane_in_unit[lane]:
+    engine = m.engine
+    if engine.lane_in_unit[lane]:
         return
-    unit = lane % g.units
-    g.lane_in_unit[lane] = 1
-    g.lane_unit_next[lane] = NONE
-    if (g.unit_mask >> unit) & 1:
-        g.lane_unit_next[g.unit_last[unit]] = lane
+    unit = lane % engine.units
+    engine.lane_in_unit[lane] = 1
+    engine.lane_unit_next[lane] = NONE
+    if (engine.unit_mask >> unit) & 1:
+        engine.lane_unit_next[engine.unit_last[unit]] = lane
     else:
-        g.unit_first[unit] = lane
-        g.unit_mask |= 1 << unit
-    g.unit_last[unit] = lane
+        engine.unit_first[unit] = lane
+        engine.unit_mask |= 1 << unit
+    engine.unit_last[unit] = lane
 
 
 @jit
 def _unqueue_unit(m, unit):
-    g = m.engine
-    lane = g.unit_first[unit]
-    g.unit_first[unit] = g.lane_unit_next[lane]
-    g.lane_in_unit[lane] = 0
-    if g.unit_first[unit] == NONE:
-        g.unit_mask &= ~(1 << unit)
+    engine = m.engine
+    lane = engine.unit_first[unit]
+    engine.unit_first[unit] = engine.lane_unit_next[lane]
+    engine.lane_in_unit[lane] = 0
+    if engine.unit_first[unit] == NONE:
+        engine.unit_mask &= ~(1 << unit)
     return lane
 
 
 @jit
 def _start_line(m, now, lane):
     """The lane's oldest read enters its unit."""
-    g = m.engine
-    r = g.lane_read_first[lane]
-    g.lane_read_first[lane] = g.read_next[r]
-    g.read_state[r] = IN_UNIT
-    q = (g.pipe_head + g.pipe_count) & (MAX_READS - 1)
-    g.pipe_ready[q] = now + g.compu_latency
-    g.pipe_read[q] = r
-    g.pipe_count += 1
-    g.compu_busy_cycles += 1
-    following = g.lane_read_first[lane]
-    if following != NONE and g.read_state[following] == ARRIVED:
+    engine = m.engine
+    read = engine.lane_read_first[lane]
+    engine.lane_read_first[lane] = engine.read_next[read]
+    engine.read_state[read] = IN_UNIT
+    q = (engine.pipe_head + engine.pipe_count) & (MAX_READS - 1)
+    engine.pipe_ready[q] = now + engine.compu_latency
+    engine.pipe_read[q] = read
+    engine.pipe_count += 1
+    engine.compu_busy_cycles += 1
+    following = engine.lane_read_first[lane]
+    if following != NONE and engine.read_state[following] == ARRIVED:
         queue_unit(m, lane)
 
 
 @jit
 def start_units(m, now):
     """Each unit takes at most one line: the oldest of the lane that is first in its queue."""
-    g = m.engine
-    busy = g.unit_mask
+    engine = m.engine
+    busy = engine.unit_mask
     while busy:
         unit = ctz(busy)
         busy &= busy - 1
-        while (g.unit_mask >> unit) & 1:
+        while (engine.unit_mask >> unit) & 1:
             lane = _unqueue_unit(m, unit)
             # the lane may have been closed, or opened anew, since it was queued
-            if g.lane_entry[lane] != NONE:
-                r = g.lane_read_first[lane]
-                if r != NONE and g.read_state[r] == ARRIVED:
+            if engine.lane_entry[lane] != NONE:
+                read = engine.lane_read_first[lane]
+                if read != NONE and engine.read_state[read] == ARRIVED:
                     _start_line(m, now, lane)
                     break
 
@@ -167,25 +169,25 @@ def start_units(m, now):
 @jit
 def finish_units(m, now):
     """Lines that leave their units now."""
-    g = m.engine
-    while g.pipe_count and g.pipe_ready[g.pipe_head] <= now:
-        r = g.pipe_read[g.pipe_head]
-        g.pipe_head = (g.pipe_head + 1) & (MAX_READS - 1)
-        g.pipe_count -= 1
+    engine = m.engine
+    while engine.pipe_count and engine.pipe_ready[engine.pipe_head] <= now:
+        read = engine.pipe_read[engine.pipe_head]
+        engine.pipe_head = (engine.pipe_head + 1) & (MAX_READS - 1)
+        engine.pipe_count -= 1
         if m.timeline.on:
-            record(m, ENGINE_COMPACTED, r, 0, 0)
-        _finish_line(m, now, r)
+            record(m, ENGINE_COMPACTED, read, 0, 0)
+        _finish_line(m, now, read)
 
 
 @jit
-def data_arrived(m, r):
+def data_arrived(m, read):
     """DRAM has answered read `r`; lines of a column enter their unit in the order of issue."""
-    g = m.engine
-    lane = g.read_lane[r]
+    engine = m.engine
+    lane = engine.read_lane[read]
     if lane == NONE:
-        g.lines_wasted += 1
-        free_read(m, r)
+        engine.lines_wasted += 1
+        free_read(m, read)
         return
-    g.read_state[r] = ARRIVED
-    if g.lane_read_first[lane] == r:
+    engine.read_state[read] = ARRIVED
+    if engine.lane_read_first[lane] == read:
         queue_unit(m, lane)

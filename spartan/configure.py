@@ -1,4 +1,4 @@
-"""Setting the engine up for a launch, and reading its counters."""
+"""Setting the engine up for a launch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ import numpy as np
 from gpusim.jit import address_of
 from isa.device_memory import VIRTUAL_BASE
 from isa.region import SparseRegion
-from spartan.counters import ENGINE_COUNTERS
+from memory.ports import limit_sparse_misses
 from spartan.engine_spec import LINE_BYTES, LINE_ELEMENTS, MAX_READS, MAX_REGIONS, EngineSpec, SibLayout, sib_layout
+from spartan.replacement import REPLACEMENT
 from spartan.state import (
     ENGINE,
     MAX_LANES,
@@ -67,70 +68,70 @@ def configure_engine(
         if low.end > high.address:
             raise ValueError(f"sparse regions at {low.address:#x} and {high.address:#x} overlap")
     layout = sib_layout(spec, regions)
-    g = m.engine
-    _reset(g)
+    engine = m.engine
+    _reset(engine)
     _set_sizes(m, spec, layout, memory_image_address)
     first_column = 0
     for n, (region, (image, lines)) in enumerate(zip(regions, shadows, strict=True)):
         if image.dtype != np.uint32 or lines.dtype != np.int64 or lines.size != region.columns:
             raise ValueError(f"sparse region at {region.address:#x}: its packed image has another shape")
-        g.region_line[n] = region.address // LINE_BYTES
-        g.region_end[n] = region.end // LINE_BYTES
-        g.region_stride[n] = region.column_bytes // LINE_BYTES
-        g.region_rows[n] = region.rows
-        g.region_lines[n] = -(-region.rows // LINE_ELEMENTS)
-        g.region_column[n] = first_column
-        g.region_image[n] = address_of(image)
-        g.region_counts[n] = address_of(lines)
+        engine.region_line[n] = region.address // LINE_BYTES
+        engine.region_end[n] = region.end // LINE_BYTES
+        engine.region_stride[n] = region.column_bytes // LINE_BYTES
+        engine.region_rows[n] = region.rows
+        engine.region_lines[n] = -(-region.rows // LINE_ELEMENTS)
+        engine.region_column[n] = first_column
+        engine.region_image[n] = address_of(image)
+        engine.region_counts[n] = address_of(lines)
         first_column += region.columns
-    g.regions = len(regions)
+    engine.regions = len(regions)
     entry_of_column = np.zeros(first_column, np.int32)
-    g.entry_of_column = address_of(entry_of_column)
+    engine.entry_of_column = address_of(entry_of_column)
     return EngineBuffers(layout, entry_of_column, tuple(shadows))
 
 
-def _reset(g: Any) -> None:
+def _reset(engine: Any) -> None:
     """Clear what is not written when it is taken into use; large arrays keep their untouched pages."""
     for name, field in ENGINE.fields.items():
         value = NONE if name in _NONE_FIELDS else 0
         if field.shape == ():
-            setattr(g, name, value)
+            setattr(engine, name, value)
         elif np.prod(field.shape) <= _SMALL:
-            getattr(g, name)[...] = value
+            getattr(engine, name)[...] = value
 
 
 def _set_sizes(m: Any, spec: EngineSpec, layout: SibLayout, memory_image_address: int) -> None:
-    g = m.engine
-    m.ports.sparse_limit = spec.sparse_queue_depth
-    g.prefetch_length = spec.prefetch_length
-    g.demand_window = spec.demand_window_lines
-    g.lookups_per_cycle = spec.sib_lookups_per_cycle
-    g.lookup_cycles = spec.sib_lookup_cycles
-    g.lookup_capacity = spec.sib_lookups_per_cycle * (spec.sib_lookup_cycles + 1)
-    g.shifters = spec.shifters
-    g.scan_bits = spec.scan_bits_per_cycle
-    g.mapping_sums = spec.mappings_per_cycle
-    g.units = spec.compaction_units
-    g.compu_latency = spec.compu_latency_cycles
-    g.buffer_read = spec.buffer_read_cycles
-    g.sib_fifo = int(spec.sib_replacement == "fifo")
-    g.lane_fifo = int(spec.lane_replacement == "fifo")
-    g.entries = layout.entries
-    g.mappings = layout.mappings
-    g.bitmask_words = -(-layout.bitmask_bytes // 4)
-    g.line_bits = layout.line_bits
-    g.memory = memory_image_address - VIRTUAL_BASE
+    engine = m.engine
+    limit_sparse_misses(m, spec.sparse_queue_depth)
+    engine.prefetch_length = spec.prefetch_length
+    engine.demand_window = spec.demand_window_lines
+    engine.lookups_per_cycle = spec.sib_lookups_per_cycle
+    engine.lookup_cycles = spec.sib_lookup_cycles
+    engine.lookup_capacity = spec.sib_lookups_per_cycle * (spec.sib_lookup_cycles + 1)
+    engine.shifters = spec.shifters
+    engine.scan_bits = spec.scan_bits_per_cycle
+    engine.mapping_sums = spec.mappings_per_cycle
+    engine.units = spec.compaction_units
+    engine.compu_latency = spec.compu_latency_cycles
+    engine.buffer_read = spec.buffer_read_cycles
+    engine.sib_replacement = REPLACEMENT[spec.sib_replacement]
+    engine.lane_replacement = REPLACEMENT[spec.lane_replacement]
+    engine.entries = layout.entries
+    engine.mappings = layout.mappings
+    engine.bitmask_words = -(-layout.bitmask_bytes // 4)
+    engine.line_bits = layout.line_bits
+    engine.memory = memory_image_address - VIRTUAL_BASE
     slots = spec.buffer_lines
     lanes = min(spec.outstanding_columns, MAX_LANES)
-    g.lane_entry[:lanes] = NONE
-    g.lane_in_issue[:, :lanes] = 0
-    g.lane_in_unit[:lanes] = 0
-    g.lane_blocked[:lanes] = 0
-    g.lane_free = _chain(g.lane_next, lanes)
-    g.slot_free = _chain(g.slot_next, slots)
-    g.slots_free = slots
-    g.request_free = _chain(g.request_next, MAX_REQUESTS)
-    g.read_free = _chain(g.read_next, min(spec.reads_in_flight, MAX_READS))
+    engine.lane_entry[:lanes] = NONE
+    engine.lane_in_issue[:, :lanes] = 0
+    engine.lane_in_unit[:lanes] = 0
+    engine.lane_blocked[:lanes] = 0
+    engine.lane_free = _chain(engine.lane_next, lanes)
+    engine.slot_free = _chain(engine.slot_next, slots)
+    engine.slots_free = slots
+    engine.request_free = _chain(engine.request_next, MAX_REQUESTS)
+    engine.read_free = _chain(engine.read_next, min(spec.reads_in_flight, MAX_READS))
 
 
 def _chain(links: np.ndarray, count: int) -> int:
@@ -138,16 +139,6 @@ def _chain(links: np.ndarray, count: int) -> int:
     links[:count] = np.arange(1, count + 1)
     links[count - 1] = NONE
     return 0
-
-
-def engine_counters(m: Any) -> dict[str, int]:
-    """The engine's counters by name (see `ENGINE_COUNTERS`); after `engine_finish` the reads add up."""
-    return {name: int(m.engine[name]) for name in ENGINE_COUNTERS}
-
-
-def latency_histogram(m: Any) -> list[int]:
-    """Answers by latency: element b counts latencies of 2^b to 2^(b+1) - 1 cycles."""
-    return [int(n) for n in m.engine.latency_histogram]
 
 
 def engine_pending(m: Any) -> int:

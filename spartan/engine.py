@@ -9,14 +9,13 @@ from memory.address_map import dram_channel
 from memory.dram.controller import dram_read
 from memory.ports import (
     ENGINE_FROM_DRAM,
-    ENGINE_WAITER,
     SPARSE_DEPTH,
     port_ready,
     port_take,
     sparse_taken,
-    wait_for_dram,
 )
 from memory.timeline import ENGINE_DATA, ENGINE_READ, record
+from memory.waiting import DRAM_READ_SLOT, ENGINE_WAITER, wait_for, waits
 from memory.wheel import ENGINE as ENGINE_CLASS
 from memory.wheel import wake, wake_at
 from spartan.compaction import data_arrived, finish_units, start_units
@@ -47,70 +46,70 @@ from spartan.state import IN_FLIGHT, LOOKUP_RING, NONE, PROFILE, REPLAY
 @jit
 def _entry_for(m, region, column):
     """The column's SIB entry, allocated if there is none yet; NONE if no entry can be replaced."""
-    e = find_entry(m, region, column)
-    if e == NONE:
-        e = entry_to_replace(m)
-        if e == NONE:
+    entry = find_entry(m, region, column)
+    if entry == NONE:
+        entry = entry_to_replace(m)
+        if entry == NONE:
             return NONE
-        if e < m.engine.entries_used:
+        if entry < m.engine.entries_used:
             for kind in range(2):
-                if m.engine.entry_lane[e, kind] != NONE:
-                    close_lane(m, m.engine.entry_lane[e, kind])
-        assign_entry(m, e, region, column)
-    use_entry(m, e)
-    return e
+                if m.engine.entry_lane[entry, kind] != NONE:
+                    close_lane(m, m.engine.entry_lane[entry, kind])
+        assign_entry(m, entry, region, column)
+    use_entry(m, entry)
+    return entry
 
 
 @jit
-def _look_up(m, now, r):
+def _look_up(m, now, request):
     """Answer a request from what is known, or let it wait at a lane; 0 if no SIB entry or lane can be had now."""
-    g = m.engine
-    region = g.request_region[r]
-    line = g.request_line[r]
-    e, lane, slot = NONE, NONE, NONE
-    past = 1 if region == NONE or line >= g.region_lines[region] else 0
+    engine = m.engine
+    region = engine.request_region[request]
+    line = engine.request_line[request]
+    entry, lane, slot = NONE, NONE, NONE
+    past = 1 if region == NONE or line >= engine.region_lines[region] else 0
     if not past:
-        e = _entry_for(m, region, g.request_column[r])
-        if e == NONE:
+        entry = _entry_for(m, region, engine.request_column[request])
+        if entry == NONE:
             return 0
-        past = 1 if line >= compacted(m, e) and column_complete(m, e) else 0
+        past = 1 if line >= compacted(m, entry) and column_complete(m, entry) else 0
         for kind in range(2):
-            if slot == NONE and g.entry_lane[e, kind] != NONE:
-                lane = g.entry_lane[e, kind]
+            if slot == NONE and engine.entry_lane[entry, kind] != NONE:
+                lane = engine.entry_lane[entry, kind]
                 slot = find_filled(m, lane, line)
     if past or slot != NONE:
         last = past
-        if slot != NONE and line == compacted(m, e) - 1:
-            last = column_complete(m, e)
-        send(m, now, r, slot, last)
+        if slot != NONE and line == compacted(m, entry) - 1:
+            last = column_complete(m, entry)
+        send(m, now, request, slot, last)
         if slot != NONE:
             use_lane(m, lane)
             take_filled(m, lane, slot)
             close_if_done(m, lane)
-            g.prefetch_buffer_hits += 1
+            engine.prefetch_buffer_hits += 1
         elif region == NONE:
-            g.faults += 1
+            engine.faults += 1
         else:
-            g.past_end += 1
+            engine.past_end += 1
         return 1
-    mode = search_mode(m, e, line)
+    mode = search_mode(m, entry, line)
     kind = PROFILE if mode == HASTY else REPLAY
-    lane = g.entry_lane[e, kind]
+    lane = engine.entry_lane[entry, kind]
     if lane == NONE:
-        lane = open_lane(m, e, kind)
+        lane = open_lane(m, entry, kind)
         if lane == NONE:
             return 0
         if kind == PROFILE:
-            place_profile_lane(m, lane, e)
+            place_profile_lane(m, lane, entry)
     if mode == ACCURATE:
-        g.accurate += 1
+        engine.accurate += 1
     elif mode == PRUDENT:
-        g.prudent += 1
+        engine.prudent += 1
     else:
-        g.hasty += 1
-    g.request_next[r] = g.lane_waiter[lane]
-    g.lane_waiter[lane] = r
-    g.lane_limit[lane] = max(g.lane_limit[lane], g.lane_consumed[lane] + g.demand_window)
+        engine.hasty += 1
+    engine.request_next[request] = engine.lane_waiter[lane]
+    engine.lane_waiter[lane] = request
+    engine.lane_limit[lane] = max(engine.lane_limit[lane], engine.lane_consumed[lane] + engine.demand_window)
     use_lane(m, lane)
     queue_issue(m, lane)
     return 1
@@ -118,50 +117,58 @@ def _look_up(m, now, r):
 
 @jit
 def _look_ups(m, now):
-    g = m.engine
+    engine = m.engine
     done = 0
-    while done < g.lookups_per_cycle and g.lookup_count and g.lookup_ready[g.lookup_head] <= now:
-        if not _look_up(m, now, g.lookup_request[g.lookup_head]):
-            if g.lookup_since == NONE:
-                g.lookup_since = now
+    while done < engine.lookups_per_cycle and engine.lookup_count and engine.lookup_ready[engine.lookup_head] <= now:
+        if not _look_up(m, now, engine.lookup_request[engine.lookup_head]):
+            if engine.lookup_since == NONE:
+                engine.lookup_since = now
             return
-        if g.lookup_since != NONE:
-            g.lookup_blocked_cycles += now - g.lookup_since
-            g.lookup_since = NONE
-        g.lookup_head = (g.lookup_head + 1) & (LOOKUP_RING - 1)
-        g.lookup_count -= 1
+        if engine.lookup_since != NONE:
+            engine.lookup_blocked_cycles += now - engine.lookup_since
+            engine.lookup_since = NONE
+        engine.lookup_head = (engine.lookup_head + 1) & (LOOKUP_RING - 1)
+        engine.lookup_count -= 1
         done += 1
 
 
 @jit
 def _take_requests(m, now):
     """Take sparse misses, at most one of a channel, round robin; returns 1 if more could have been taken."""
-    g = m.engine
-    p = m.ports
+    engine = m.engine
+    ports = m.ports
     channels = m.map.l2_channels
-    start = g.next_channel
+    start = engine.next_channel
     taken = 0
     more = 0
     for n in range(channels):
         channel = (start + n) & (channels - 1)
-        count = p.sparse_count[channel]
-        head = p.sparse_head[channel]
-        if count == 0 or p.sparse_ready[channel, head] > now:
+        count = ports.sparse_count[channel]
+        head = ports.sparse_head[channel]
+        if count == 0 or ports.sparse_ready[channel, head] > now:
             continue
-        if taken == g.lookups_per_cycle or g.lookup_count >= g.lookup_capacity or g.request_free == NONE:
+        if (
+            taken == engine.lookups_per_cycle
+            or engine.lookup_count >= engine.lookup_capacity
+            or engine.request_free == NONE
+        ):
             return 1
-        if count >= p.sparse_limit:
-            full_since = p.sparse_ready[channel, (head + count - 1) & (SPARSE_DEPTH - 1)]
-            g.l2_stall_cycles += max(0, now - full_since)
-        r = accept_request(
-            m, p.sparse_ready[channel, head], channel, p.sparse_line[channel, head], p.sparse_mshr[channel, head]
+        if count >= ports.sparse_limit:
+            full_since = ports.sparse_ready[channel, (head + count - 1) & (SPARSE_DEPTH - 1)]
+            engine.l2_stall_cycles += max(0, now - full_since)
+        request = accept_request(
+            m,
+            ports.sparse_ready[channel, head],
+            channel,
+            ports.sparse_line[channel, head],
+            ports.sparse_mshr[channel, head],
         )
         sparse_taken(m, now, channel)
-        q = (g.lookup_head + g.lookup_count) & (LOOKUP_RING - 1)
-        g.lookup_ready[q] = now + g.lookup_cycles
-        g.lookup_request[q] = r
-        g.lookup_count += 1
-        g.next_channel = (channel + 1) & (channels - 1)
+        q = (engine.lookup_head + engine.lookup_count) & (LOOKUP_RING - 1)
+        engine.lookup_ready[q] = now + engine.lookup_cycles
+        engine.lookup_request[q] = request
+        engine.lookup_count += 1
+        engine.next_channel = (channel + 1) & (channels - 1)
         taken += 1
         if count > 1:
             more = 1
@@ -171,63 +178,63 @@ def _take_requests(m, now):
 @jit
 def _block(m, lane, channel):
     """The lane waits until the DRAM channel's queue has space."""
-    g = m.engine
-    wait_for_dram(m, channel, ENGINE_WAITER)
-    if g.lane_blocked[lane]:
+    engine = m.engine
+    wait_for(m, DRAM_READ_SLOT + channel, ENGINE_WAITER)
+    if engine.lane_blocked[lane]:
         return
-    g.lane_blocked[lane] = 1
-    g.lane_blocked_next[lane] = NONE
-    if g.blocked_first[channel] == NONE:
-        g.blocked_first[channel] = lane
+    engine.lane_blocked[lane] = 1
+    engine.lane_blocked_next[lane] = NONE
+    if engine.blocked_first[channel] == NONE:
+        engine.blocked_first[channel] = lane
     else:
-        g.lane_blocked_next[g.blocked_last[channel]] = lane
-    g.blocked_last[channel] = lane
+        engine.lane_blocked_next[engine.blocked_last[channel]] = lane
+    engine.blocked_last[channel] = lane
 
 
 @jit
 def _line_of(m, lane, location):
     """DRAM line of a sparse line of the lane's column."""
-    e = m.engine.lane_entry[lane]
-    region = m.engine.entry_region[e]
-    return addr_calc(m, region, entry_column(m, e) - m.engine.region_column[region], location)
+    entry = m.engine.lane_entry[lane]
+    region = m.engine.entry_region[entry]
+    return addr_calc(m, region, entry_column(m, entry) - m.engine.region_column[region], location)
 
 
 @jit
 def _issue(m, now, lane, location):
     """Ask DRAM for a sparse line of the lane's column; a read record must be free. 0 if the channel is full."""
-    g = m.engine
+    engine = m.engine
     line = _line_of(m, lane, location)
     channel = dram_channel(m, line)
-    r = g.read_free
-    waiting = (m.ports.dram_waiters[channel] >> ENGINE_WAITER) & 1
-    if waiting or not dram_read(m, now, channel, line, ENGINE_FROM_DRAM + channel, r):
+    read = engine.read_free
+    waiting = waits(m, DRAM_READ_SLOT + channel, ENGINE_WAITER)
+    if waiting or not dram_read(m, now, channel, line, ENGINE_FROM_DRAM + channel, read):
         _block(m, lane, channel)
         return 0
-    g.read_free = g.read_next[r]
-    g.reads_held += 1
-    g.lines_fetched += 1
+    engine.read_free = engine.read_next[read]
+    engine.reads_held += 1
+    engine.lines_fetched += 1
     if m.timeline.on:
-        record(m, ENGINE_READ, r, line, lane | location << 16)
-    g.read_line[r] = location
-    g.read_lane[r] = lane
-    g.read_serial[r] = g.lane_serial[lane]
-    g.read_state[r] = IN_FLIGHT
-    g.read_restart[r] = g.lane_restart[lane]
-    g.read_skip[r] = g.lane_skip[lane]
-    g.read_next[r] = NONE
-    if g.lane_restart[lane] != NONE:
-        g.lane_restarts[lane] += 1
-        g.lane_restart[lane] = NONE
-        g.lane_skip[lane] = 0
-    if g.lane_read_first[lane] == NONE:
-        g.lane_read_first[lane] = r
+        record(m, ENGINE_READ, read, line, lane | location << 16)
+    engine.read_line[read] = location
+    engine.read_lane[read] = lane
+    engine.read_serial[read] = engine.lane_serial[lane]
+    engine.read_state[read] = IN_FLIGHT
+    engine.read_restart[read] = engine.lane_restart[lane]
+    engine.read_skip[read] = engine.lane_skip[lane]
+    engine.read_next[read] = NONE
+    if engine.lane_restart[lane] != NONE:
+        engine.lane_restarts[lane] += 1
+        engine.lane_restart[lane] = NONE
+        engine.lane_skip[lane] = 0
+    if engine.lane_read_first[lane] == NONE:
+        engine.lane_read_first[lane] = read
     else:
-        g.read_next[g.lane_read_last[lane]] = r
-    g.lane_read_last[lane] = r
-    g.lane_position[lane] = location + 1
-    g.lane_issued[lane] += 1
-    if g.lane_todo[lane]:
-        g.lane_todo[lane] -= 1
+        engine.read_next[engine.lane_read_last[lane]] = read
+    engine.lane_read_last[lane] = read
+    engine.lane_position[lane] = location + 1
+    engine.lane_issued[lane] += 1
+    if engine.lane_todo[lane]:
+        engine.lane_todo[lane] -= 1
     return 1
 
 
@@ -238,21 +245,21 @@ def _retry_blocked(m, now):
     Neighbouring lines of a column lie in one DRAM row; between those of hundreds of columns the row would be lost.
     The channels' order rotates with the cycle: read records may be short.
     """
-    g = m.engine
+    engine = m.engine
     for n in range(m.map.dram_channels):
         channel = (now + n) & (m.map.dram_channels - 1)
         while (
-            g.blocked_first[channel] != NONE
-            and (m.ports.dram_waiters[channel] >> ENGINE_WAITER) & 1 == 0
-            and g.read_free != NONE
+            engine.blocked_first[channel] != NONE
+            and not waits(m, DRAM_READ_SLOT + channel, ENGINE_WAITER)
+            and engine.read_free != NONE
         ):
-            lane = g.blocked_first[channel]
+            lane = engine.blocked_first[channel]
             location = next_read(m, lane)
             if location != NONE and dram_channel(m, _line_of(m, lane, location)) == channel:
                 _issue(m, now, lane, location)
             else:
-                g.blocked_first[channel] = g.lane_blocked_next[lane]
-                g.lane_blocked[lane] = 0
+                engine.blocked_first[channel] = engine.lane_blocked_next[lane]
+                engine.lane_blocked[lane] = 0
                 if location != NONE:
                     queue_issue(m, lane)
 
@@ -260,77 +267,77 @@ def _retry_blocked(m, now):
 @jit
 def _search_cycles(m):
     """Cycles of the last search."""
-    g = m.engine
-    scan = (g.scanned + g.scan_bits - 1) // g.scan_bits
-    return max(1, scan + (g.summed + g.mapping_sums - 1) // g.mapping_sums)
+    engine = m.engine
+    scan = (engine.scanned + engine.scan_bits - 1) // engine.scan_bits
+    return max(1, scan + (engine.summed + engine.mapping_sums - 1) // engine.mapping_sums)
 
 
 @jit
 def _run_shifters(m, now):
     """A shifter stays with a lane until that has nothing more to read: neighbours in a DRAM row are read together."""
-    g = m.engine
-    for k in range(g.shifters):
-        if g.shifter_ready[k] > now:
+    engine = m.engine
+    for k in range(engine.shifters):
+        if engine.shifter_ready[k] > now:
             continue
-        while g.read_free != NONE:
-            lane = g.shifter_lane[k]
+        while engine.read_free != NONE:
+            lane = engine.shifter_lane[k]
             if lane == NONE:
                 lane = unqueue_issue(m)
                 if lane == NONE:
                     break
-            found = g.shifter_found[k]
-            g.shifter_lane[k] = NONE
-            g.shifter_found[k] = 0
+            found = engine.shifter_found[k]
+            engine.shifter_lane[k] = NONE
+            engine.shifter_found[k] = 0
             location = next_read(m, lane)
             if location == NONE:
                 continue
             cycles = _search_cycles(m)
             if found == 0 and cycles > 1:
-                g.shifter_found[k] = 1
-                g.shifter_lane[k] = lane
-                g.shifter_ready[k] = now + cycles - 1
+                engine.shifter_found[k] = 1
+                engine.shifter_lane[k] = lane
+                engine.shifter_ready[k] = now + cycles - 1
             else:
                 if _issue(m, now, lane, location):
-                    g.shifter_lane[k] = lane
-                g.shifter_ready[k] = now + 1
+                    engine.shifter_lane[k] = lane
+                engine.shifter_ready[k] = now + 1
             break
 
 
 @jit
 def _wake_again(m, now, more_requests):
     """Wake the engine for what it knows to come; data, requests and DRAM space wake it themselves."""
-    g = m.engine
-    if g.unit_mask:
+    engine = m.engine
+    if engine.unit_mask:
         wake_at(m, ENGINE_CLASS, now + 1, 0)
-    if g.pipe_count:
-        wake(m, ENGINE_CLASS, g.pipe_ready[g.pipe_head], 0)
-    if g.lookup_count and (g.lookup_since == NONE):
-        wake(m, ENGINE_CLASS, g.lookup_ready[g.lookup_head], 0)
-    if more_requests and g.lookup_count < g.lookup_capacity and g.request_free != NONE:
+    if engine.pipe_count:
+        wake(m, ENGINE_CLASS, engine.pipe_ready[engine.pipe_head], 0)
+    if engine.lookup_count and (engine.lookup_since == NONE):
+        wake(m, ENGINE_CLASS, engine.lookup_ready[engine.lookup_head], 0)
+    if more_requests and engine.lookup_count < engine.lookup_capacity and engine.request_free != NONE:
         wake_at(m, ENGINE_CLASS, now + 1, 0)
-    if g.read_free != NONE:
-        queued = g.issue_first[0] != NONE or g.issue_first[1] != NONE
-        for k in range(g.shifters):
-            if queued or g.shifter_lane[k] != NONE:
-                wake(m, ENGINE_CLASS, g.shifter_ready[k], 0)
+    if engine.read_free != NONE:
+        queued = engine.issue_first[0] != NONE or engine.issue_first[1] != NONE
+        for k in range(engine.shifters):
+            if queued or engine.shifter_lane[k] != NONE:
+                wake(m, ENGINE_CLASS, engine.shifter_ready[k], 0)
 
 
 @jit(outline=True)
 def engine_tick(m, now):
     """Run the engine in cycle `now`."""
-    g = m.engine
+    engine = m.engine
     finish_units(m, now)
     for channel in range(m.map.dram_channels):
         port = ENGINE_FROM_DRAM + channel
         while port_ready(m, now, port):
-            r = port_take(m, port)
+            read = port_take(m, port)
             if m.timeline.on:
-                record(m, ENGINE_DATA, r, 0, 0)
-            data_arrived(m, r)
+                record(m, ENGINE_DATA, read, 0, 0)
+            data_arrived(m, read)
         if m.ports.count[port]:
             wake(m, ENGINE_CLASS, m.ports.ready[port, m.ports.head[port]], 0)
     start_units(m, now)
-    if g.lookup_count:
+    if engine.lookup_count:
         _look_ups(m, now)
     more = _take_requests(m, now)
     _retry_blocked(m, now)
@@ -339,12 +346,12 @@ def engine_tick(m, now):
 
 
 @jit
-def engine_finish(m, now):
+def engine_finish(m, now) -> None:
     """At a kernel's end: what the engine still holds was never needed; afterwards fetched = needed + wasted."""
-    g = m.engine
-    while g.lane_first != NONE:
-        close_lane(m, g.lane_first)
-    g.lines_wasted += g.reads_held
-    if g.lookup_since != NONE:
-        g.lookup_blocked_cycles += now - g.lookup_since
-        g.lookup_since = NONE
+    engine = m.engine
+    while engine.lane_first != NONE:
+        close_lane(m, engine.lane_first)
+    engine.lines_wasted += engine.reads_held
+    if engine.lookup_since != NONE:
+        engine.lookup_blocked_cycles += now - engine.lookup_since
+        engine.lookup_since = NONE

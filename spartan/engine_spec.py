@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 from pydantic import field_validator, model_validator
 
 from gpusim.base.spec import Spec, param
 from isa.region import LINE_ELEMENTS, MAX_ROWS, SparseRegion
 from isa.trace import LINE_BYTES
+from spartan.replacement import REPLACEMENT
 
 METADATA_BYTES = 6
 METADATA_BITS = 8 * METADATA_BYTES
-TAIL_BITS = 4  # set bits behind the last complete mapping entry: at most 15
+TAIL_BITS = 4  # set bits after the last complete mapping entry: at most 15
 OFFSET_BITS = 4  # offset of the mapping entry that left the window last
 
 # fixed maxima of the engine's state
@@ -48,13 +48,17 @@ class EngineSpec(Spec):
         "SIB entry sizes: (largest number of rows, bytes), ascending; doubled while bitmask and one mapping do not fit",
         "Dong 2020, section 6.4.2.2",
     )
-    sib_replacement: Literal["lru", "fifo"] = param(
-        "lru", "which column's SIB entry makes room for another", f"{_GUESS}: not specified by Dong 2020"
+    sib_replacement: str = param(
+        "lru",
+        "which column's SIB entry makes room for another",
+        f"{_GUESS}: not specified by Dong 2020",
+        among=REPLACEMENT,
     )
-    lane_replacement: Literal["lru", "fifo"] = param(
+    lane_replacement: str = param(
         "lru",
         "which lane without a waiting request is closed when space is needed",
         f"{_GUESS}: as SIB",
+        among=REPLACEMENT,
     )
     prefetch_length: int = param(
         16,
@@ -86,7 +90,7 @@ class EngineSpec(Spec):
     scan_bits_per_cycle: int = param(
         64,
         "bitmask bits that a shifter searches a cycle",
-        f"{_GUESS}: a 64-bit shifter; the source names shifts as the main operation",
+        f"{_GUESS}: a 64-bit shifter; Dong 2020 names shifts as the main operation",
         ge=1,
         le=4096,
     )

@@ -4,7 +4,7 @@ Metadata, 48 bits, from bit 0: tail (4) | offset of the mapping that left the wi
 profiled (w) | compacted lines mapped (w) | column number, with w wide enough for a column's sparse lines. A device
 of 2^26 lines (4 GiB) always fits: log2 N <= 26 - log2 L leaves 26 - l + 2 (l + 1) + 8 <= 48 bits for l = log2 L <= 12.
 
-The *tail* counts the set bits behind the last mapped compacted line. Fewer than 16 non-zeros lie there, so it is at
+The *tail* counts the set bits after the last mapped compacted line. Fewer than 16 non-zeros lie there, so it is at
 most 15; with it, positions are found backwards from the profiled end and no total of dropped mappings is kept.
 
 A mapping byte is NNC_needed mod 16 above, offset below. The offset is 15 when no non-zero follows the last element
@@ -17,6 +17,7 @@ import numpy as np
 
 from gpusim.jit import jit, ld_i32, st_i32
 from spartan.engine_spec import OFFSET_BITS, TAIL_BITS
+from spartan.replacement import moves_to_end
 from spartan.state import NONE, PROFILE, REPLAY
 
 _TAIL_MASK = (1 << TAIL_BITS) - 1
@@ -39,40 +40,40 @@ def pack_metadata(m, column, compacted, profiled, dropped_offset, tail):
 
 
 @jit
-def entry_column(m, e):
+def entry_column(m, entry):
     """Number of the entry's column among the columns of all regions."""
-    return m.engine.meta[e] >> (_COUNTS + 2 * m.engine.line_bits)
+    return m.engine.meta[entry] >> (_COUNTS + 2 * m.engine.line_bits)
 
 
 @jit
-def compacted(m, e):
+def compacted(m, entry):
     """Compacted lines of the column that have been mapped."""
     w = m.engine.line_bits
-    return (m.engine.meta[e] >> (_COUNTS + w)) & ((1 << w) - 1)
+    return (m.engine.meta[entry] >> (_COUNTS + w)) & ((1 << w) - 1)
 
 
 @jit
-def profiled(m, e):
+def profiled(m, entry):
     """Sparse lines of the column whose bit is known: the first ones."""
-    return (m.engine.meta[e] >> _COUNTS) & ((1 << m.engine.line_bits) - 1)
+    return (m.engine.meta[entry] >> _COUNTS) & ((1 << m.engine.line_bits) - 1)
 
 
 @jit
-def tail(m, e):
-    """Set bits behind the last mapped compacted line's last sparse line."""
-    return m.engine.meta[e] & _TAIL_MASK
+def tail(m, entry):
+    """Set bits after the last mapped compacted line's last sparse line."""
+    return m.engine.meta[entry] & _TAIL_MASK
 
 
 @jit
-def column_complete(m, e):
+def column_complete(m, entry):
     """1 if every sparse line of the column has been profiled: its length is known."""
-    return 1 if profiled(m, e) == m.engine.region_lines[m.engine.entry_region[e]] else 0
+    return 1 if profiled(m, entry) == m.engine.region_lines[m.engine.entry_region[entry]] else 0
 
 
 @jit
-def first_mapping(m, e):
+def first_mapping(m, entry):
     """Number of the oldest compacted line whose mapping is held."""
-    return max(0, compacted(m, e) - m.engine.mappings)
+    return max(0, compacted(m, entry) - m.engine.mappings)
 
 
 @jit
@@ -96,63 +97,63 @@ def byte_offset(byte, last):
 
 
 @jit
-def _is_last(m, e, i):
-    return 1 if i == compacted(m, e) - 1 and column_complete(m, e) else 0
+def _is_last(m, entry, i):
+    return 1 if i == compacted(m, entry) - 1 and column_complete(m, entry) else 0
 
 
 @jit
-def mapping_needed(m, e, i):
+def mapping_needed(m, entry, i):
     """NNC_needed of compacted line `i`, whose mapping is held."""
-    byte = np.int64(m.engine.cmi[e * m.engine.mappings + i % m.engine.mappings])
-    return byte_needed(byte, _is_last(m, e, i))
+    byte = np.int64(m.engine.cmi[entry * m.engine.mappings + i % m.engine.mappings])
+    return byte_needed(byte, _is_last(m, entry, i))
 
 
 @jit
-def mapping_offset(m, e, i):
+def mapping_offset(m, entry, i):
     """Offset of compacted line `i`: its mapping is held, or was the last to leave the window."""
-    if i < first_mapping(m, e):
-        return (m.engine.meta[e] >> TAIL_BITS) & _OFFSET_MASK
-    byte = np.int64(m.engine.cmi[e * m.engine.mappings + i % m.engine.mappings])
-    return byte_offset(byte, _is_last(m, e, i))
+    if i < first_mapping(m, entry):
+        return (m.engine.meta[entry] >> TAIL_BITS) & _OFFSET_MASK
+    byte = np.int64(m.engine.cmi[entry * m.engine.mappings + i % m.engine.mappings])
+    return byte_offset(byte, _is_last(m, entry, i))
 
 
 @jit
-def add_mapping(m, e, needed, offset):
+def add_mapping(m, entry, needed, offset):
     """Map the next compacted line, which ends the tail; the oldest mapping leaves a full window."""
-    g = m.engine
-    i = compacted(m, e)
-    at = e * g.mappings + i % g.mappings
-    meta = g.meta[e]
-    if i >= g.mappings:
-        left = byte_offset(np.int64(g.cmi[at]), 0)
+    engine = m.engine
+    i = compacted(m, entry)
+    at = entry * engine.mappings + i % engine.mappings
+    meta = engine.meta[entry]
+    if i >= engine.mappings:
+        left = byte_offset(np.int64(engine.cmi[at]), 0)
         meta = (meta & ~(_OFFSET_MASK << TAIL_BITS)) | (left << TAIL_BITS)
-        g.cmi_evictions += 1
-    g.cmi[at] = mapping_byte(needed, offset)
-    g.meta[e] = (meta & ~_TAIL_MASK) + (1 << (_COUNTS + g.line_bits))
+        engine.cmi_evictions += 1
+    engine.cmi[at] = mapping_byte(needed, offset)
+    engine.meta[entry] = (meta & ~_TAIL_MASK) + (1 << (_COUNTS + engine.line_bits))
 
 
 @jit
-def profile_line(m, e, line, nonzero):
+def profile_line(m, entry, line, nonzero):
     """Set the bit of sparse line `line`, the next one of the column to be profiled."""
-    g = m.engine
+    engine = m.engine
     if nonzero:
-        g.bitmask[e * g.bitmask_words + (line >> 5)] |= 1 << (line & 31)
-    g.meta[e] += 1 << _COUNTS
+        engine.bitmask[entry * engine.bitmask_words + (line >> 5)] |= 1 << (line & 31)
+    engine.meta[entry] += 1 << _COUNTS
 
 
 @jit
-def lengthen_tail(m, e):
-    """Count a set bit behind the last mapping."""
-    m.engine.meta[e] += 1
+def lengthen_tail(m, entry):
+    """Count a set bit after the last mapping."""
+    m.engine.meta[entry] += 1
 
 
 @jit
-def line_settled(m, e, i):
+def line_settled(m, entry, i):
     """1 if it is known whether compacted line `i` is the last: mapped, and a non-zero or the column's end follows."""
-    t = compacted(m, e)
-    if i < t - 1 or (i < t and column_complete(m, e)):
+    t = compacted(m, entry)
+    if i < t - 1 or (i < t and column_complete(m, entry)):
         return 1
-    return 1 if i == t - 1 and (tail(m, e) or mapping_offset(m, e, i) < EXHAUSTED) else 0
+    return 1 if i == t - 1 and (tail(m, entry) or mapping_offset(m, entry, i) < EXHAUSTED) else 0
 
 
 @jit
@@ -162,37 +163,37 @@ def find_entry(m, region, column):
 
 
 @jit
-def _unlink_entry(m, e):
-    g = m.engine
-    before, after = g.entry_prev[e], g.entry_next[e]
+def _unlink_entry(m, entry):
+    engine = m.engine
+    before, after = engine.entry_prev[entry], engine.entry_next[entry]
     if before == NONE:
-        g.entry_first = after
+        engine.entry_first = after
     else:
-        g.entry_next[before] = after
+        engine.entry_next[before] = after
     if after == NONE:
-        g.entry_last = before
+        engine.entry_last = before
     else:
-        g.entry_prev[after] = before
+        engine.entry_prev[after] = before
 
 
 @jit
-def _append_entry(m, e):
-    g = m.engine
-    g.entry_prev[e] = g.entry_last
-    g.entry_next[e] = NONE
-    if g.entry_last == NONE:
-        g.entry_first = e
+def _append_entry(m, entry):
+    engine = m.engine
+    engine.entry_prev[entry] = engine.entry_last
+    engine.entry_next[entry] = NONE
+    if engine.entry_last == NONE:
+        engine.entry_first = entry
     else:
-        g.entry_next[g.entry_last] = e
-    g.entry_last = e
+        engine.entry_next[engine.entry_last] = entry
+    engine.entry_last = entry
 
 
 @jit
-def use_entry(m, e):
-    """A request used the entry: under LRU it is now the last to be replaced."""
-    if m.engine.sib_fifo == 0 and m.engine.entry_last != e:
-        _unlink_entry(m, e)
-        _append_entry(m, e)
+def use_entry(m, entry):
+    """A request used the entry."""
+    if moves_to_end(m.engine.sib_replacement) and m.engine.entry_last != entry:
+        _unlink_entry(m, entry)
+        _append_entry(m, entry)
 
 
 @jit
@@ -206,33 +207,36 @@ def entry_to_replace(m):
 
     NONE if requests wait for all of them. The caller closes the entry's lanes before `assign_entry`.
     """
-    g = m.engine
-    if g.entries_used < g.entries:
-        return g.entries_used
-    e = g.entry_first
-    while e != NONE:
-        if not (_lane_waited_for(m, g.entry_lane[e, PROFILE]) or _lane_waited_for(m, g.entry_lane[e, REPLAY])):
-            return e
-        e = g.entry_next[e]
+    engine = m.engine
+    if engine.entries_used < engine.entries:
+        return engine.entries_used
+    entry = engine.entry_first
+    while entry != NONE:
+        if not (
+            _lane_waited_for(m, engine.entry_lane[entry, PROFILE])
+            or _lane_waited_for(m, engine.entry_lane[entry, REPLAY])
+        ):
+            return entry
+        entry = engine.entry_next[entry]
     return NONE
 
 
 @jit
-def assign_entry(m, e, region, column):
+def assign_entry(m, entry, region, column):
     """Give the entry, whose lanes are closed, to a column of which nothing is known yet."""
-    g = m.engine
-    if e == g.entries_used:
-        g.entries_used += 1
+    engine = m.engine
+    if entry == engine.entries_used:
+        engine.entries_used += 1
     else:
-        _unlink_entry(m, e)
-        st_i32(g.entry_of_column, entry_column(m, e), 0)
-        g.sib_evictions += 1
-    number = g.region_column[region] + column
-    st_i32(g.entry_of_column, number, e + 1)
-    g.entry_region[e] = region
-    g.meta[e] = pack_metadata(m, number, 0, 0, 0, 0)
-    for w in range(g.bitmask_words):
-        g.bitmask[e * g.bitmask_words + w] = 0
-    g.entry_lane[e, PROFILE] = NONE
-    g.entry_lane[e, REPLAY] = NONE
-    _append_entry(m, e)
+        _unlink_entry(m, entry)
+        st_i32(engine.entry_of_column, entry_column(m, entry), 0)
+        engine.sib_evictions += 1
+    number = engine.region_column[region] + column
+    st_i32(engine.entry_of_column, number, entry + 1)
+    engine.entry_region[entry] = region
+    engine.meta[entry] = pack_metadata(m, number, 0, 0, 0, 0)
+    for w in range(engine.bitmask_words):
+        engine.bitmask[entry * engine.bitmask_words + w] = 0
+    engine.entry_lane[entry, PROFILE] = NONE
+    engine.entry_lane[entry, REPLAY] = NONE
+    _append_entry(m, entry)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gpusim.jit import Field, State
+from gpusim.jit import Field, State, counter_fields
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
-from spartan.counters import ENGINE_COUNTERS, LATENCY_BUCKETS, LATENCY_HISTOGRAM
+from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import (
     LINE_BYTES,
     LINE_ELEMENTS,
@@ -50,8 +50,8 @@ ENGINE = State(
         "units": Field((), "compaction units"),
         "compu_latency": Field((), "cycles from entering a unit to the lane"),
         "buffer_read": Field((), "cycles from a finished line to its leaving"),
-        "sib_fifo": Field((), "1: SIB entries leave in order of allocation, 0: least recently used first"),
-        "lane_fifo": Field((), "1: lanes leave in order of opening, 0: least recently used first"),
+        "sib_replacement": Field((), "policy by which SIB entries are replaced (spartan/replacement.py)"),
+        "lane_replacement": Field((), "policy by which lanes are closed"),
         "entries": Field((), "SIB entries"),
         "mappings": Field((), "mapping entries of a SIB entry"),
         "bitmask_words": Field((), "32-bit bitmask words of a SIB entry"),
@@ -59,7 +59,7 @@ ENGINE = State(
         "memory": Field((), "host address that device address 0 would have in the memory image"),
         "regions": Field((), "sparse regions"),
         "region_line": Field((MAX_REGIONS,), "first line of a region"),
-        "region_end": Field((MAX_REGIONS,), "line behind a region"),
+        "region_end": Field((MAX_REGIONS,), "first line after a region"),
         "region_stride": Field((MAX_REGIONS,), "lines from column to column"),
         "region_rows": Field((MAX_REGIONS,), "rows"),
         "region_lines": Field((MAX_REGIONS,), "sparse lines of a column"),
@@ -92,7 +92,7 @@ ENGINE = State(
         "lane_restart": Field((MAX_LANES,), "compacted line at which the next issued read starts anew, or NONE"),
         "lane_skip": Field((MAX_LANES,), "elements of that read that belong to earlier lines"),
         "lane_todo": Field((MAX_LANES,), "reads left of an accurate search"),
-        "lane_exact": Field((MAX_LANES,), "compacted line that starts behind the reads issued, NONE if not known"),
+        "lane_exact": Field((MAX_LANES,), "compacted line that starts after the reads issued, NONE if not known"),
         "lane_run": Field((MAX_LANES,), "compacted line at which the prudent run began, NONE: no run"),
         "lane_restarts": Field((MAX_LANES,), "restarts issued and not yet compacted"),
         "lane_read_first": Field((MAX_LANES,), "oldest read not yet in a unit"),
@@ -167,8 +167,6 @@ ENGINE = State(
         # what a search says besides its result
         "scanned": Field((), "bits that the last search went over"),
         "summed": Field((), "mapping entries that it added up"),
-        # counters
-        **{name: Field((), f"{text} [{unit}]") for name, (unit, text) in ENGINE_COUNTERS.items()},
-        "latency_histogram": Field((LATENCY_BUCKETS,), LATENCY_HISTOGRAM[1]),
+        **counter_fields(ENGINE_COUNTERS),
     },
 )

@@ -19,5 +19,5 @@ for items in (64, 128, 256):
     waiting = cold.stalls.memory_dependency / sum(cold.stalls[reason] for reason in cold.stalls)
     print(
         f"{items:10}  {cold.kernel.cycles:6}  {warm.kernel.cycles:15}  {cold.l1.hit_rate:7.1%}"
-        f"  {cold.dram.bandwidth_utilisation:14.1%}  {waiting:13.1%}"
+        f"  {cold.dram.bandwidth_utilization:14.1%}  {waiting:13.1%}"
     )

@@ -8,10 +8,9 @@ c.numpy(); result.kernel.cycles
 """
 
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 import numpy as np
@@ -19,30 +18,31 @@ import numpy as np
 from gpusim.api.device_array import DeviceArray
 from gpusim.api.launch_result import LaunchResult
 from gpusim.api.module import KernelFunction, Module
+from gpusim.api.queue import Queue
 from gpusim.base.errors import UserError
 from gpusim.base.host_memory import peak_memory_mb
-from gpusim.base.progress import Progress, Reporter
+from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.simulator import simulate
-from gpusim.core.warm import WarmCaches
-from gpusim.host.queue import Command, run_queue
-from gpusim.jit import cache_dir, is_compiled
+from gpusim.host.command_processor import (
+    CommandProcessor,
+    HostCommand,
+    LaunchCommand,
+    Observer,
+    RunOptions,
+)
+from gpusim.host.command_processor import LaunchError as LaunchError
 from gpusim.results.record import RunRecord
-from gpusim.timeline.timeline import Timeline
 from isa.device_memory import DeviceMemory
-from isa.execution.emulator import FunctionalResult, run_functional
 from isa.grid import Grid, Size, grid
 from isa.kernarg import Kernarg, pack
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.code_object import Kernel
 
-Observer = Callable[[Progress], bool]
+if TYPE_CHECKING:
+    from gpusim.timeline.timeline import Timeline
 
-
-class LaunchError(UserError):
-    """A launch that asks for what cannot be."""
+Caches = Literal["flushed", "warm"]
 
 
 class Device:
@@ -65,7 +65,7 @@ class Device:
         self.timing = timing
         self.memory = DeviceMemory(self.gpu.memory_mib << 20)
         self._reporter = Reporter(quiet, sys.stderr)
-        self._warm = WarmCaches()
+        self._processor = CommandProcessor(self.gpu, self._reporter, timing=timing)
         self._arrays = 0
         self._told: WeakSet[KernelFunction] = WeakSet()  # kernels whose missing wait states were told
 
@@ -76,7 +76,7 @@ class Device:
 
     def load(self, source: str | Path | bytes) -> Module:
         """A code object from a file or from memory; raises CodeObjectError."""
-        return Module(source, self._announce_compilation)
+        return Module(source, self._processor.announce_compilation)
 
     def array(self, host: Any, *, name: str = "", read_only: bool = False) -> DeviceArray:
         """A copy of `host` in device memory. name: told in errors; read_only: a kernel that writes to it faults."""
@@ -99,12 +99,12 @@ class Device:
         kernarg: bytes | None = None,
         dynamic_lds_bytes: int = 0,
         global_offset: Size = 0,
-        caches: Literal["flushed", "warm"] = "flushed",
+        caches: Caches = "flushed",
         max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
         checked: bool = False,
         hotspots: int = 0,
         observer: Observer | None = None,
-        timeline: Timeline | None = None,
+        timeline: "Timeline | None" = None,
     ) -> LaunchResult:
         """Run a kernel to its end and return its metrics.
 
@@ -121,12 +121,54 @@ class Device:
         ExecutionFault for what the kernel does wrong: its message names kernel, program counter, instruction,
         wavefront, lane, address and the nearest allocation. Arrays then hold what was written before.
         """
+        command = self.command(
+            kernel,
+            global_size,
+            local_size,
+            args,
+            kernarg=kernarg,
+            dynamic_lds_bytes=dynamic_lds_bytes,
+            global_offset=global_offset,
+            caches=caches,
+            max_instructions=max_instructions,
+        )
+        record = self.run([command], RunOptions(checked, hotspots, timeline), observer)
+        return LaunchResult(self.config(launch={**command.described(), "timing": self.timing}), record)
+
+    def queue(
+        self,
+        *,
+        checked: bool = False,
+        hotspots: int = 0,
+        observer: Observer | None = None,
+        timeline: "Timeline | None" = None,
+    ) -> Queue:
+        """A queue of launches and copies, which runs at the end of its `with` block; options as for `launch`.
+
+        with gpu.queue() as queue:
+            queue.write(a, host_a)
+            queue.launch(module["scale"], 256, 64, [a, c])
+            found = queue.read(c)
+        queue.result.kernel.cycles; queue.result.launches[0]; found
+        """
+        return Queue(self, RunOptions(checked, hotspots, timeline), observer)
+
+    def command(
+        self,
+        kernel: KernelFunction,
+        global_size: Size,
+        local_size: Size | None = None,
+        args: Sequence[Any] | Mapping[str, Any] | None = None,
+        *,
+        kernarg: bytes | None = None,
+        dynamic_lds_bytes: int = 0,
+        global_offset: Size = 0,
+        caches: Caches = "flushed",
+        max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
+    ) -> LaunchCommand:
+        """A launch that is checked and packed, to be run later; arguments as for `launch`."""
         if caches not in ("flushed", "warm"):
             raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
-        if not self.timing and (caches == "warm" or checked or hotspots or timeline is not None):
-            raise LaunchError(
-                "a device without timing has no warm caches, no conservation laws, no hot spots and no timeline"
-            )
         if max_instructions < 1:
             raise LaunchError(f"max_instructions: {max_instructions} is not at least 1")
         places = grid(kernel.kernel, global_size, local_size, global_offset)
@@ -140,54 +182,20 @@ class Device:
             packed.dynamic_lds_bytes + dynamic_lds_bytes,
             dimensions=places.dimensions,
         )
-        self._announce_compilation()
         self._tell_violations(kernel)
-        record = RunRecord("off", kernel.name, [], timed=self.timing)
-        with self._reporter.following(kernel.name) as update:
+        return LaunchCommand(launch, caches == "warm", max_instructions)
 
-            def observe(progress: Progress) -> bool:
-                update(progress)
-                return observer is None or observer(progress)
-
-            if self.timing:
-                options = {
-                    "checked": checked,
-                    "max_instructions": max_instructions,
-                    "hotspots": hotspots > 0,
-                    "timeline": timeline,
-                }
-                self._simulate(launch, record, observe, caches, options)
-                del record.launches[0].hotspots[hotspots:]
-            else:
-                self._execute(launch, record, observe, max_instructions)
-        record.partial = record.launches[0].partial
+    def run(self, commands: Sequence[HostCommand], options: RunOptions, observer: Observer | None = None) -> RunRecord:
+        """Run commands in order, each after the one before, as one record."""
+        names = [c.launch.kernel.name for c in commands if isinstance(c, LaunchCommand)]
+        record = RunRecord(False, " + ".join(names), [])
+        self._processor.run(commands, record, options, observer)
         record.peak_memory_mb = peak_memory_mb()
-        return LaunchResult(self._config(launch, caches), record)
+        return record
 
-    def _simulate(
-        self, launch: Launch, record: RunRecord, observe: Observer, caches: str, options: dict[str, Any]
-    ) -> None:
-        warm, self._warm = self._warm if caches == "warm" else WarmCaches(), WarmCaches()
-
-        def run_kernel() -> float:
-            facts = simulate(launch, self.gpu, observer=observe, warm=warm, **options)
-            record.launches.append(facts)
-            return facts.time_us
-
-        queue = run_queue(self.gpu.kernel_launch_us, [Command(record.kernel, run_kernel, barrier=True)])
-        record.host_time_us = queue[-1].ended_us
-        self._warm = warm  # not after a fault: the machine is then in no state to go on from
-
-    def _execute(self, launch: Launch, record: RunRecord, observe: Observer, max_instructions: int) -> None:
-        x, y, z = launch.workgroups
-        start = time.perf_counter()
-        done = run_functional(
-            launch,
-            max_instructions,
-            observer=lambda begun, instructions: observe(Progress(0, begun, x * y * z, instructions)),
-        )
-        wall_s = time.perf_counter() - start - done.compile_s
-        record.launches.append(_untimed_facts(launch, self.gpu, done, wall_s))
+    def config(self, **more: Any) -> dict[str, Any]:
+        """What a result depends on, as plain data: the GPU and what `more` says."""
+        return {"gpu": self.gpu.model_dump(mode="json"), **more}
 
     def _kernarg(
         self, kernel: Kernel, args: Sequence[Any] | Mapping[str, Any] | None, kernarg: bytes | None, places: Grid
@@ -210,9 +218,13 @@ class Device:
     def _pointed(self, value: Any) -> Any:
         if not isinstance(value, DeviceArray):
             return value
-        if not value.belongs_to(self.memory):
-            raise LaunchError(f"array '{value.name}' lies on another device")
+        self.check_owner(value)
         return value.pointer()
+
+    def check_owner(self, array: DeviceArray) -> None:
+        """Raise LaunchError for an array of another device."""
+        if not array.belongs_to(self.memory):
+            raise LaunchError(f"array '{array.name}' lies on another device")
 
     def _name(self, name: str, dtype: np.dtype, shape: tuple[int, ...]) -> str:
         self._arrays += 1
@@ -226,40 +238,3 @@ class Device:
                 f"gpusim: kernel '{kernel.name}': {missing} missing wait state{'s' * (missing > 1)}: real hardware"
                 " would read old values; see gpusim disasm --hazards"
             )
-
-    def _announce_compilation(self) -> None:
-        if not all(is_compiled(domain) for domain in ("isa", "timing")[: 1 + self.timing]):
-            where = cache_dir("timing").parent
-            self._reporter.say(f"gpusim: compiling the core: once, less than a minute; kept in {where}")
-
-    def _config(self, launch: Launch, caches: str) -> dict[str, Any]:
-        return {
-            "gpu": self.gpu.model_dump(mode="json"),
-            "launch": {
-                "kernel": launch.kernel.name,
-                "global_size": list(launch.global_size),
-                "local_size": list(launch.local_size),
-                "dynamic_lds_bytes": launch.dynamic_lds_bytes,
-                "caches": caches,
-                "timing": self.timing,
-            },
-        }
-
-
-def _untimed_facts(launch: Launch, gpu: GpuSpec, done: FunctionalResult, wall_s: float) -> RunFacts:
-    x, y, z = launch.workgroups
-    kinds = dict(done.instructions)
-    kinds["other"] = kinds.pop("internal") + kinds.pop("export")
-    return RunFacts(
-        kernel=launch.kernel.name,
-        clock_ghz=gpu.clock_ghz,
-        workgroups=done.workgroups if done.finished else max(0, done.workgroups - 1),
-        workgroups_total=x * y * z,
-        wavefronts=done.wavefronts,
-        wavefront_instructions=done.wavefront_instructions,
-        instructions=kinds,
-        wall_s=wall_s,
-        cpu_s=done.seconds,
-        compile_s=done.compile_s,
-        partial=not done.finished,
-    )

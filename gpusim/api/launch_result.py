@@ -2,13 +2,16 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import asdict, replace
+from itertools import zip_longest
 from typing import Any
 
 from gpusim.base.errors import unknown_name
 from gpusim.core.facts import Hotspot
-from gpusim.report import terminal as report
+from gpusim.report import terminal
+from gpusim.report.document import document
 from gpusim.results import metrics
-from gpusim.results.record import RunRecord
+from gpusim.results.record import CommandTimes, RunRecord
 
 
 class Section:
@@ -54,11 +57,11 @@ class LaunchResult:
     @property
     def hotspots(self) -> list[Hotspot]:
         """The costliest instructions, as many as the launch was asked to list."""
-        return self.record.launches[0].hotspots
+        return self.record.total.hotspots
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the launch, laid out as that of `gpusim run`."""
-        return report.document(self.config, [self.record])
+        return document(self.config, [self.record])
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "record" not in self.__dict__:
@@ -70,8 +73,45 @@ class LaunchResult:
 
     def __repr__(self) -> str:
         text = io.StringIO()
-        report.show([self.record], text)
+        terminal.show([self.record], text)
         return text.getvalue().rstrip("\n")
+
+
+class QueueResult(LaunchResult):
+    """Metrics of the launches of a queue together: sums, and rates over the sums, so that longer launches weigh more.
+
+    Times on the host's clock (`result.host`) include the copies.
+    """
+
+    @property
+    def launches(self) -> list[LaunchResult]:
+        """The launches one by one, in order; copies within the device are among them."""
+        launched = [command for command in self.config["queue"] if "kernel" in command]
+        times = [command for command in self.record.commands if not command.copied_bytes]
+        results = []
+        for described, facts, when in zip_longest(launched[: len(self.record.launches)], self.record.launches, times):
+            record = replace(
+                self.record,
+                kernel=facts.kernel.name,
+                launches=[facts],
+                partial=facts.partial,
+                commands=[] if when is None else [when],
+                # of this launch alone: what it waits for the command processor, and its run
+                host_time_us=None if when is None else when.ended_us - when.launched_us,
+            )
+            config = {"gpu": self.config["gpu"], "launch": {**described, "timing": self.config["timing"]}}
+            results.append(LaunchResult(config, record))
+        return results
+
+    @property
+    def commands(self) -> list[CommandTimes]:
+        """When each launch and copy happened, in microseconds from the first packet; empty without timing."""
+        return self.record.commands
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of all launches together, and under `launches` and `commands` each by itself."""
+        launches = [metrics.launch_tree(facts) for facts in self.record.launches]
+        return {**super().to_dict(), "launches": launches, "commands": [asdict(c) for c in self.commands]}
 
 
 def _member(path: str, values: dict[str, Any], name: str) -> Any:

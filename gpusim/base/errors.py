@@ -1,4 +1,4 @@
-"""Errors that a user caused and can mend: one clear line and exit code 2, never a traceback."""
+"""Errors that a user caused and can correct: one clear line and exit code 2, never a traceback."""
 
 import difflib
 from collections.abc import Iterable

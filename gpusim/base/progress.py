@@ -35,7 +35,7 @@ def clock(seconds: float) -> str:
 
 
 class Rate:
-    """Speed and time left, from what the observer is told since the first call."""
+    """Speed and time left, from what is reported to it since the first call."""
 
     def __init__(self, unit: str = "workgroups") -> None:
         self._unit = unit

@@ -79,7 +79,7 @@ def warm_up(config: RunConfig) -> float:
     case = CASES[0]
     facts = simulate(case.build(config, case.small).launch, config.gpu)
     functional = run_functional(case.build(config, case.small).launch)
-    return facts.compile_s + functional.compile_s
+    return facts.simulator.compile_s + functional.compile_s
 
 
 def write_core_map() -> Path:
@@ -109,10 +109,11 @@ def measure(
         prepared = case.build(config, size)
         executions.append(run_functional(prepared.launch))
         _check(case, prepared.wrong())
-    facts = min(runs, key=lambda run: run.cpu_s)
+    facts = min(runs, key=lambda run: run.simulator.cpu_s)
     functional = min(executions, key=lambda run: run.seconds)
-    if functional.wavefront_instructions != facts.wavefront_instructions:
+    if functional.wavefront_instructions != facts.kernel.wavefront_instructions:
         raise BenchError(f"{case.name}: functional execution alone ran another number of instructions")
+    lines = facts.l1.read_transactions + facts.l1.write_transactions
     return BenchResult(
         date=time.strftime("%Y-%m-%dT%H:%M:%S"),
         version=__version__,
@@ -120,19 +121,19 @@ def measure(
         processor=_processor(),
         case=case.name,
         bound=case.bound,
-        kernel=facts.kernel,
-        instructions=facts.wavefront_instructions,
-        l1_lines=facts.l1.transactions,
+        kernel=facts.kernel.name,
+        instructions=facts.kernel.wavefront_instructions,
+        l1_lines=lines,
         cycles=facts.cycles,
         compile_s=compile_s,
         setup_s=setup_s,
-        cpu_s=facts.cpu_s,
-        wall_s=facts.wall_s,
+        cpu_s=facts.simulator.cpu_s,
+        wall_s=facts.simulator.wall_s,
         functional_cpu_s=functional.seconds,
-        instructions_per_s=facts.wavefront_instructions / facts.cpu_s,
-        l1_lines_per_s=facts.l1.transactions / facts.cpu_s,
+        instructions_per_s=facts.kernel.wavefront_instructions / facts.simulator.cpu_s,
+        l1_lines_per_s=lines / facts.simulator.cpu_s,
         functional_instructions_per_s=functional.instructions_per_s,
-        cycles_per_s=facts.cycles / facts.cpu_s,
+        cycles_per_s=facts.cycles / facts.simulator.cpu_s,
         roofline=facts.roofline,
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusim.base.errors import UserError
 from isa.kernarg import Pointer, pack
 from workloads.toolchain.build import BENCH_KERNELS_DIR, code_object_path
 
@@ -20,11 +21,7 @@ SEED = 1
 WORKGROUP = 256
 # 512 x 1024 x 1152: large enough that every compute unit is busy for most of the run, seconds long
 GEMM_SETTINGS = (
-    "workload.layer.name=bench",
-    "workload.layer.input_channels=128",
-    "workload.batch=64",
-    "workload.data=synthetic",
-    "workload.sparsity=0",
+    "workload={kind: gemm, name: bench, m: 512, n: 1024, k: 1152, sparsity: 0, seed: 1}",
     "run.engine=off",
 )
 GATHER_WIDTH = 16  # non-zeros a row
@@ -53,7 +50,7 @@ class BenchCase:
 
     bound: the roofline that must be the largest at `size`; what: one line for the user; build: from the run's
     configuration and a size to a prepared launch; size: what is measured, small: for a warm-up or a test, in work-items
-    (transposed matrices: the side; matrix products: input channels of the layer, 0 as configured).
+    (transposed matrices: the side; matrix products: rows of B, 0 as configured).
     """
 
     name: str
@@ -117,22 +114,22 @@ def _difference(found: np.ndarray, wanted: np.ndarray, bound: np.ndarray | float
 
 
 def _gemm(kernel: str) -> "Callable[[RunConfig, int], Prepared]":
-    def build(config: "RunConfig", channels: int) -> Prepared:
-        from workloads.operators.gemm import build_gemm_launches
+    def build(config: "RunConfig", depth: int) -> Prepared:
+        from gpusim.config.workload import GemmWorkload
+        from gpusim.run.gemm import GemmJob, gemm_problem
+        from workloads.operators.verify import verify
 
-        if channels:
-            layer = config.workload.layer.model_copy(update={"input_channels": channels, "output_channels": 4})
-            workload = config.workload.model_copy(update={"layer": layer, "batch": 1})
-            config = config.model_copy(update={"workload": workload})
-        run = build_gemm_launches(config, kernel)
+        product = config.workload
+        if not isinstance(product, GemmWorkload):
+            raise UserError(f"the benchmark's matrix products take workload.kind gemm, not {product.kind}")
+        if depth:
+            product = product.model_copy(update={"m": 4, "n": 16, "k": depth})
+        operator = GemmJob(config, gemm_problem(product)).operator(kernel)
 
         def wrong() -> str | None:
-            found = run.verify()
-            if found.passed:
-                return None
-            return f"C[{found.row}, {found.column}] is off by {found.max_error:g}, allowed is {found.bound:g}"
+            return "; ".join(map(str, verify(operator).mismatches)) or None
 
-        return Prepared(run.launches[0], wrong)
+        return Prepared(operator.launches[0], wrong)
 
     return build
 
@@ -250,8 +247,8 @@ def _histogram(config: "RunConfig", size: int) -> Prepared:
 
 
 CASES = (
-    BenchCase("sgemm_4x4", "lds", "dense matrix product, tiles in LDS", _gemm("sgemm_4x4"), 0, 1),
-    BenchCase("sgemm_wide", "valu", "dense matrix product, one matrix in scalar registers", _gemm("sgemm_wide"), 0, 1),
+    BenchCase("sgemm_4x4", "lds", "dense matrix product, tiles in LDS", _gemm("sgemm_4x4"), 0, 9),
+    BenchCase("sgemm_wide", "valu", "dense matrix product, one matrix in scalar registers", _gemm("sgemm_wide"), 0, 9),
     BenchCase("l1_reads", "l1", "a table that fits L1, over and over", _table_reads(L1_TABLE_BYTES, 0), 1 << 19, 512),
     BenchCase("l2_reads", "l2", "a table that fits L2, over and over", _table_reads(L2_TABLE_BYTES, 997), 1 << 17, 512),
     BenchCase("lds_links", "lds", "links followed in LDS, banks at random", _lds_links, 1 << 18, 512),

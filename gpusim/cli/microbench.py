@@ -10,7 +10,7 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.microbench.picture import check_format, require_matplotlib
-from gpusim.report.terminal import as_json
+from gpusim.report.document import as_json
 
 
 def microbench_command(

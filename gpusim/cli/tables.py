@@ -3,13 +3,14 @@
 import sys
 
 from gpusim.results.metrics import METRICS
-from gpusim.results.metrics import markdown as metrics_markdown
 
 
 def print_metrics(markdown: bool) -> None:
     """The metric table: rich on a terminal, tab-separated lines on a pipe, or the documentation page."""
     if markdown:
-        sys.stdout.write(metrics_markdown())
+        from gpusim.results.metrics.documentation import markdown as page
+
+        sys.stdout.write(page())
         return
     if not sys.stdout.isatty():
         for m in METRICS:

@@ -4,9 +4,10 @@ import json
 import re
 import types
 import typing
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Discriminator, Tag, ValidationError
 
 from gpusim.base.errors import UserError, nearest
 from gpusim.config.tree import Tree
@@ -50,40 +51,86 @@ def checked(model: type[M], tree: Tree) -> M:
         raise UserError(_one_line(model, tree, error)) from None
 
 
-def fields_at(model: type[BaseModel], path: tuple[str, ...]) -> list[str]:
-    """Names allowed inside the model that `path` leads to; empty where there is none."""
+def fields_at(model: type[BaseModel], path: tuple[str, ...], data: Any = None) -> list[str]:
+    """Names allowed inside the model that `path` leads to; empty where there is none.
+
+    data: the values under judgement, which say what kind a part of several kinds is.
+    """
     here: Any = model
     for key in path:
-        if typing.get_origin(here) is dict:
-            here = _model_in(typing.get_args(here)[1])
+        data = data.get(key) if isinstance(data, dict) else None
+        here = _chosen(_annotation_in(here, key), data)
+    found = _model_in(here)
+    return list(found.model_fields) if found is not None else []
+
+
+def kinds_in(annotation: Any) -> dict[str, type[BaseModel]]:
+    """Kind → model of an annotation whose values name their kind; empty for any other."""
+    tagged = (typing.get_args(member) for member in typing.get_args(annotation))
+    return {part.tag: args[0] for args in tagged for part in args[1:] if isinstance(part, Tag)}
+
+
+def _annotation_in(holder: Any, key: str) -> Any:
+    """What the value under `key` of a model or of a mapping may be; None for what is neither."""
+    if typing.get_origin(holder) is dict:
+        return typing.get_args(holder)[1]
+    model = _model_in(holder)
+    if model is None or key not in model.model_fields:
+        return None
+    return model.model_fields[key].rebuild_annotation()
+
+
+def _chosen(annotation: Any, value: Any) -> Any:
+    """The annotation, or of one with several kinds the model that `value` names."""
+    if typing.get_origin(annotation) is not typing.Annotated:
+        return annotation
+    bare, *more = typing.get_args(annotation)
+    naming = next((part.discriminator for part in more if isinstance(part, Discriminator)), None)
+    return kinds_in(bare).get(str(naming(value))) if callable(naming) else bare
+
+
+def _keys(model: type[BaseModel], steps: Sequence[str | int], data: Any) -> tuple[str, ...]:
+    """The steps of an error's path that are keys of the data: pydantic names the kind of a value as a step, too."""
+    here: Any = model
+    path: list[str] = []
+    skip = False
+    for step in steps:
+        if skip:
+            skip = False
             continue
-        field = here.model_fields.get(key) if isinstance(here, type) and issubclass(here, BaseModel) else None
-        mapping = field is not None and typing.get_origin(field.annotation) is dict
-        here = None if field is None else field.annotation if mapping else _model_in(field.annotation)
-    return list(here.model_fields) if isinstance(here, type) and issubclass(here, BaseModel) else []
+        path.append(str(step))
+        data = data.get(step) if isinstance(data, dict) else None
+        annotation = _annotation_in(here, str(step))
+        here = _chosen(annotation, data)
+        skip = here is not annotation and bool(kinds_in(typing.get_args(annotation)[0]))
+    return tuple(path)
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _model_in(typing.get_args(annotation)[0])
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return next((m for m in map(_model_in, typing.get_args(annotation)) if m), None)
     return None
 
 
 def _one_line(model: type[BaseModel], tree: Tree, error: ValidationError) -> str:
-    # an unknown key explains a missing one, so it is told first
+    # an unknown key explains a missing one, so it is reported first
     errors = sorted(error.errors(include_url=False), key=lambda e: e["type"] != "extra_forbidden")
     first = errors[0]
     # a union reports the name of the member it tried as a last path step: keep only steps that are keys
-    path = tuple(str(step) for step in first["loc"])
+    path = _keys(model, first["loc"], tree.data)
     while path and first["type"] not in ("extra_forbidden", "missing") and not _exists(tree, path):
         path = path[:-1]
+    kind, context = first["type"], dict(first.get("ctx", {}))
+    if kind == "union_tag_invalid":
+        path, kind, context = (*path, "kind"), "literal_error", {"expected": context["expected_tags"]}
     source, inside = tree.origin(path)
     value = tree.get(path)
-    kind, context = first["type"], dict(first.get("ctx", {}))
     if kind == "extra_forbidden":
-        valid = fields_at(model, path[:-1])
+        valid = fields_at(model, path[:-1], tree.data)
         guess = nearest(path[-1], valid)
         what = "unknown key" + (f"; did you mean '{guess}'?" if guess else "")
         what += f" (allowed: {', '.join(valid)})" if valid else ""

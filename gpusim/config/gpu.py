@@ -7,7 +7,7 @@ from typing import Any
 from gpusim.base.errors import UserError
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
-from gpusim.config.check import checked
+from gpusim.config.check import checked, kinds_in
 from gpusim.config.tree import Tree, parse_set
 from gpusim.core.gpu_spec import GpuSpec
 
@@ -80,7 +80,7 @@ def _lay_standard(tree: Tree, gpu: dict[str, Any], source: str, beside: Path) ->
 
 def _is_section(of: type[Spec], key: str) -> bool:
     kind = of.model_fields[key].annotation if key in of.model_fields else None
-    return isinstance(kind, type) and issubclass(kind, Spec)
+    return (isinstance(kind, type) and issubclass(kind, Spec)) or bool(kinds_in(kind))
 
 
 def _lay_gpu(tree: Tree, gpu: Any, source: str, inside: tuple[str, ...], beside: Path, seen: tuple[Path, ...]) -> None:

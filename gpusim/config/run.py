@@ -10,29 +10,29 @@ from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.gpu import GPU_FOLDER, layered
-from gpusim.config.workload import KernelsSpec, RunSpec, WorkloadSpec
+from gpusim.config.workload import KernelsSpec, RunSpec, Workload
 from gpusim.core.gpu_spec import GpuSpec
 from spartan.engine_spec import EngineSpec
-from workloads.operators.gemm import SOFTWARE
+from workloads.operators.gemm_kernels import GEMM_KERNELS
 
 
 class RunConfig(Spec):
     """Everything a run depends on."""
 
     gpu: GpuSpec = param(..., "the GPU", "user")
-    workload: WorkloadSpec = param(..., "what is computed", "user")
+    workload: Workload = param(..., "what is computed", "user")
     kernels: KernelsSpec = KernelsSpec()
     engine: EngineSpec = EngineSpec()
     run: RunSpec = RunSpec()
 
     @model_validator(mode="after")
     def _sram_fits(self) -> "RunConfig":
-        on = self.run.engine != "off" and self.kernels.sparse != SOFTWARE
-        half_kib = self.gpu.l2.size_kib / 2
-        if on and self.engine.sram_kib > half_kib:
+        uses_engine = self.run.engine != "off" and GEMM_KERNELS[self.kernels.sparse].uses_engine
+        taken_kib = self.gpu.l2.engine_kib()
+        if uses_engine and self.engine.sram_kib > taken_kib:
             raise ValueError(
-                f"engine: sib_kib + prefetch_buffer_kib = {self.engine.sram_kib:g} KiB do not fit the half of L2 that "
-                f"the engine takes ({half_kib:g} KiB of gpu.l2.size_kib = {self.gpu.l2.size_kib})"
+                f"engine: sib_kib + prefetch_buffer_kib = {self.engine.sram_kib:g} KiB do not fit the part of L2 that "
+                f"the engine takes ({taken_kib:g} KiB of gpu.l2.size_kib = {self.gpu.l2.size_kib})"
             )
         return self
 

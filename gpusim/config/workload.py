@@ -1,13 +1,21 @@
-"""What a run computes: the layer, its batch and data, and the kernels for it."""
+"""What a run computes: a workload of one kind, the kernels for it, and how it is run."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import Discriminator, Tag, field_validator, model_validator
 
 from gpusim.base.errors import unknown_name
 from gpusim.base.spec import Spec, param
-from workloads.operators.gemm import DENSE_KERNELS, MAX_ROWS, SPARSE_KERNELS
-from workloads.operators.shapes import gemm_shape, output_size
+from isa.region import MAX_ROWS
+from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
+from workloads.shapes import gemm_shape, output_size
+
+EngineMode = Literal["on", "off", "both"]
+DEFAULT_KIND = "layer"
+
+_SPARSITY = ("fraction of zeros in synthetic activations", "Dong 2020, table 6.5")
+_SEED = ("seed of weights and synthetic activations", "arbitrary")
 
 
 class LayerSpec(Spec):
@@ -38,25 +46,51 @@ class LayerSpec(Spec):
         return self
 
 
-class WorkloadSpec(Spec):
+class LayerWorkload(Spec):
     """A layer with its batch and its activations."""
 
+    kind: Literal["layer"] = param("layer", "what is computed: a convolutional layer, forward", "")
     layer: LayerSpec = param(..., "the convolutional layer", "the network")
     batch: int = param(128, "images in the batch", "Dong 2020, section 6.5", ge=1, le=65536)
     data: Literal["synthetic", "real"] = param(
         "synthetic", "zeros uniformly random, or activation maps captured from a training run", "Dong 2020, table 6.5"
     )
-    sparsity: float = param(0.5, "fraction of zeros in synthetic activations", "Dong 2020, table 6.5", ge=0, le=1)
-    seed: int = param(1, "seed of weights and synthetic activations", "arbitrary", ge=0, lt=2**63)
+    sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
+    seed: int = param(1, *_SEED, ge=0, lt=2**63)
     activations: str | None = param(
         None, "activation file for real data: a path, or the name of a shipped one", "made by gpusim capture"
     )
 
     @model_validator(mode="after")
-    def _has_data(self) -> "WorkloadSpec":
+    def _has_data(self) -> "LayerWorkload":
         if self.data == "real" and self.activations is None:
             raise ValueError("data: real needs an activation file in workload.activations")
         return self
+
+
+class GemmWorkload(Spec):
+    """A matrix product by itself: C (M x N) = A (M x K, weights) · B (K x N, activations)."""
+
+    kind: Literal["gemm"] = param("gemm", "what is computed: a matrix product", "")
+    name: str = param("gemm", "name in reports", "user")
+    m: int = param(..., "rows of A and C", "user", ge=1, le=1 << 20)
+    n: int = param(..., "columns of B and C", "user", ge=1, le=1 << 24)
+    k: int = param(..., "columns of A, rows of B", "user", ge=1, le=MAX_ROWS)
+    sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
+    seed: int = param(1, *_SEED, ge=0, lt=2**63)
+
+
+def kind_of(workload: Any) -> str:
+    """The kind that a workload's values name; what names none is a layer, as before there were kinds."""
+    if isinstance(workload, Mapping):
+        kind = workload.get("kind", DEFAULT_KIND)
+        return kind if isinstance(kind, str) else repr(kind)
+    return getattr(workload, "kind", DEFAULT_KIND)
+
+
+Workload = Annotated[
+    Annotated[LayerWorkload, Tag("layer")] | Annotated[GemmWorkload, Tag("gemm")], Discriminator(kind_of)
+]
 
 
 class KernelsSpec(Spec):
@@ -83,7 +117,7 @@ class KernelsSpec(Spec):
 class RunSpec(Spec):
     """How to run."""
 
-    engine: Literal["on", "off", "both"] = param("on", "off: dense kernel; on: sparse kernel; both: compare", "")
+    engine: EngineMode = param("on", "off: dense kernel; on: sparse kernel; both: compare", "")
     verify: bool = param(True, "compare the result with NumPy's", "")
     checked: bool = param(False, "assert the model's conservation laws and rooflines at the end of each kernel", "")
     hotspots: int = param(0, "costliest instructions to list, by the wavefronts' cycles; 0: none", "", ge=0, le=10_000)

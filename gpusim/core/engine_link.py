@@ -25,5 +25,4 @@ def attach_engine(m: Any, spec: EngineSpec, launch: Launch, context: FunctionalC
         dense = launch.memory.image[start : start + region.column_bytes * region.columns].view(np.float32)
         shadows.append(pack(dense, region.rows, region.columns, region.leading_dimension))
     context.register_regions(shadows)
-    m.ports.sparse_limit = spec.sparse_queue_depth
     return configure_engine(m, spec, launch.regions, shadows, address_of(launch.memory.image)), shadows

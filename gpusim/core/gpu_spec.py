@@ -5,8 +5,8 @@ from pydantic import model_validator
 from gpusim.base.spec import Spec, param
 from gpusim.core.cu.spec import ComputeUnitSpec
 from memory.cache.instruction import MAX_INSTRUCTION_LINES, InstructionCacheSpec
-from memory.cache.l1 import MAX_L1_LINES, L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import MAX_L1_LINES, L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import MAX_SCALAR_LINES, ScalarCacheSpec
 from memory.dram.spec import DramSpec
 from memory.network.state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
@@ -15,6 +15,40 @@ from memory.translation.tlb import TranslationSpec
 
 def _power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
+
+
+class HostLinkSpec(Spec):
+    """The link to the host, which copies between host and device memory take: PCI Express 3.0, 16 lanes."""
+
+    bandwidth_gb_s: float = param(
+        15.754,
+        "bytes of packets in one direction, GB/s",
+        "PCI Express Base Specification 3.0: 16 lanes x 8 GT/s x 128/130",
+        gt=0,
+        le=1000,
+    )
+    payload_bytes: int = param(
+        256, "data of a packet", "assumed: the largest payload that root complexes usually allow", ge=16, le=4096
+    )
+    overhead_bytes: int = param(
+        24,
+        "framing, header and check sum of a packet",
+        "PCI Express Base Specification 3.0: 4 of framing and sequence number, 16 of header, 4 of LCRC",
+        ge=0,
+        le=256,
+    )
+    latency_us: float = param(
+        10.0,
+        "from a copy's turn to its first byte, in microseconds",
+        "assumed: twice a kernel's launch, for the copy engine's packet and its completion signal",
+        ge=0,
+        le=1e6,
+    )
+
+    def copy_us(self, size_bytes: int) -> float:
+        """Time of a copy, whichever its direction."""
+        sent_bytes = size_bytes + -(-size_bytes // self.payload_bytes) * self.overhead_bytes
+        return self.latency_us + sent_bytes / (self.bandwidth_gb_s * 1e3)
 
 
 class GpuSpec(Spec):
@@ -34,6 +68,10 @@ class GpuSpec(Spec):
         ge=0,
         le=1e6,
     )
+    replacement_seed: int = param(
+        1, "where caches and TLBs with random replacement begin to draw", "any: it tells runs apart", ge=0, le=999_999
+    )
+    host_link: HostLinkSpec = HostLinkSpec()
     cu: ComputeUnitSpec = ComputeUnitSpec()
     l1: L1Spec = L1Spec()
     scalar_cache: ScalarCacheSpec = ScalarCacheSpec()

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusim.core.cu.state import SLOTS
 from memory.dram.controller import dram_pending, dram_totals
+from memory.waiting import waiting_for_what
 from spartan.configure import engine_pending
 
 
@@ -46,26 +47,25 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
             int(tlb.requests) - unseen,
         ),
         (
-            "L1, scalar and instruction cache misses + prefetches = packets to L2",
-            int(l1.misses + scalar.misses + instructions.misses + instructions.prefetches),
+            "L1, scalar and instruction cache misses + prefetches - L1 write allocations + L1 write-backs = packets",
+            int(l1.misses - l1.write_allocations + l1.write_backs + scalar.misses)
+            + int(instructions.misses + instructions.prefetches),
             int(x.requests),
         ),
+        ("L1 lines dirty after the kernel = 0", int(l1.dirty_lines), 0),
         ("packets to L2 = answers", int(x.requests), int(x.responses)),
         ("L2 hits + misses + merges = packets", int(l2.hits + l2.misses + l2.merges), int(x.requests)),
         ("L2 reads + writes + atomics = packets", int(l2.reads + l2.writes + l2.atomics), int(x.requests)),
         (
-            "L2 misses = fills + allocations by writes",
+            "L2 misses = fills + allocations by writes + writes around",
             int(l2.misses),
-            int(l2.fills + l2.sparse_fills + l2.write_allocations),
+            int(l2.fills + l2.sparse_fills + l2.write_allocations + l2.writes_around),
         ),
         ("L2 sparse misses = sparse fills", int(l2.sparse_misses), int(l2.sparse_fills)),
         ("L2 reads answered = L2 reads", int(l2.reads_answered), int(l2.reads)),
-        ("write-backs = DRAM writes", int(l2.write_backs), dram["writes"]),
-        (
-            "L2 fills + engine reads = DRAM reads",
-            int(l2.fills) + int(m.engine.lines_fetched) * int(run.engine_on),
-            dram["reads"],
-        ),
+        ("write-backs + writes through = DRAM writes", int(l2.write_backs + l2.write_throughs), dram.writes),
+        ("L2 fills + engine reads = DRAM reads", int(l2.fills) + dram.engine_reads, dram.reads),
+        ("lines that the engine fetched = engine reads", int(m.engine.lines_fetched), dram.engine_reads),
         ("port overflows = 0", int(m.ports.overflows), 0),
     ]
 
@@ -86,7 +86,7 @@ def assert_laws(m: Any, executed_instructions: int) -> None:
 
 
 def who_waits(m: Any) -> str:
-    """What each unit holds, for the report of a deadlock."""
+    """What each unit holds and who waits for what, for the report of a deadlock."""
     lines = [f"cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"]
     names = ("free", "ready", "waiting for memory", "at a barrier", "paused", "vmcnt full", "lgkmcnt full", "fetching")
     for state, name in enumerate(names):
@@ -97,7 +97,10 @@ def who_waits(m: Any) -> str:
         ("vector memory instructions queued", m.l1.unit["q_count"]),
         ("loads not returned", m.l1.unit["r_tail"] - m.l1.unit["r_head"]),
         ("store packets unacknowledged", m.l1.unit["stores_out"]),
+        ("dirty lines in the L1s", m.l1.unit["dirty_lines"]),
+        ("lines written back unacknowledged", m.l1.unit["write_backs_out"]),
         ("scalar loads queued", m.scalar.q_count),
+        ("scalar lines missing", m.scalar.mshrs - m.scalar.m_free_count[: int(m.scalar.arrays)]),
         ("instruction lines missing", m.icache.mshrs - m.icache.m_free_count[: int(m.scalar.arrays)]),
         ("look-ups waiting for a translation", (m.translation.since >= 0).astype(int)),
         ("requests at the L2 TLB", m.translation.r_count),
@@ -113,4 +116,5 @@ def who_waits(m: Any) -> str:
         if int(values.sum()):
             at = ", ".join(f"{i}:{int(v)}" for i, v in enumerate(values) if v)
             lines.append(f"  {name}: {int(values.sum())} ({at})")
+    lines += [f"  {line}" for line in waiting_for_what(m)]
     return "\n".join(lines)

@@ -1,19 +1,23 @@
 """Getting the compiled core ready: from the cache, or by compiling its two halves side by side."""
 
 import os
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpusim.base.errors import UserError
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import machine_dtype
-from gpusim.jit import JIT_DISABLED, cache_dir, compile_all, compile_on_the_way, is_compiled, new_record, split
+from gpusim.jit import JIT_DISABLED, cache_dir, is_compiled, load, new_record
 from gpusim.jit.cache import DOMAINS
 from isa.execution.executor import compile_interpreter
 from spartan.engine import engine_finish
+
+if TYPE_CHECKING:
+    import subprocess
+
+_ENTRY_POINTS = (run_cycles, engine_finish)
 
 # what the second process compiles of the timing core before it turns to the interpreter, so that both end together
 _SECOND_ROOMS = (
@@ -28,6 +32,8 @@ _SECOND_PROCESS = "from gpusim.core.prepare import compile_in_second_process; co
 
 def _probe(place: Path) -> None:
     """UserError if compiled code cannot be kept in `place`."""
+    import tempfile
+
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=place):
@@ -41,43 +47,57 @@ def _probe(place: Path) -> None:
 
 def compile_in_second_process() -> None:
     """The second process's share of the first start; tells on standard output when its part of the core is there."""
+    from gpusim.jit.compile import compile_on_the_way, split
+
     inside, _ = split("timing", _SECOND_ROOMS)
     compile_on_the_way(inside, new_record(machine_dtype()), inside)
     print("core", flush=True)
     compile_interpreter()
 
 
-def _compile_with(helper: subprocess.Popen[str]) -> None:
+def _compile_with(helper: "subprocess.Popen[str]") -> None:
     """Compile the rest of the timing core while `helper` compiles its share. What it fails to do is done here."""
+    from gpusim.jit.compile import compile_entry_points, compile_on_the_way, split
+
     inside, apart = split("timing", _SECOND_ROOMS)
     record = new_record(machine_dtype())
     compile_on_the_way(apart, record, ())
     assert helper.stdout is not None
     helper.stdout.readline()
-    compile_all("timing", record, (run_cycles, engine_finish), inside)
+    compile_entry_points("timing", _ENTRY_POINTS, record, inside)
     helper.wait()
 
 
-def prepare_core() -> float:
-    """Make the interpreter and the timing core ready to run; returns the seconds it took.
+def _compile() -> None:
+    """Compile the timing core, with a second process if the interpreter is to be compiled too.
 
-    On the first start a second process compiles part of the timing core and the interpreter into the cache, which
-    this one reads.
+    That process compiles part of the timing core and the interpreter into the cache, which this one reads.
     """
+    for domain in DOMAINS:
+        _probe(cache_dir(domain))
+    if is_compiled("isa") or (os.cpu_count() or 1) == 1:
+        from gpusim.jit.compile import compile_entry_points
+
+        compile_entry_points("timing", _ENTRY_POINTS, new_record(machine_dtype()))
+        return
+    import subprocess
+
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    command = [sys.executable, "-c", _SECOND_PROCESS]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as helper:
+        try:
+            _compile_with(helper)
+        except BaseException:
+            helper.kill()
+            raise
+
+
+def prepare_core() -> float:
+    """Make the interpreter and the timing core ready to run; returns the seconds it took."""
     if JIT_DISABLED:
         return 0.0
     start = time.perf_counter()
-    for domain in DOMAINS:
-        _probe(cache_dir(domain))
-    if not is_compiled("isa") and not is_compiled("timing") and (os.cpu_count() or 1) > 1:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-        command = [sys.executable, "-c", _SECOND_PROCESS]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as helper:
-            try:
-                _compile_with(helper)
-            except BaseException:
-                helper.kill()
-                raise
-    compile_all("timing", new_record(machine_dtype()), (run_cycles, engine_finish), ())
+    if not load(_ENTRY_POINTS):
+        _compile()
     compile_interpreter()
     return time.perf_counter() - start

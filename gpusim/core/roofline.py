@@ -5,7 +5,7 @@ from typing import Any
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import FETCH, ISSUED, MEMORY
 from gpusim.core.gpu_spec import GpuSpec
-from isa.encoding.instruction import SALU, SMEM
+from isa.opcodes.opcode import SALU, SMEM
 from memory.dram.controller import dram_totals
 
 
@@ -28,7 +28,7 @@ def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
         "lds": float(m.cu.lds_busy) / cus,
         "l1": max(float(m.l1.busy), float(m.l1.return_busy)) / cus,
         "l2": float(m.xbar.requests) / gpu.l2.channels,
-        "dram": dram["bus_busy_cycles"] / gpu.dram.channels,
+        "dram": dram.bus_busy_cycles / gpu.dram.channels,
         "fetch": fetches / min(cus, gpu.shader_arrays * gpu.instruction_cache.banks),
         "latency": float(spent[[ISSUED, MEMORY, FETCH]].sum()) / resident,
     }

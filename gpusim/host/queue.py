@@ -1,7 +1,8 @@
-"""The host side as a small event model: a command queue, a command processor, launches that depend on each other.
+"""The host side as a small event model: a command queue, a command processor, a copy engine, commands that depend.
 
-The cycle loop says how long a kernel runs; this says when it starts: the host writes its packets, the command
-processor takes them in order, waits for the launch before when a packet carries the barrier bit, and dispatches.
+The cycle loop says how long a kernel runs, the host link how long a copy takes; this says when they start: the host
+writes its packets, the command processor takes them in order, waits for the command before when a packet carries the
+barrier bit, and dispatches the kernel or starts the copy. Kernels run one after another, and so do copies.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,42 +10,41 @@ from dataclasses import dataclass
 
 import simpy
 
+from gpusim.results.record import CommandTimes
+
 
 @dataclass(frozen=True)
 class Command:
-    """One launch in the queue. run: simulates the kernel and returns its time in microseconds."""
+    """One launch or copy in the queue.
+
+    run: does it and returns its time in microseconds, or None: it and all after it are not to happen; barrier: wait
+    until the command before has completed; copied_bytes: 0 for a kernel.
+    """
 
     name: str
-    run: Callable[[], float]
-    barrier: bool  # wait until the launch before it has completed
+    run: Callable[[], float | None]
+    barrier: bool = True
+    copied_bytes: int = 0
 
 
-@dataclass(frozen=True)
-class Timeline:
-    """When one launch happened, in microseconds: its packet's turn, the kernel's start and its end."""
-
-    name: str
-    launched_us: float
-    started_us: float
-    ended_us: float
-
-
-class _KernelFailed(Exception):
+class _Failed(Exception):
     """A command's `run` raised."""
 
 
-def run_queue(launch_us: float, commands: Sequence[Command]) -> list[Timeline]:
-    """Run `commands` through one in-order queue; returns their times in order.
+def run_queue(launch_us: float, commands: Sequence[Command]) -> list[CommandTimes]:
+    """Run `commands` through one in-order queue; returns their times in the order in which they ended.
 
-    launch_us: what the command processor needs from a packet's turn to the kernel's first workgroup. It hides
-    behind the kernel before unless the packet's barrier bit makes it wait for that kernel's completion signal.
+    launch_us: what the command processor needs from a kernel's turn to its first workgroup. It hides behind the
+    command before unless the packet's barrier bit makes it wait for that one's completion signal. A copy's turn is its
+    start: what it takes to begin is part of its time.
     """
     environment = simpy.Environment()
     queue = simpy.Store(environment)
-    gpu = simpy.Resource(environment, capacity=1)
+    compute, link = (simpy.Resource(environment, capacity=1) for _ in range(2))
     completions = [environment.event() for _ in commands]
-    timelines: list[Timeline] = []
+    ended: list[CommandTimes] = []
     failed: list[BaseException] = []
+    stopped = environment.event()
 
     def host():  # type: ignore[no-untyped-def]
         for index in range(len(commands)):
@@ -53,30 +53,37 @@ def run_queue(launch_us: float, commands: Sequence[Command]) -> list[Timeline]:
     def command_processor():  # type: ignore[no-untyped-def]
         for _ in commands:
             index = yield queue.get()
-            if index and commands[index].barrier:
+            command = commands[index]
+            if index and command.barrier:
                 yield completions[index - 1]
             begin = environment.now
-            yield environment.timeout(launch_us)
-            turn = gpu.request()
+            unit = link if command.copied_bytes else compute
+            if not command.copied_bytes:
+                yield environment.timeout(launch_us)
+            turn = unit.request()
             yield turn
-            environment.process(kernel(index, begin, turn))
+            environment.process(work(index, begin, unit, turn))
 
-    def kernel(index: int, begin: float, turn):  # type: ignore[no-untyped-def]
+    def work(index: int, begin: float, unit: simpy.Resource, turn):  # type: ignore[no-untyped-def]
         start = environment.now
+        command = commands[index]
         try:
-            took_us = commands[index].run()
+            took_us = command.run()
         except BaseException as error:
             failed.append(error)
-            raise _KernelFailed from error
+            raise _Failed from error
+        if took_us is None:
+            stopped.succeed()
+            return
         yield environment.timeout(took_us)
-        gpu.release(turn)
-        timelines.append(Timeline(commands[index].name, begin, start, environment.now))
+        unit.release(turn)
+        ended.append(CommandTimes(command.name, begin, start, environment.now, command.copied_bytes))
         completions[index].succeed()
 
     environment.process(host())
     environment.process(command_processor())
     try:
-        environment.run()
-    except _KernelFailed:
+        environment.run(until=stopped | environment.all_of(completions))
+    except _Failed:
         raise failed[0] from None  # SimPy raises a copy of its own making, which not every error's class allows
-    return timelines
+    return ended

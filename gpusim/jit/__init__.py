@@ -1,21 +1,22 @@
 """What the compiled core is written with: the decorator, state tables, raw memory access.
 
-Rooms below (`isa`, `memory`, `spartan`) and the core import from here and from nowhere else in `gpusim`.
+Rooms below (`isa`, `memory`, `spartan`) and the core import from here. Nothing here imports the compiler, Numba: that
+is `gpusim.jit.compile`, which is imported to compile and for nothing else.
 """
 
-from gpusim.jit.cache import cache_dir
-from gpusim.jit.compile import (
-    JIT_DISABLED,
-    compile_all,
-    compile_functions,
-    compile_on_the_way,
-    compiled_versions,
-    is_compiled,
-    jit,
-    native_callback,
-    registered,
-    split,
+from gpusim.jit.by_address import (
+    layout_of,
+    offset_of,
+    record_address,
+    record_at,
+    record_text,
+    record_type,
+    records,
+    views,
 )
+from gpusim.jit.cache import cache_dir
+from gpusim.jit.entry_points import is_compiled, load
+from gpusim.jit.functions import JIT_DISABLED, CoreFunction, function_address, jit, primitive, registered
 from gpusim.jit.raw import (
     address_of,
     call_i64_4,
@@ -36,31 +37,32 @@ from gpusim.jit.raw import (
     st_u8,
     unlikely,
 )
-from gpusim.jit.state import Field, State, i16, i32, new_record, record_dtype, u16, u32
+from gpusim.jit.state import Field, State, Template, counter_fields, i16, i32, new_record, record_dtype, u16, u32
 from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16, raise_4
 
 __all__ = [
+    "CoreFunction",
     "Field",
     "JIT_DISABLED",
     "LANES",
     "State",
+    "Template",
     "WIDE_LANES",
     "address_in",
     "address_of",
     "cache_dir",
     "call_i64_4",
-    "compile_all",
-    "compile_functions",
-    "compile_on_the_way",
-    "compiled_versions",
+    "counter_fields",
     "ctz",
     "ctz_from",
     "equal_16",
     "equal_4",
+    "function_address",
     "i16",
     "i32",
     "is_compiled",
     "jit",
+    "layout_of",
     "ld_i16",
     "ld_i32",
     "ld_i64",
@@ -69,15 +71,21 @@ __all__ = [
     "ld_u8",
     "least_16",
     "least_4",
-    "native_callback",
+    "load",
     "new_record",
     "popcount",
     "prefetch",
+    "primitive",
     "quotient",
+    "offset_of",
     "raise_4",
+    "record_address",
+    "record_at",
     "record_dtype",
+    "record_text",
+    "record_type",
+    "records",
     "registered",
-    "split",
     "st_i16",
     "st_i32",
     "st_i64",
@@ -85,4 +93,5 @@ __all__ = [
     "u16",
     "u32",
     "unlikely",
+    "views",
 ]

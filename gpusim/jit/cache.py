@@ -7,10 +7,10 @@ module changes. So each *domain* of compiled code gets a folder named after a ha
 import hashlib
 import os
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
-import numba
-import platformdirs
+from gpusim.jit.machine_code import host
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,7 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # the trace layout, so editing one does not recompile the other.
 DOMAINS: dict[str, tuple[str, ...]] = {
     "isa": ("gpusim/jit", "isa"),
-    "timing": ("gpusim/jit", "gpusim/core", "memory", "spartan", "isa/trace.py"),
+    "timing": (
+        *("gpusim/jit", "gpusim/core", "memory", "spartan"),
+        *("isa/trace.py", "isa/region.py", "isa/opcodes/opcode.py"),
+    ),
 }
 FLAGS = ("GPUSIM_PLAIN_NUMBA", "NUMBA_BOUNDSCHECK", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
 
@@ -30,14 +33,14 @@ def domain_of(module: str) -> str:
 
 @cache
 def domain_hash(domain: str) -> str:
-    """Hash of a domain's sources, the compiler's version and the flags that change its output."""
+    """Hash of a domain's sources, the compiler's version, the flags that change its output and the host."""
     h = hashlib.sha256()
     for place in DOMAINS[domain]:
         path = ROOT / place
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            h.update(file.name.encode())
+            h.update(str(file.relative_to(ROOT)).encode())
             h.update(file.read_bytes())
-    h.update(numba.__version__.encode())
+    h.update(repr((version("numba"), host())).encode())
     for flag in FLAGS:
         h.update(os.environ.get(flag, "").encode())
     return h.hexdigest()[:16]
@@ -45,5 +48,13 @@ def domain_hash(domain: str) -> str:
 
 def cache_dir(domain: str) -> Path:
     """Folder of a domain's compiled code; `GPUSIM_CACHE_DIR` moves it."""
-    base = os.environ.get("GPUSIM_CACHE_DIR") or platformdirs.user_cache_dir("gpusim", appauthor=False)
+    return _folder(os.environ.get("GPUSIM_CACHE_DIR") or "", domain)
+
+
+@cache
+def _folder(base: str, domain: str) -> Path:
+    if not base:
+        import platformdirs
+
+        base = platformdirs.user_cache_dir("gpusim", appauthor=False)
     return Path(base) / f"{domain}-{domain_hash(domain)}"

@@ -1,63 +1,72 @@
-"""The decorator of every compiled function, and ahead-of-time compilation with explicit signatures.
+"""Ahead-of-time compilation of the core with explicit signatures, through Numba.
 
 Numba specialises a callee for every mix of argument types it meets (literal integers, int32, int64); with
 explicit signatures each function is compiled once. The signature follows from the parameter list: a
-parameter named `m` is the machine record, every other one an int64 unless annotated with a Numba type.
+parameter named `m` is the machine record, every other one an int64 unless annotated with a record's type
+(`gpusim.jit.by_address`) or Numba's.
 """
 
 import gc
 import inspect
-import time
-from collections.abc import Callable, Iterable
-from functools import cache, partial
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numba import types
+from numba.extending import typeof_impl
 
 from gpusim.jit import numba_hooks
 from gpusim.jit.cache import cache_dir, domain_of
+from gpusim.jit.entry_points import load, mark_complete, save
+from gpusim.jit.functions import JIT_DISABLED, CoreFunction, Primitive, function_address, primitives, registered
 
-JIT_DISABLED = bool(numba.config.DISABLE_JIT)
+T = TypeVar("T")
 
-_registered: dict[str, list[Any]] = {"isa": [], "timing": []}
-_inlined: set[Any] = set()  # dispatchers whose code is part of their callers'
+numba.config.DISABLE_JIT = int(JIT_DISABLED)  # one of the two places in which Numba looks counts: the environment
 
 
-def jit(
-    function: Callable[..., Any] | None = None, *, inline: bool = False, outline: bool = False, cold: bool = False
-) -> Any:
-    """Compile a function for the core: cached, without the GIL, C division, registered for `compile_all`.
-
-    inline: on a busy path, its code becomes part of its callers'; outline: its code stays apart, so that its callers
-    stay small; cold: seldom called, its code and that of its calls are kept out of the way. None changes a result.
-    """
-    if function is None:
-        return partial(jit, inline=inline, outline=outline, cold=cold)
-    if JIT_DISABLED:
-        return function
-    domain = domain_of(function.__module__)
+def _in_cache(domain: str, make: Callable[[], T]) -> T:
+    """What `make` makes of Numba's objects, with the domain's folder as Numba's cache."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_dir(domain))
     try:
-        dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, forceinline=inline)(
-            function
-        )
+        return make()
     finally:
         numba.config.CACHE_DIR = before
-    if outline or cold:
-        numba_hooks.set_attributes(function, "noinline", *["cold"] * cold)
-    if inline:
-        _inlined.add(dispatcher)
+
+
+def _define_operations() -> list[Any]:
+    """Numba's side of all operations, made before a compilation begins: during one Numba learns of none."""
+    return [operation.intrinsic for operation in primitives()]
+
+
+@cache
+def _dispatcher(function: CoreFunction) -> Any:
+    _define_operations()
+    options = dict(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, forceinline=function.inline)
+    dispatcher = _in_cache(domain_of(function.__module__), lambda: numba.njit(**options)(function.py_func))
+    if function.outline or function.cold:
+        numba_hooks.set_attributes(function.py_func, "noinline", *["cold"] * function.cold)
     numba_hooks.watch_compilation(dispatcher)
-    _registered[domain].append(dispatcher)
     return dispatcher
 
 
-def registered(domain: str) -> list[Any]:
-    """Dispatchers of a domain in definition order: callees before callers."""
-    return list(_registered[domain])
+def dispatcher_of(function: Any) -> Any:
+    """Numba's dispatcher of a function of the core; one of Numba's own is returned as it is."""
+    return _dispatcher(function) if isinstance(function, CoreFunction) else function
+
+
+@typeof_impl.register(CoreFunction)
+def _type_of_function(function: CoreFunction, context: Any) -> Any:
+    return types.Dispatcher(_dispatcher(function))
+
+
+@typeof_impl.register(Primitive)
+def _type_of_primitive(primitive: Primitive, context: Any) -> Any:
+    return numba_hooks.type_of_intrinsic(primitive.intrinsic)
 
 
 def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
@@ -65,15 +74,10 @@ def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
     out = []
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.annotation is not inspect.Parameter.empty:
-            out.append(parameter.annotation)
+            out.append(getattr(parameter.annotation, "numba_type", parameter.annotation))
         else:
             out.append(record if name == "m" else types.int64)
     return tuple(out)
-
-
-def is_compiled(domain: str) -> bool:
-    """Whether a complete compilation of the domain lies in the cache."""
-    return JIT_DISABLED or (cache_dir(domain) / "complete").exists()
 
 
 def split(domain: str, rooms: tuple[str, ...]) -> tuple[list[Any], list[Any]]:
@@ -82,16 +86,16 @@ def split(domain: str, rooms: tuple[str, ...]) -> tuple[list[Any], list[Any]]:
     inside: list[Any] = []
     apart: list[Any] = []
     callers: set[int] = set()
-    for dispatcher in _registered[domain]:
-        function = dispatcher.py_func
+    for noted in registered(domain):
+        function = noted.py_func
         called = {id(function.__globals__.get(name)) for name in function.__code__.co_names}
         if function.__module__.startswith(rooms):
-            inside.append(dispatcher)
-            callers.add(id(dispatcher))
+            inside.append(noted)
+            callers.add(id(noted))
         elif called & callers:
-            callers.add(id(dispatcher))
+            callers.add(id(noted))
         else:
-            apart.append(dispatcher)
+            apart.append(noted)
     return inside, apart
 
 
@@ -101,79 +105,82 @@ def _record_type(layout: np.dtype) -> Any:
     return numba.from_dtype(layout)
 
 
-def compile_functions(dispatchers: Iterable[Any], record: Any) -> None:
-    """Compile `dispatchers` with `record` as `m`, or load them from the cache."""
-    record_type = _record_type(record.dtype)
+@contextmanager
+def _without_collection() -> Any:
+    """The compiler keeps what it makes: collecting is a tenth of its time."""
     collecting = gc.isenabled()
-    gc.disable()  # the compiler keeps what it makes: collecting is a tenth of its time
+    gc.disable()
     try:
-        for dispatcher in dispatchers:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def compile_functions(functions: Iterable[Any], record: Any) -> None:
+    """Compile `functions` with `record` as `m`, or load them from Numba's cache."""
+    record_type = _record_type(record.dtype)
+    with _without_collection():
+        for dispatcher in map(dispatcher_of, functions):
             signature = signature_of(dispatcher.py_func, record_type)
             if signature not in dispatcher.signatures:
                 dispatcher.disable_compile(False)  # another record type may have come before
                 with numba_hooks.core_code():
                     dispatcher.compile(signature)
             dispatcher.disable_compile()
-    finally:
-        if collecting:
-            gc.enable()
 
 
-def compile_on_the_way(dispatchers: Iterable[Any], record: Any, finished: Iterable[Any]) -> None:
+def compile_on_the_way(functions: Iterable[Any], record: Any, finished: Iterable[Any]) -> None:
     """As `compile_functions`, for callers in the core alone: only those of `finished` that are not inlined can be
     called and are kept in the cache."""
-    with numba_hooks.parts_unfinished(set(finished) - _inlined):
-        compile_functions(dispatchers, record)
+    whole = {_dispatcher(function) for function in finished if not function.inline}
+    with numba_hooks.parts_unfinished(whole):
+        compile_functions(functions, record)
 
 
-def compile_all(
-    domain: str, record: Any, entry_points: tuple[Any, ...], finished: Iterable[Any] | None = None
-) -> float:
-    """Make a domain's `entry_points` ready to call with `record` as `m`; returns the seconds it took.
+def compile_entry_points(domain: str, entry_points: Sequence[Any], record: Any, finished: Iterable[Any] = ()) -> None:
+    """Compile a domain's entry points with `record` as `m`, keep their machine code and make them callable.
 
-    From a complete cache only the entry points are loaded: their code holds everything they call. Of the others
-    `finished` are kept in the cache too, None: all.
+    They hold everything they call. Of the other functions `finished` are kept in Numba's cache, for callers elsewhere.
     """
-    if JIT_DISABLED:
-        return 0.0
-    start = time.perf_counter()
-    complete = is_compiled(domain)
-    if not complete:
-        others = [d for d in _registered[domain] if d not in entry_points]
-        compile_on_the_way(others, record, others if finished is None else finished)
-    with numba_hooks.calls_only_within():
-        compile_functions(entry_points, record)
+    others = [function for function in registered(domain) if function not in entry_points]
+    compile_on_the_way(others, record, finished)
+    compiled = []
+    with numba_hooks.calls_only_within(), _without_collection():
+        for function in entry_points:
+            signature = signature_of(function.py_func, _record_type(record.dtype))
+            result = types.void if function.returns_nothing else types.int64
+            compiled.append(_c_function(function.py_func, result(*signature)))
     numba_hooks.forget_parts()
-    marker = cache_dir(domain) / "complete"
-    marker.parent.mkdir(parents=True, exist_ok=True)
-    marker.touch()
-    return time.perf_counter() - start
+    codes = [numba_hooks.object_code(c_function) for c_function in compiled]
+    for function, c_function, code in zip(entry_points, compiled, codes, strict=True):
+        if code is not None:
+            save(function, c_function.native_name, code)
+    mark_complete(domain)
+    if not load(entry_points):  # it needs Numba to run
+        for function, c_function in zip(entry_points, compiled, strict=True):
+            function.bind(c_function.address, c_function)
+
+
+def _c_function(function: Callable[..., Any], signature: Any) -> Any:
+    domain = domain_of(function.__module__)
+    with numba_hooks.core_code():
+        return _in_cache(domain, lambda: numba.cfunc(signature, cache=numba_hooks.PLAIN, error_model="numpy")(function))
 
 
 def compiled_versions(domain: str) -> int:
     """How many specialisations of the domain's functions exist: must not grow with another configuration."""
-    return sum(len(d.signatures) for d in _registered[domain]) if not JIT_DISABLED else 0
+    return sum(len(_dispatcher(function).signatures) for function in registered(domain)) if not JIT_DISABLED else 0
 
 
-_python_callbacks: dict[int, Callable[..., int]] = {}
-
-
-def native_callback(function: Any) -> tuple[int, Any]:
-    """Address of a compiled int64 function of four int64 arguments, callable through `call_i64_4`.
+def native_callback(function: Callable[..., int]) -> tuple[int, Any]:
+    """Address of a function of four int64 that Numba compiles apart from the core, callable through `call_i64_4`.
 
     Returns (address, object to keep alive). With the JIT disabled the address is a key of a table.
     """
-    py_func = getattr(function, "py_func", function)
+    function = getattr(function, "py_func", function)
     if JIT_DISABLED:
-        key = id(py_func)
-        _python_callbacks[key] = py_func
-        return key, py_func
-    domain = domain_of(py_func.__module__)
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_dir(domain))
-    try:
-        with numba_hooks.core_code():
-            compiled = numba.cfunc(types.int64(*[types.int64] * 4), cache=True, error_model="numpy")(py_func)
-    finally:
-        numba.config.CACHE_DIR = before
+        return function_address(function), function
+    _define_operations()
+    compiled = _c_function(function, types.int64(*[types.int64] * 4))
     return compiled.address, compiled

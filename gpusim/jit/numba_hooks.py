@@ -7,6 +7,7 @@ whose place in Numba has changed; a test calls it, so that a new version of Numb
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from numba.core.base import BaseContext
 from numba.core.caching import NullCache
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
+from numba.core.typing.context import BaseContext as BaseTypingContext
 from numba.np import arrayobj
 
 PLAIN = bool(os.environ.get("GPUSIM_PLAIN_NUMBA"))
@@ -59,6 +62,8 @@ HOOKS: tuple[Hook, ...] = (
     Hook(Dispatcher, "compile", ("self", "sig"), "to know which function is being compiled"),
     Hook(Dispatcher, "_reset_overloads", ("self",), "to forget such a part, so that a call from Python compiles anew"),
     Hook(Dispatcher, "disable_compile", ("self", "val"), "one specialization a function"),
+    Hook(codegen.CPUCodeLibrary, "_get_compiled_object", ("self",), "an entry point's machine code, to be kept"),
+    Hook(BaseTypingContext, "resolve_value_type", ("self", "val"), "the type of an intrinsic"),
 )
 
 
@@ -214,3 +219,23 @@ def forget_parts() -> None:
         dispatcher._reset_overloads()
         dispatcher.overloads.clear()
     _parts.clear()
+
+
+_C_LIBRARY = {"memcpy", "memmove", "memset", "fma", "fmaf"}
+_DECLARED = re.compile(r'^declare [^@]*@"?([^("]+)"?\(', re.MULTILINE)
+
+
+def object_code(compiled: Any) -> bytes | None:
+    """The object file of a compiled C function; None if it cannot run without Numba.
+
+    It can if nothing in it fails, which the optimizer sees of code that `calls_only_within`: an error would be raised
+    through functions of Numba's.
+    """
+    library = compiled._library
+    called = {name for name in _DECLARED.findall(str(library._final_module)) if not name.startswith("llvm.")}
+    return None if PLAIN or called - _C_LIBRARY else bytes(library._get_compiled_object())
+
+
+def type_of_intrinsic(intrinsic: Any) -> Any:
+    """Numba's type of an intrinsic, for what stands in its place in the functions that use it."""
+    return cpu_target.typing_context.resolve_value_type(intrinsic)

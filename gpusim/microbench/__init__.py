@@ -1,3 +1,4 @@
-"""Microbenchmarks: what the model's latencies, bandwidths and rates are, measured by machine code and set beside
-published measurements of GCN parts. `suite.run` measures, `references` holds what is published.
+"""Microbenchmarks: the model's latencies, bandwidths and rates, measured by machine code and set beside published ones.
+
+`suite` runs them all; `references` holds what is published of GCN parts.
 """

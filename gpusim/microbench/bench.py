@@ -45,7 +45,7 @@ class Bench:
         return DeviceMemory(self.gpu.memory_mib << 20)
 
     def each(self, title: str, items: Iterable[T]) -> Iterator[T]:
-        """The items in turn, with progress told under `title`."""
+        """The items in turn, with progress reported under `title`."""
         todo = list(items)
         with self._reporter.following(title, "points") as update:
             for done, item in enumerate(todo):
@@ -78,5 +78,5 @@ class Bench:
             raise KeyboardInterrupt
         self.launches += 1
         self._cycles += facts.cycles
-        self._instructions += facts.wavefront_instructions
+        self._instructions += facts.kernel.wavefront_instructions
         return facts

@@ -35,7 +35,7 @@ class Counters:
             ("IPC", "instructions/cycle"),
             ("L1 hit rate", "%"),
             ("L2 hit rate", "%"),
-            ("DRAM data bus utilisation", "%"),
+            ("DRAM data bus utilization", "%"),
             ("DRAM bandwidth", "GB/s"),
         ]
         self._levels = [(out.track(name, parent, k, unit=unit), read) for k, (name, unit, read) in enumerate(levels)]
@@ -72,7 +72,7 @@ class Counters:
         return self._gpu.dram.channels * int(m.dram.data_buses)
 
     def close(self, m: Any, cycle: int) -> None:
-        """The last interval ends; the rates have no value behind it."""
+        """The last interval ends; the rates have no value after it."""
         self.sample(m, cycle)
         for track in self._rates:
             self._out.value(track, cycle, 0.0)

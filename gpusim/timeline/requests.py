@@ -15,9 +15,9 @@ from gpusim.timeline.trace_file import CUT_OFF, TraceFile
 from gpusim.timeline.window import Window
 from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
 from memory.cache.instruction import FETCH_ID
-from memory.cache.l1 import HIT, MERGE, MISS
-from memory.cache.l2 import HIT as L2_HIT
-from memory.cache.l2 import MERGED as L2_MERGED
+from memory.cache.l1_state import HIT, MERGE, MISS
+from memory.cache.l2_state import HIT as L2_HIT
+from memory.cache.l2_state import MERGED as L2_MERGED
 from memory.network.state import (
     ATOMIC,
     ATOMIC_RETURN,
@@ -39,7 +39,7 @@ KINDS = {
 }
 RETURNING = (READ, ATOMIC_RETURN)
 RESULTS = {HIT: "hit", MERGE: "merge", MISS: "miss"}
-RANK = SLOTS  # behind the wavefronts' slots
+RANK = SLOTS  # after the wavefronts' slots
 UNKNOWN = -1
 LINE_SHIFT = 6
 
@@ -78,7 +78,7 @@ class Requests:
         self._last: dict[int, Request] = {}  # by port: the last sent
         self._sent: dict[tuple[int, int], deque[Request]] = {}  # by source and line
         self._at_l2: dict[tuple[int, int], Request] = {}  # by channel and the cycle it came
-        self._early: dict[tuple[int, int], Request] = {}  # the same, if the answer is told before the look-up
+        self._early: dict[tuple[int, int], Request] = {}  # the same, if the answer is reported before the lookup
         self._returning: dict[tuple[int, int], deque[Request]] = {}  # by channel and source
         self._loads: dict[tuple[int, int], list[Request]] = {}  # by CU and token
         self._merged: dict[tuple[int, int], list[Request]] = {}  # by CU and line that they wait for
@@ -116,7 +116,7 @@ class Requests:
     def answered(self, cycle: int, channel: int, came: int, source: int, leaves: int) -> None:
         """The L2 channel has the answer to the request that came in cycle `came`."""
         request = self._at_l2.pop((channel, came), None)
-        if request is None:  # of a hit it is told before the look-up; else the look-up was before the window
+        if request is None:  # of a hit it is reported before the lookup; else the lookup was before the window
             request = self._early[channel, came] = self._unknown(source)
         elif request.steps[-1][1] == UNKNOWN:
             request.steps[-1] = (request.steps[-1][0], cycle)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import (
     AT_BARRIER,
@@ -15,12 +16,11 @@ from gpusim.core.cu.state import (
     PAUSED,
     SIMD_BITS,
     SLOTS,
-    SYNCHRONISATION,
+    SYNCHRONIZATION,
     THROTTLE,
     VM_FULL,
     WAITING,
 )
-from gpusim.core.facts import STALL_REASONS
 from gpusim.timeline.trace_file import TraceFile
 
 READY = "ready"  # cut off before it was known whether its pipe was blocked or another wavefront went first
@@ -28,7 +28,7 @@ _REASON_OF_STATE = {
     WAITING: MEMORY,
     VM_FULL: THROTTLE,
     LGKM_FULL: THROTTLE,
-    AT_BARRIER: SYNCHRONISATION,
+    AT_BARRIER: SYNCHRONIZATION,
     FETCHING: FETCH,
 }
 
@@ -42,7 +42,7 @@ class Wavefronts:
 
     def __init__(self, out: TraceFile, cus: list[int], texts: list[tuple[str, str]], limit: int) -> None:
         """cus: the track of each CU; texts: mnemonic, and address with instruction, by static index; limit: cycle
-        behind which nothing is drawn.
+        after which nothing is drawn.
         """
         self._out, self._cus = out, cus
         self._mnemonics = [mnemonic for mnemonic, _ in texts]

@@ -4,15 +4,16 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from isa.encoding.instruction import Instruction, Opcode
+from isa.architecture import FIRST_VGPR
+from isa.encoding.instruction import Instruction
 from isa.encoding.validity import checks_of, extension_problem
 from isa.opcodes import TABLES
 from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, LITERAL, SDWA, SDWA_WORD, Format, encoding_of
+from isa.opcodes.opcode import Opcode
 
 if TYPE_CHECKING:
     from isa.object.code_object import Kernel
 
-_VGPR_0 = 256
 _SOURCES = ("ssrc0", "ssrc1", "src0")
 
 
@@ -194,7 +195,7 @@ def _extend(opcode: Opcode, fields: dict[str, int], word: int, here: int) -> Non
         )
     extra = _extract(SDWA_WORD if kind == "sdwa" else DPP_WORD, word)
     fields.update(extra)
-    fields["src0"] = _VGPR_0 + extra["src0"]
+    fields["src0"] = FIRST_VGPR + extra["src0"]
 
 
 @cache

@@ -16,11 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from isa.architecture import HW_MODE, HW_TRAPSTS
 from isa.encoding.decoder import branch_target
 from isa.encoding.disassembler import disassemble
-from isa.encoding.instruction import SALU, VALU, VMEM, Instruction
+from isa.encoding.instruction import Instruction
 from isa.encoding.registers import EXECZ, M0, SCALARS, VCC, VCCZ, VGPRS, registers, source_mask, vgpr_mask
-from isa.execution.layout import HW_MODE, HW_TRAPSTS
+from isa.opcodes.opcode import SALU, VALU, VMEM
 
 MODE_VSKIP_BIT = 28
 _WIDE_DWORDS = 3  # of a store whose data is read late
@@ -87,7 +88,7 @@ class Violation:
         """One line: where, what, how many wait states."""
         return (
             f"0x{self.instruction.address:x}: {disassemble(self.instruction)}: {self.hazard.wait_states} wait states"
-            f" needed behind {disassemble(self.first)} (0x{self.first.address:x}), {self.wait_states} there"
+            f" needed after {disassemble(self.first)} (0x{self.first.address:x}), {self.wait_states} there"
             f" [{self.hazard.name}: {self.hazard.first}, then {self.hazard.second}]"
         )
 

@@ -8,15 +8,15 @@ whose type has none, a bit in a field that the instruction does not use (GCN3 IS
 from collections.abc import Callable
 from functools import cache
 
-from isa.encoding.instruction import Opcode
+from isa.architecture import FIRST_VGPR, LITERAL_CODE, M0
 from isa.opcodes.formats import FORMATS
+from isa.opcodes.opcode import Opcode
 
 _SGPR_END = 102
 _SPECIAL_PAIRS = (102, 104, 106, 108, 110, 126)  # FLAT_SCRATCH, XNACK_MASK, VCC, TBA, TMA, EXEC
 _TTMP_0, _TTMP_END = 112, 124
-_M0, _RESERVED_125, _LITERAL = 124, 125, 255
+_RESERVED_125 = 125
 _SCALAR_REGISTERS = 128
-_VGPR_0 = 256
 
 Check = Callable[[dict[str, int]], str | None]
 
@@ -48,13 +48,13 @@ def scalar_problem(number: int, bits: int) -> str | None:
 
 def source_problem(number: int, bits: int, literal: bool) -> str | None:
     """What is wrong with a source operand number (0 to 511) of `bits`; `literal`: whether 255 is allowed."""
-    if number >= _VGPR_0:
-        return vgpr_problem(number - _VGPR_0, bits)
+    if number >= FIRST_VGPR:
+        return vgpr_problem(number - FIRST_VGPR, bits)
     if number < _SCALAR_REGISTERS:
         return scalar_problem(number, bits)
     if number <= 208 or 240 <= number <= 248 or 251 <= number <= 254:
         return None
-    if number == _LITERAL:
+    if number == LITERAL_CODE:
         return None if literal else "a literal constant is not allowed here"
     return f"source operand number {number} is reserved"
 
@@ -93,7 +93,7 @@ def checks_of(opcode: Opcode, layout: str) -> tuple[Check, ...]:
     if "no_gds" in opcode.flags:
         checks.append(lambda fields: "does not work on GDS" if fields["gds"] else None)
     if ("sdata", "imm") not in operands and "sdata" in named:
-        checks.append(lambda fields: "M0 and EXEC are no scalar data" if fields["sdata"] >= _M0 else None)
+        checks.append(lambda fields: "M0 and EXEC are no scalar data" if fields["sdata"] >= M0 else None)
     for place in range(3):
         for kind in ("scalar", "sgpr", "vgpr", "mask"):
             if f"{kind}_src{place}" in opcode.flags:
@@ -143,9 +143,9 @@ def _kind_check(name: str, kind: str) -> Check:
     def check(fields: dict[str, int]) -> str | None:
         number = fields[name]
         if kind == "vgpr":
-            return None if number >= _VGPR_0 else f"{name} must be a vector register"
+            return None if number >= FIRST_VGPR else f"{name} must be a vector register"
         if kind == "scalar":
-            return f"{name} must not be a vector register" if number >= _VGPR_0 else None
+            return f"{name} must not be a vector register" if number >= FIRST_VGPR else None
         if kind == "mask":
             return None if number < _TTMP_END else f"{name} must be a scalar register pair or VCC"
         return None if number < _SCALAR_REGISTERS else f"{name} must be a scalar register"

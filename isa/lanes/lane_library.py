@@ -10,14 +10,15 @@ import os
 import pkgutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
-import llvmlite
 import llvmlite.binding as llvm
 
 from gpusim.jit import JIT_DISABLED, cache_dir
+from gpusim.jit.machine_code import LoadedCode, host, target_machine
 from isa.lanes.host_mode import HostMode, runs_directly
 from isa.lanes.llvm_backend import UNGUARDED, ModuleText
 from isa.lanes.numpy_backend import NumpyMode, scalar_callable, vector_callable
@@ -95,43 +96,32 @@ def load_semantics() -> None:
         importlib.import_module(f"isa.semantics.{module.name}")
 
 
-def _target_machine() -> llvm.TargetMachine:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()  # for inline assembly
-    target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="default", codemodel="jitdefault", jit=True
-    )
-
-
 def object_path() -> Path:
     """Where the compiled library for the present sources and host lies."""
     h = hashlib.sha256()
-    for folder in ("lanes", "semantics"):
-        for file in sorted((_SOURCES / folder).glob("*.py")):
-            h.update(file.name.encode())
-            h.update(file.read_bytes())
-    host = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-    h.update(repr(host).encode())
+    folders = (sorted((_SOURCES / folder).glob("*.py")) for folder in ("lanes", "semantics"))
+    for file in (_SOURCES / "architecture.py", *chain(*folders)):
+        h.update(file.name.encode())
+        h.update(file.read_bytes())
+    h.update(repr(host()).encode())
     return cache_dir("isa").parent / f"lanes-{h.hexdigest()[:16]}.o"
 
 
-def module_text() -> str:
-    """LLVM IR of the whole library."""
+def module_text(names: Iterable[str] | None = None) -> str:
+    """LLVM IR of the whole library, or of some operations alone."""
     module = ModuleText(HostMode())
-    for operation in VECTOR.values():
-        module.add_vector(operation)
-    for operation in SCALAR.values():
-        module.add_scalar(operation)
+    for name in (*VECTOR, *SCALAR) if names is None else names:
+        if name in VECTOR:
+            module.add_vector(VECTOR[name])
+        else:
+            module.add_scalar(SCALAR[name])
     module.host.add_functions(module)
     return module.text()
 
 
-def compile_object(text: str) -> bytes:
-    """Optimise LLVM IR text for this host and return the object file."""
-    machine = _target_machine()
+def compile_object(text: str, cpu: str | None = None) -> bytes:
+    """Optimise LLVM IR text for this host, or for another CPU of its kind, and return the object file."""
+    machine = target_machine(cpu)
     module = llvm.parse_assembly(f'target triple = "{machine.triple}"\n' + text)
     module.data_layout = str(machine.target_data)
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
@@ -161,17 +151,24 @@ def _load_compiled(start: float) -> LaneLibrary:
     if not path.exists():
         _write(path, compile_object(module_text()))
         compile_seconds = time.perf_counter() - start
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_path(str(path)))
-    engine.finalize_object()
-    addresses = {name: engine.get_function_address(name) for name in (*VECTOR, *SCALAR, *_HOST_FUNCTIONS)}
-    unguarded = {name: engine.get_function_address(name + UNGUARDED) for name in VECTOR if VECTOR[name].guarded}
-    unguarded = {name: address for name, address in unguarded.items() if address}
-    missing = [name for name, address in addresses.items() if not address]
+    lanes = loaded(path.read_bytes(), (*VECTOR, *SCALAR))
+    lanes.compile_seconds, lanes.load_seconds = compile_seconds, time.perf_counter() - start
+    missing = [name for name in (*VECTOR, *SCALAR, *_HOST_FUNCTIONS) if not lanes.address(name)]
     if missing:
         path.unlink()
         raise RuntimeError(f"{path} lacks {missing[0]}; it was removed, start again")
-    return LaneLibrary(addresses, unguarded, compile_seconds, time.perf_counter() - start, engine)
+    return lanes
+
+
+def loaded(compiled: bytes, names: Iterable[str]) -> LaneLibrary:
+    """A library of the operations in an object file; the address of one that it lacks is 0."""
+    names = tuple(names)
+    code = LoadedCode([compiled])
+    addresses = {name: code.address(name) for name in (*names, *_HOST_FUNCTIONS)}
+    guarded = [name for name in names if name in VECTOR and VECTOR[name].guarded]
+    unguarded = {name: code.address(name + UNGUARDED) for name in guarded}
+    unguarded = {name: address for name, address in unguarded.items() if address}
+    return LaneLibrary(addresses, unguarded, 0.0, 0.0, code)
 
 
 def _load_python(start: float) -> LaneLibrary:

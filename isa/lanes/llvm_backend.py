@@ -8,14 +8,13 @@ lanes are independent: each lane is read before it is written.
 import struct
 from typing import Any
 
+from isa.architecture import LANES, ROW_BYTES
 from isa.lanes.host_mode import HALF_INPUTS, HALF_RESULTS, HostMode
 from isa.lanes.table import HALF, HALF_NEAREST, Operation, rows_of
 from isa.lanes.values import BITS, Maker, Value, is_float
 
-LANES = 64
 CHUNK_LANES = 16
 MAX_STRAIGHT_LINES = 48  # assumed: above this a 64-lane body spills more than a loop costs
-ROW_BYTES = 256
 ATTRIBUTES = 'attributes #0 = { nounwind noinline "min-legal-vector-width"="512" "prefer-vector-width"="512" }'
 
 UNGUARDED = "$body"  # suffix of an operation's symbol without the check of the host's mode
@@ -120,7 +119,7 @@ class LlvmMaker(Maker):
         elif is_float(kind):
             return self._saturated(kind, to, a)
         elif is_float(to):
-            name = "sitofp" if kind[0] == "i" else "uitofp"
+            return self._rounded(Value(self, kind, a), to).raw
         elif BITS[to] == BITS[kind]:
             return a
         elif BITS[to] < BITS[kind]:
@@ -128,6 +127,39 @@ class LlvmMaker(Maker):
         else:
             name = "sext" if kind[0] == "i" else "zext"
         return self.emit(f"{name} {self.type(kind)} {a} to {self.type(to)}")
+
+    def _rounded(self, a: Value, to: str) -> Value:
+        """Integer to float, rounded once as the host's mode says; 0 becomes +0 in every mode.
+
+        Only signed 32-bit words are converted by the host. What LLVM makes of the others depends on the host: without
+        AVX-512 unsigned words become a difference of magic numbers, which for 0 is -0 when the host rounds down. The
+        sums below are exact, or add two +0; no `select` chooses between a sum and its operand, because LLVM adds -0
+        instead, which is neutral only when the host rounds to nearest.
+        """
+        bits, signed = BITS[a.kind], a.kind[0] == "i"
+        if (bits > 32 and to != "f64") or (bits > 16 and to == "f16"):
+            raise TypeError(f"{a.kind} to {to} would be rounded twice")
+        if to == "f16":
+            return self._rounded(a, "f32").to("f16")
+        if bits == 64:
+            high = self._rounded((a >> 32).to("i32" if signed else "u32"), "f64")
+            return high * 2.0**32 + self._rounded(a.to("u32"), "f64")
+        if signed or bits < 32:
+            return self._of_signed_words(a.to("i32"), to)
+        large = a.as_("i32") < 0
+        if to == "f64":
+            return self._of_signed_words(a.as_("i32"), to) + self.select(large, self.f64(2.0**32), 0.0)
+        halved = self.select(large, (a >> 1) | (a & 1), a)  # the bit that is lost still says "a little more"
+        return self._of_signed_words(halved.as_("i32"), to) * self.select(large, self.f32(2.0), 1.0)
+
+    def _of_signed_words(self, a: Value, to: str) -> Value:
+        """i32 to f32 or f64, by an intrinsic that assumes nothing about rounding: of its plain instruction LLVM makes
+        an unsigned conversion where it sees that no word is negative."""
+        name = f"llvm.experimental.constrained.sitofp.{self._mangled(to)}.{self._mangled('i32')}"
+        head = f"{self.type(to)} @{name}({self.type('i32')}"
+        self.module.declare(f"declare {head}, metadata, metadata)")
+        call = f'call {head} {a.raw}, metadata !"round.dynamic", metadata !"fpexcept.ignore")'
+        return Value(self, to, self.emit(call))
 
     def _saturated(self, kind: str, to: str, a: str) -> str:
         """Float to integer within range, then the ends and NaN; shorter than what LLVM makes of its own operation."""

@@ -6,11 +6,11 @@ VOPC instructions are derived from their rows (GCN3 ISA manual, chapter 13: VOPC
 
 from collections.abc import Iterator
 
-from isa.encoding.instruction import Opcode
 from isa.opcodes.ds import DS
 from isa.opcodes.flat import FLAT
 from isa.opcodes.mtbuf import MTBUF
 from isa.opcodes.mubuf import MUBUF
+from isa.opcodes.opcode import Opcode
 from isa.opcodes.refused import EXP, MIMG, VINTRP, VOP3_VINTRP
 from isa.opcodes.smem import SCALAR_MEMORY
 from isa.opcodes.sop1 import SOP1

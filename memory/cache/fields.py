@@ -1,20 +1,29 @@
-"""The fields that the scalar and the instruction cache share: tags and MSHRs of several caches in one record."""
+"""The fields that the scalar and the instruction cache share: sets and MSHRs of several caches in one record."""
+
+from typing import Any
 
 from gpusim.jit import Field
+from memory.sets.replacement import first_order, policy_number
+from memory.sets.rows import clear_rows, set_fields, stride_of
 
-VECTOR_QUEUE = 16  # vector memory instructions that may wait at an L1; a power of two
 
-
-def tag_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
-    """Fields of at most `caches` caches of at most `lines` lines and `mshrs` MSHRs; lines lie flat, by what is used."""
-    return {
-        "sets": Field((), "sets, a power of two"),
-        "ways": Field((), "ways"),
+def cache_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
+    """Fields of at most `caches` caches of at most `lines` lines and `mshrs` MSHRs each."""
+    return set_fields(caches * lines) | {
+        "order": Field((caches,), "running number of the accesses to a cache's sets"),
         "mshrs": Field((), "MSHRs in use at most"),
-        "tag": Field((caches * lines,), "line held by [(cache * sets + set) * ways + way], -1 none"),
-        "lru": Field((caches * lines,), "cycle of last use"),
-        "pending": Field((caches * lines,), "MSHR + 1 that fills the way, 0 if valid"),
         "m_free": Field((caches, mshrs), "stack of free MSHRs"),
         "m_free_count": Field((caches,), "free MSHRs"),
-        "m_where": Field((caches, mshrs), "way that the MSHR fills"),
+        "m_slot": Field((caches, mshrs), "slot that the MSHR fills"),
     }
+
+
+def configure_cache(cache: Any, lines: int, ways: int, mshrs: int, replacement: str, seed: int, caches: int) -> None:
+    """Size `caches` caches of so many lines each in a unit's record and empty them."""
+    cache.sets, cache.ways, cache.stride = lines // ways, ways, stride_of(ways)
+    cache.replacement = policy_number(replacement)
+    clear_rows(cache.rows, caches * int(cache.sets), ways)
+    cache.order[:caches] = [first_order(replacement, seed, number) for number in range(caches)]
+    cache.mshrs = mshrs
+    cache.m_free_count[:caches] = mshrs
+    cache.m_free[:caches, :mshrs] = range(mshrs - 1, -1, -1)

@@ -6,15 +6,29 @@ port of their own. Scalar stores are written through. The core queues instructio
 finished ones from `scalar_next_done`.
 """
 
+from pydantic import model_validator
+
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, ctz_from, jit, ld_i64
+from gpusim.jit import Field, State, address_in, counter_fields, ctz_from, jit, ld_i64, st_i32
 from isa.trace import LINES_MASK, RECORD_STORE
-from memory.cache.fields import tag_fields
+from memory.cache.counters import SCALAR_CACHE_COUNTERS
+from memory.cache.fields import cache_fields, configure_cache
 from memory.cache.instruction import FETCH_ID
-from memory.cache.l1 import FLAG_INVALIDATE
+from memory.cache.l1_state import FLAG_INVALIDATE
 from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
+from memory.sets.replacement import (
+    Replacement,
+    check_replacement,
+    find_victim,
+    invalidate,
+    on_hit,
+    on_insert,
+    replacement_param,
+)
+from memory.sets.rows import LANES, end_filling, is_filling, next_order, start_filling, way_of
 from memory.translation.tlb import FIRST_SCALAR_USER, translated
+from memory.waiting import LOOK_UP, REQUEST_SLOT, SCALAR_LINE, freed, wait_for
 from memory.wheel import SCALAR, wake_at
 
 MAX_SCALAR_LINES = 1024  # an array: 64 KiB
@@ -31,6 +45,7 @@ class ScalarCacheSpec(Spec):
 
     size_kib: int = param(16, "capacity in KiB", "AMD GCN whitepaper (2012): 16 KB for up to four CUs", ge=1, le=64)
     ways: int = param(4, "associativity", "AMD GCN whitepaper (2012): 4-way", ge=1, le=64)
+    replacement: Replacement = replacement_param("assumed, as the vector L1's")
     hit_latency_cycles: int = param(
         50,
         "cycles from look-up, or from a fill, to the data in scalar registers",
@@ -41,18 +56,20 @@ class ScalarCacheSpec(Spec):
     mshrs: int = param(16, "lines that may be missing at a time", "assumed", ge=1, le=MAX_MSHRS)
     queue_instructions: int = param(4, "scalar loads of a CU waiting for look-up", "assumed", ge=1, le=MAX_QUEUE)
 
+    @model_validator(mode="after")
+    def _ways_suit_the_policy(self) -> "ScalarCacheSpec":
+        check_replacement(self.replacement, self.ways)
+        return self
+
 
 SCALAR_CACHE = State(
     "scalar",
-    tag_fields(MAX_ARRAYS, MAX_SCALAR_LINES, MAX_MSHRS)
+    cache_fields(MAX_ARRAYS, MAX_SCALAR_LINES, MAX_MSHRS)
     | {
+        "filled_by": Field((MAX_ARRAYS * MAX_SCALAR_LINES * LANES,), "MSHR that fills the slot, while it does"),
         "m_first": Field((MAX_ARRAYS, MAX_MSHRS), "first target of the MSHR"),
         "t_free": Field((MAX_ARRAYS,), "first free MSHR target, -1 none"),
-        "reads": Field((), "lines looked up by loads"),
-        "writes": Field((), "lines written"),
-        "hits": Field((), "loads' lines found"),
-        "misses": Field((), "lines sent to L2: loads' misses, stores"),
-        "merges": Field((), "loads' lines that joined a missing line"),
+        **counter_fields(SCALAR_CACHE_COUNTERS),
         "arrays": Field((), "shader arrays"),
         "cus_per_array": Field((), "CUs that share a cache"),
         "latency": Field((), "cycles from look-up or fill to the data"),
@@ -71,7 +88,7 @@ SCALAR_CACHE = State(
         "q_count": Field((MAX_CUS,), "queued instructions"),
         "queued": Field((), "queued instructions of all CUs"),
         "waiting": Field((MAX_ARRAYS,), "mask of the array's CUs that have queued instructions"),
-        "turn": Field((MAX_ARRAYS,), "CU of the array whose queue is looked at first"),
+        "next_cu": Field((MAX_ARRAYS,), "round-robin pointer: CU of the array whose queue comes first"),
         "q_cu": Field((MAX_ARRAYS,), "CU whose oldest instruction is looked up"),
         "q_position": Field((MAX_ARRAYS,), "lines of that already looked up"),
         "q_entry": Field((MAX_ARRAYS,), "its entry, -1 before its first look-up"),
@@ -84,100 +101,119 @@ SCALAR_CACHE = State(
 )
 
 
-def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the scalar caches of `arrays` shader arrays in the machine record and empty them."""
-    s = m.scalar
-    s.arrays, s.cus_per_array = arrays, cus_per_array
-    s.sets, s.ways = spec.size_kib * 16 // spec.ways, spec.ways
-    s.latency, s.mshrs, s.queue_limit = spec.hit_latency_cycles, spec.mshrs, spec.queue_instructions
-    s.tag[: arrays * spec.size_kib * 16] = -1
-    s.q_entry[:arrays] = -1
-    s.m_free_count[:arrays] = spec.mshrs
-    s.m_free[:arrays, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
-    s.t_next[:arrays, :MAX_TARGETS] = [*range(1, MAX_TARGETS), -1]
-    s.e_next[:arrays, :MAX_ENTRIES] = [*range(1, MAX_ENTRIES), -1]
+def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array: int, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the scalar caches of `arrays` shader arrays and empty them. seed: of random replacement."""
+    cache = m.scalar
+    cache.arrays, cache.cus_per_array = arrays, cus_per_array
+    cache.latency, cache.queue_limit = spec.hit_latency_cycles, spec.queue_instructions
+    configure_cache(cache, spec.size_kib * 16, spec.ways, spec.mshrs, spec.replacement, seed, arrays)
+    cache.q_entry[:arrays] = -1
+    cache.t_next[:arrays, :MAX_TARGETS] = [*range(1, MAX_TARGETS), -1]
+    cache.e_next[:arrays, :MAX_ENTRIES] = [*range(1, MAX_ENTRIES), -1]
 
 
 @jit
-def scalar_queue(m, now, cu, record, flags, who):
-    """Queue the scalar instruction whose memory record lies at address `record`; checked: `queue_limit`."""
-    s = m.scalar
-    n = s.q_count[cu]
-    q = (s.q_head[cu] + n) & (MAX_QUEUE - 1)
+def scalar_queue(m, now, array, cu, record, flags, who):
+    """Queue the scalar instruction of a CU of the array whose memory record lies at address `record`.
+
+    The caller has seen that the CU's queue has room (`queue_limit`).
+    """
+    cache = m.scalar
+    n = cache.q_count[cu]
+    q = (cache.q_head[cu] + n) & (MAX_QUEUE - 1)
     header = ld_i64(record, 0)
     words = header & LINES_MASK
     if header & RECORD_STORE:
         words *= 2
-    s.q_header[cu, q] = header | flags
-    s.q_who[cu, q] = who
+    cache.q_header[cu, q] = header | flags
+    cache.q_who[cu, q] = who
     for i in range(words):
-        s.q_words[cu, q, i] = ld_i64(record, 1 + i)
-    s.q_count[cu] = n + 1
-    s.queued += 1
+        cache.q_words[cu, q, i] = ld_i64(record, 1 + i)
+    cache.q_count[cu] = n + 1
+    cache.queued += 1
     if n == 0:
-        array = m.cu.array[cu]
-        s.waiting[array] |= m.cu.bit_in_array[cu]
+        cache.waiting[array] |= 1 << (cu - array * cache.cus_per_array)
         wake_at(m, SCALAR, now + 1, array)
 
 
 @jit
 def _finish_if_complete(m, now, array, entry):
-    s = m.scalar
-    if s.e_pending[array, entry] or not s.e_looked_up[array, entry]:
+    """If nothing of the instruction is outstanding its data is there after the latency, whatever came before it.
+
+    Scalar loads return out of order: that is why programs can only wait for all of them (GCN3 ISA manual, LGKM_CNT).
+    """
+    cache = m.scalar
+    if cache.e_pending[array, entry] or not cache.e_looked_up[array, entry]:
         return
-    n = s.done_count[array]
-    q = (s.done_head[array] + n) & (MAX_DONE - 1)
-    s.done[array, q, 0] = now + s.latency
-    s.done[array, q, 1] = s.e_who[array, entry]
-    s.done_count[array] = n + 1
+    n = cache.done_count[array]
+    q = (cache.done_head[array] + n) & (MAX_DONE - 1)
+    cache.done[array, q, 0] = now + cache.latency
+    cache.done[array, q, 1] = cache.e_who[array, entry]
+    cache.done_count[array] = n + 1
     if n == 0:
-        wake_at(m, SCALAR, now + s.latency, array)
-    s.e_next[array, entry] = s.e_free[array]
-    s.e_free[array] = entry
+        wake_at(m, SCALAR, now + cache.latency, array)
+    cache.e_next[array, entry] = cache.e_free[array]
+    cache.e_free[array] = entry
+
+
+@jit
+def _next_use(m, array):
+    """Running number of the access that is made now."""
+    cache = m.scalar
+    rows = address_in(cache.rows, array * cache.sets * 2 * cache.stride)
+    cache.order[array] = next_order(cache.order[array], rows, cache.sets, cache.stride)
+    return cache.order[array]
+
+
+@jit
+def _add_target(m, array, entry, following):
+    """Have an instruction wait for a missing line, before the target `following`; returns its target."""
+    cache = m.scalar
+    t = cache.t_free[array]
+    cache.t_free[array] = cache.t_next[array, t]
+    cache.t_entry[array, t] = entry
+    cache.t_next[array, t] = following
+    cache.e_pending[array, entry] += 1
+    return t
 
 
 @jit(inline=True)
 def _look_up(m, now, array, line, entry):
     """Look a load's line up: 0 if it must wait."""
-    s = m.scalar
-    base = (array * s.sets + (line & (s.sets - 1))) * s.ways
-    victim = -1
-    t = s.t_free[array]
-    for at in range(base, base + s.ways):
-        if s.tag[at] == line:
-            mshr = s.pending[at] - 1
-            if mshr < 0:
-                s.lru[at] = now
-                s.hits += 1
-                return 1
-            if t < 0:
+    cache = m.scalar
+    slot = (array * cache.sets + (line & (cache.sets - 1))) * cache.stride
+    row = address_in(cache.rows, 2 * slot)
+    way = way_of(row, cache.stride, line)
+    if way >= 0:
+        if not is_filling(row, cache.stride, way):
+            cache.hits += 1
+        else:
+            if cache.t_free[array] < 0:
+                wait_for(m, SCALAR_LINE + array, LOOK_UP)
                 return 0
-            s.lru[at] = now
-            s.t_free[array] = s.t_next[array, t]
-            s.t_entry[array, t] = entry
-            s.t_next[array, t] = s.m_first[array, mshr]
-            s.m_first[array, mshr] = t
-            s.e_pending[array, entry] += 1
-            s.merges += 1
-            return 1
-        if s.pending[at] == 0 and (victim < 0 or s.lru[at] < s.lru[victim]):
-            victim = at
-    n = s.m_free_count[array]
-    port = FIRST_SCALAR_PORT + array
-    if n == 0 or t < 0 or victim < 0 or not crossbar_has_room(m, port):
+            mshr = cache.filled_by[slot + way]
+            cache.m_first[array, mshr] = _add_target(m, array, entry, cache.m_first[array, mshr])
+            cache.merges += 1
+        on_hit(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))
+        return 1
+    n = cache.m_free_count[array]
+    port = FIRST_SCALAR_PORT + array  # the instruction cache's too: both belong to the array's sequencer
+    way = find_victim(cache.replacement, row, cache.stride, cache.ways, cache.order[array])
+    if n == 0 or cache.t_free[array] < 0 or way < 0:
+        wait_for(m, SCALAR_LINE + array, LOOK_UP)
         return 0
-    mshr = s.m_free[array, n - 1]
-    s.m_free_count[array] = n - 1
-    s.tag[victim] = line
-    s.lru[victim] = now
-    s.pending[victim] = mshr + 1
-    s.m_where[array, mshr] = victim
-    s.t_free[array] = s.t_next[array, t]
-    s.t_entry[array, t] = entry
-    s.t_next[array, t] = -1
-    s.m_first[array, mshr] = t
-    s.e_pending[array, entry] += 1
-    s.misses += 1
+    if not crossbar_has_room(m, port):
+        wait_for(m, REQUEST_SLOT + port, LOOK_UP)
+        return 0
+    mshr = cache.m_free[array, n - 1]
+    cache.m_free_count[array] = n - 1
+    st_i32(row, way, line)
+    on_insert(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))
+    start_filling(row, cache.stride, way)
+    cache.filled_by[slot + way] = mshr
+    cache.m_slot[array, mshr] = slot + way
+    cache.m_first[array, mshr] = _add_target(m, array, entry, -1)
+    cache.misses += 1
     crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
     return 1
 
@@ -185,71 +221,71 @@ def _look_up(m, now, array, line, entry):
 @jit
 def _store(m, now, array, line, mask, entry):
     """Write a line through; 0 if it must wait. A line held stays: functional data is not kept here."""
-    s = m.scalar
+    cache = m.scalar
     port = FIRST_SCALAR_PORT + array
     if not crossbar_has_room(m, port):
+        wait_for(m, REQUEST_SLOT + port, LOOK_UP)
         return 0
-    s.e_pending[array, entry] += 1
-    s.writes += 1
-    s.misses += 1
+    cache.e_pending[array, entry] += 1
+    cache.writes += 1
+    cache.misses += 1
     crossbar_send(m, now, port, line, WRITE | port << SOURCE_CU_SHIFT | entry << SOURCE_ID_SHIFT, mask)
     return 1
 
 
 @jit(inline=True)
 def scalar_step(m, now, array):
-    """One cycle of look-up: one line of an instruction. Returns the CU in whose queue a place came free, or -1."""
-    s = m.scalar
-    first = array * s.cus_per_array
-    entry = s.q_entry[array]
-    if entry < 0:
-        waiting = s.waiting[array]
-        entry = s.e_free[array]
+    """One cycle of look-up: one line of an instruction. Returns the CU whose queue has a slot free again, or -1."""
+    cache = m.scalar
+    first = array * cache.cus_per_array
+    entry = cache.q_entry[array]
+    if entry < 0:  # the CU whose turn it is keeps the cache until all lines of its instruction were looked up
+        waiting = cache.waiting[array]
+        entry = cache.e_free[array]
         if waiting == 0 or entry < 0:
             return -1
-        s.q_cu[array] = first + ctz_from(waiting, s.turn[array])
-    cu = s.q_cu[array]
-    q = s.q_head[cu]
-    header = s.q_header[cu, q]
+        cache.q_cu[array] = first + ctz_from(waiting, cache.next_cu[array])
+    cu = cache.q_cu[array]
+    q = cache.q_head[cu]
+    header = cache.q_header[cu, q]
     lines = header & LINES_MASK
-    if s.q_entry[array] < 0:
-        s.e_free[array] = s.e_next[array, entry]
-        s.e_pending[array, entry] = 0
-        s.e_looked_up[array, entry] = 0
-        s.e_who[array, entry] = s.q_who[cu, q]
-        s.q_entry[array] = entry
-        s.q_position[array] = 0
-    position = s.q_position[array]
+    if cache.q_entry[array] < 0:
+        cache.e_free[array] = cache.e_next[array, entry]
+        cache.e_pending[array, entry] = 0
+        cache.e_looked_up[array, entry] = 0
+        cache.e_who[array, entry] = cache.q_who[cu, q]
+        cache.q_entry[array] = entry
+        cache.q_position[array] = 0
+    position = cache.q_position[array]
     if position < lines:
         stride = 2 if header & RECORD_STORE else 1
-        line = s.q_words[cu, q, stride * position]
+        line = cache.q_words[cu, q, stride * position]
         if not translated(m, now, FIRST_SCALAR_USER + array, line):
             return -1
         if header & RECORD_STORE:
-            if not _store(m, now, array, line, s.q_words[cu, q, 2 * position + 1], entry):
+            if not _store(m, now, array, line, cache.q_words[cu, q, 2 * position + 1], entry):
                 return -1
         else:
             if not _look_up(m, now, array, line, entry):
                 return -1
-            s.reads += 1
+            cache.reads += 1
         position += 1
-        s.q_position[array] = position
+        cache.q_position[array] = position
     wake_at(m, SCALAR, now + 1, array)
     if position < lines:
         return -1
     if header & FLAG_INVALIDATE:
-        for at in range(array * s.sets * s.ways, (array + 1) * s.sets * s.ways):
-            if s.pending[at] == 0:
-                s.tag[at] = -1
-    s.e_looked_up[array, entry] = 1
+        rows = address_in(cache.rows, array * cache.sets * 2 * cache.stride)
+        invalidate(cache.replacement, rows, cache.sets, cache.stride, cache.ways)
+    cache.e_looked_up[array, entry] = 1
     _finish_if_complete(m, now, array, entry)
-    s.q_entry[array] = -1
-    s.turn[array] = cu - first + 1
-    s.q_head[cu] = (q + 1) & (MAX_QUEUE - 1)
-    s.q_count[cu] -= 1
-    if s.q_count[cu] == 0:
-        s.waiting[array] &= ~m.cu.bit_in_array[cu]
-    s.queued -= 1
+    cache.q_entry[array] = -1
+    cache.next_cu[array] = cu - first + 1
+    cache.q_head[cu] = (q + 1) & (MAX_QUEUE - 1)
+    cache.q_count[cu] -= 1
+    if cache.q_count[cu] == 0:
+        cache.waiting[array] &= ~(1 << (cu - first))
+    cache.queued -= 1
     return cu
 
 
@@ -259,7 +295,7 @@ def scalar_receive(m, now, array):
 
     Returns the MSHR of the instruction cache that a line has come for, -1 if none.
     """
-    s = m.scalar
+    cache = m.scalar
     source = crossbar_take_response(m, now, FIRST_SCALAR_PORT + array)
     if source < 0:
         return -1
@@ -267,35 +303,36 @@ def scalar_receive(m, now, array):
     if tag & FETCH_ID:
         return tag ^ FETCH_ID
     if source & 7 == WRITE:
-        s.e_pending[array, tag] -= 1
+        cache.e_pending[array, tag] -= 1
         _finish_if_complete(m, now, array, tag)
         return -1
-    s.pending[s.m_where[array, tag]] = 0
-    s.m_free[array, s.m_free_count[array]] = tag
-    s.m_free_count[array] += 1
-    t = s.m_first[array, tag]
+    end_filling(address_in(cache.rows, 0), cache.stride, cache.m_slot[array, tag])
+    cache.m_free[array, cache.m_free_count[array]] = tag
+    cache.m_free_count[array] += 1
+    t = cache.m_first[array, tag]
     while t >= 0:
-        follow = s.t_next[array, t]
-        entry = s.t_entry[array, t]
-        s.e_pending[array, entry] -= 1
+        follow = cache.t_next[array, t]
+        entry = cache.t_entry[array, t]
+        cache.e_pending[array, entry] -= 1
         _finish_if_complete(m, now, array, entry)
-        s.t_next[array, t] = s.t_free[array]
-        s.t_free[array] = t
+        cache.t_next[array, t] = cache.t_free[array]
+        cache.t_free[array] = t
         t = follow
+    freed(m, SCALAR_LINE + array)  # look-up follows in this cycle: nobody has to be woken
     return -1
 
 
 @jit(inline=True)
 def scalar_next_done(m, now, array):
     """The core's name of an instruction whose data is there now, or -1; arms the wake-up for the next one."""
-    s = m.scalar
-    n = s.done_count[array]
-    h = s.done_head[array]
-    if n == 0 or s.done[array, h, 0] > now:
+    cache = m.scalar
+    n = cache.done_count[array]
+    h = cache.done_head[array]
+    if n == 0 or cache.done[array, h, 0] > now:
         return -1
     following = 0 if n == 1 else (h + 1) & (MAX_DONE - 1)
-    s.done_head[array] = following
-    s.done_count[array] = n - 1
+    cache.done_head[array] = following
+    cache.done_count[array] = n - 1
     if n > 1:
-        wake_at(m, SCALAR, max(s.done[array, following, 0], now), array)
-    return s.done[array, h, 1]
+        wake_at(m, SCALAR, max(cache.done[array, following, 0], now), array)
+    return cache.done[array, h, 1]

@@ -13,7 +13,7 @@ from memory.dram.advance import advance
 from memory.dram.constants import NEVER, READ, WHOLE_LINE, WRITE
 from memory.dram.requests import accept, enqueue, held_write, refuse, release, remember_write
 from memory.dram.state import DRAM, DRAM_COUNTERS, MICRO, SLOTS, configure_dram, dram_totals
-from memory.ports import DRAM_WRITES, ENGINE_FROM_DRAM, deliver, dram_space_freed
+from memory.ports import DRAM_WRITES, ENGINE_FROM_DRAM, anyone_waits_for_dram, deliver, dram_space_freed
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, wake
 
@@ -70,7 +70,7 @@ def dram_tick(m, now, channel):
             wake(m, DRAM_CLASS, look, channel)
         state.next_look = look
     release(m, channel, now)
-    if state.done_count and (m.ports.dram_waiters[channel] | m.ports.dram_waiters[channel + DRAM_WRITES]):
+    if state.done_count and anyone_waits_for_dram(m, channel):
         wake(m, DRAM_CLASS, state.done[state.done_head, 0], channel)
 
 
@@ -100,7 +100,7 @@ def dram_has_room(m, now, queue):
     release(m, channel, now - 1)
     if dram.channel[channel].held[kind] < dram.depth[kind]:
         return 1
-    refuse(m, channel, kind)
+    refuse(m, channel)
     return 0
 
 
@@ -114,7 +114,6 @@ def dram_read(m, now, channel, line, port, tag):
     if unlikely(dram.ideal):
         t = _ideal(m, now, channel, READ)
         if t == 0:
-            state.read_full += 1
             return 0
         state.bytes_read += LINE_BYTES
     else:
@@ -130,7 +129,7 @@ def dram_read(m, now, channel, line, port, tag):
         state.read_latency_max = max(state.read_latency_max, t - now)
     else:
         if state.held[READ] >= dram.depth[READ]:
-            refuse(m, channel, READ)
+            refuse(m, channel)
             return 0
         s = accept(m, now, channel, local, READ)
         state.slot[s].port = port
@@ -149,7 +148,6 @@ def dram_write(m, now, channel, line, mask):
     state = dram.channel[channel]
     if unlikely(dram.ideal):
         if _ideal(m, now, channel, WRITE) == 0:
-            state.write_full += 1
             return 0
         state.bytes_written += LINE_BYTES
         state.writes += 1
@@ -171,7 +169,7 @@ def dram_write(m, now, channel, line, mask):
         state.write_merges += 1
     elif left:
         if state.held[WRITE] >= dram.depth[WRITE]:
-            refuse(m, channel, WRITE)
+            refuse(m, channel)
             return 0
         s = accept(m, now, channel, local, WRITE)
         state.mask[s] = mask

@@ -245,12 +245,8 @@ def accept(m, now, channel, local, kind):
 
 
 @jit(outline=True)
-def refuse(m, channel, kind):
+def refuse(m, channel):
     """A queue is full: the channel runs when its next request is served, to wake who waits."""
     state = m.dram.channel[channel]
-    if kind == READ:
-        state.read_full += 1
-    else:
-        state.write_full += 1
     if state.done_count:
         wake(m, DRAM_CLASS, state.done[state.done_head, 0], channel)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.jit import Field, State, i32
+from gpusim.base.counters import Counts
+from gpusim.jit import Field, State, counter_fields, i32
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_DRAM_CHANNELS as CHANNELS
 from memory.dram.constants import (
@@ -28,6 +29,7 @@ from memory.dram.constants import (
     WRITE,
 )
 from memory.dram.constraints import RULES, Rule, compiled, reaches_further
+from memory.dram.counters import DRAM_COUNTERS
 from memory.dram.page_policy import OPEN_PAGE, PAGE_POLICIES
 from memory.dram.scheduler import FR_FCFS, SCHEDULERS
 from memory.dram.spec import DramSpec
@@ -37,28 +39,6 @@ SLOTS = 2 * MAX_QUEUE
 BUCKETS = 256
 MICRO = 1_000_000
 MAX_RATIO_TERM = 1_000_000  # keeps cycle * ratio far below 63 bits
-
-DRAM_COUNTERS: dict[str, tuple[str, str]] = {
-    "reads": ("lines", "reads accepted"),
-    "engine_reads": ("lines", "of them those whose answer goes to the compaction engine"),
-    "writes": ("lines", "writes accepted"),
-    "read_forwards": ("lines", "reads answered from a queued write of the whole line"),
-    "write_merges": ("lines", "writes that joined a queued write of the same line"),
-    "bytes_read": ("bytes", "read over the data bus"),
-    "bytes_written": ("bytes", "written over the data bus, masked bytes of a burst included"),
-    "row_hits": ("lines", "requests that found their row open"),
-    "row_misses": ("lines", "requests that found their bank precharged"),
-    "row_conflicts": ("lines", "requests that found another row open in their bank"),
-    "activates": ("commands", "rows opened"),
-    "precharges": ("commands", "precharge commands, precharge-all counted once"),
-    "refreshes": ("commands", "refreshes, of all banks of a rank or of a set of banks"),
-    "data_bus_busy": ("command clocks", "clocks in which the data bus carried data"),
-    "turns": ("", "changes between reading and writing"),
-    "read_full": ("attempts", "reads refused because the read queue was full"),
-    "write_full": ("attempts", "writes refused because the write queue was full"),
-    "read_latency": ("core cycles", "from acceptance to delivery, summed over reads"),
-    "read_latency_max": ("core cycles", "longest from acceptance to delivery"),
-}
 
 _TIMING = {
     "least": Field(
@@ -191,10 +171,7 @@ _REQUEST = {
 REQUEST = State("request", _REQUEST)
 CHANNEL = State(
     "channel",
-    _CHANNEL
-    | {k: Field((), f"{meaning} ({unit})") for k, (unit, meaning) in DRAM_COUNTERS.items()}
-    | _BANK
-    | {"slot": Field((SLOTS,), "requests held", REQUEST.dtype())},
+    _CHANNEL | counter_fields(DRAM_COUNTERS) | _BANK | {"slot": Field((SLOTS,), "requests held", REQUEST.dtype())},
 )
 
 # all that belongs to a channel lies together: a channel is scheduled in bursts of work
@@ -295,16 +272,15 @@ def _word(mask: int) -> int:
     return mask - (1 << 64) if mask >> 63 else mask
 
 
-def dram_totals(m: Any) -> dict[str, int]:
-    """The counters over all channels (sums, and the maximum for a maximum), and `bus_busy_cycles` in core cycles."""
+def dram_totals(m: Any) -> Counts:
+    """The counts over all channels by the names of `DRAM_COUNTERS`, and `bus_busy_cycles` in core cycles."""
     dram = m.dram
-    totals = {name: int(dram.channel[name].sum()) for name in DRAM_COUNTERS}
-    totals["read_latency_max"] = int(dram.channel["read_latency_max"].max())
+    totals = DRAM_COUNTERS.counts(dram.channel)
     if dram.ideal:  # what the given bandwidth takes: nothing if it is unlimited
-        lines = totals["reads"] + totals["writes"]
+        lines = totals.reads + totals.writes
         totals["bus_busy_cycles"] = lines * int(dram.ideal_line_microcycles) // MICRO
     else:
         # two pseudo-channels are two data buses: half of a channel's pins each
-        clocks = totals["data_bus_busy"] * int(dram.cycles)
+        clocks = totals.data_bus_busy_clocks * int(dram.cycles)
         totals["bus_busy_cycles"] = clocks // (int(dram.clocks) * int(dram.data_buses))
     return totals

@@ -14,10 +14,24 @@ A *user* is one that looks lines up: a vector L1 (its CU), a scalar cache, an in
 
 from typing import Literal
 
+from pydantic import model_validator
+
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, ctz, jit
+from gpusim.jit import Field, State, address_in, counter_fields, ctz, jit, st_i32, u32
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 from memory.network.state import MAX_ARRAYS, MAX_CUS
+from memory.sets.replacement import (
+    Replacement,
+    check_replacement,
+    find_victim,
+    first_order,
+    on_hit,
+    on_insert,
+    policy_number,
+    replacement_param,
+)
+from memory.sets.rows import LANES, clear_rows, next_order, stride_of, way_of
+from memory.translation.counters import TRANSLATION_COUNTERS
 from memory.wheel import CU_LOOK_UP, FETCH, SCALAR, TRANSLATION, wake, wake_at
 
 FIRST_SCALAR_USER = MAX_CUS
@@ -30,7 +44,6 @@ MAX_L1_MSHRS = 32
 MAX_PORT_QUEUE = 32
 MAX_L2_ENTRIES = 16384
 MAX_WALKS = 256
-HINTS = 64
 NO_PAGE_BITS = 62  # translation off: all lines lie in one page
 
 ON_ITS_WAY, ASKED = 1, 2
@@ -53,6 +66,7 @@ class TranslationSpec(Spec):
     l1_entries: int = param(
         64, "pages an L1 TLB holds, fully associative", "MGPUSim R9 Nano; gem5 GPUTLBOptions: 32", ge=1, le=256
     )
+    l1_replacement: Replacement = replacement_param("gem5's and MGPUSim's TLBs: LRU")
     l1_mshrs: int = param(
         16,
         "pages an L1 TLB waits for at most, and how many pages the vector L1 looks ahead",
@@ -65,6 +79,7 @@ class TranslationSpec(Spec):
         4096, "pages the L2 TLB holds", "gem5 GPUTLBOptions (AMD); MGPUSim R9 Nano: all of the memory's", ge=1, le=16384
     )
     l2_ways: int = param(32, "associativity of the L2 TLB", "gem5 GPUTLBOptions (AMD)", ge=1, le=256)
+    l2_replacement: Replacement = replacement_param("gem5's and MGPUSim's TLBs: LRU")
     l2_lookups_per_cycle: int = param(2, "look-ups of the L2 TLB in a cycle", "gem5 GPUTLBOptions (AMD)", ge=1, le=32)
     l2_latency_cycles: int = param(
         69, "cycles from look-up in the L2 TLB to the answer at an L1 TLB", "gem5 GPUTLBOptions (AMD)", ge=1, le=500
@@ -86,17 +101,27 @@ class TranslationSpec(Spec):
         70, "ideal model: cycles from a miss in an L1 TLB to its answer", "assumed: a hit in the L2 TLB", ge=1, le=900
     )
 
+    @model_validator(mode="after")
+    def _ways_suit_the_policies(self) -> "TranslationSpec":
+        check_replacement(self.l1_replacement, self.l1_entries)
+        check_replacement(self.l2_replacement, self.l2_ways)
+        return self
+
 
 TRANSLATION_STATE = State(
     "translation",
     {
         "page_bits": Field((), "log2 of the lines of a page"),
         "ideal": Field((), "1: misses of the L1 TLBs are answered after the ideal latency"),
-        "l1_entries": Field((), "entries of an L1 TLB"),
+        "l1_entries": Field((), "entries of an L1 TLB: the ways of its only set"),
+        "l1_stride": Field((), "slots of an L1 TLB: the entries, rounded up"),
+        "l1_replacement": Field((), "replacement policy of the L1 TLBs"),
         "l1_mshrs": Field((), "pages an L1 TLB waits for at most"),
         "port_limit": Field((), "requests of an L1 TLB waiting at the L2 TLB at most"),
         "l2_sets": Field((), "sets of the L2 TLB, a power of two"),
         "l2_ways": Field((), "ways of the L2 TLB"),
+        "l2_stride": Field((), "slots of a set of the L2 TLB: the ways, rounded up"),
+        "l2_replacement": Field((), "replacement policy of the L2 TLB"),
         "l2_ports": Field((), "look-ups of the L2 TLB in a cycle"),
         "latency": Field((), "cycles from look-up in the L2 TLB to the answer; ideal: from the miss to the answer"),
         "walk_limit": Field((), "walks under way or waiting at most"),
@@ -108,9 +133,8 @@ TRANSLATION_STATE = State(
         "since": Field((MAX_USERS,), "cycle from which it looks for a translation, -1 if it does not"),
         "ahead": Field((MAX_USERS,), "pages looked ahead that its look-up has not come to"),
         # L1 TLBs
-        "tag": Field((MAX_TLBS * MAX_L1_ENTRIES,), "page held by [TLB * entries + entry], -1 none"),
-        "lru": Field((MAX_TLBS * MAX_L1_ENTRIES,), "cycle of last use"),
-        "hint": Field((MAX_TLBS, HINTS), "by low page bits: entry in which such a page was found last"),
+        "l1_rows": Field((2 * MAX_TLBS * MAX_L1_ENTRIES,), "pages and order words, one row a TLB", u32),
+        "l1_order": Field((MAX_TLBS,), "running number of a TLB's look-ups and answers"),
         "m_page": Field((MAX_TLBS, MAX_L1_MSHRS), "page that the MSHR waits for, -1 free"),
         "m_sent": Field((MAX_TLBS, MAX_L1_MSHRS), "cycle in which it was asked for"),
         "m_ready": Field((MAX_TLBS, MAX_L1_MSHRS), "cycle from which its answer is there, -1 not known"),
@@ -120,10 +144,10 @@ TRANSLATION_STATE = State(
         "r_head": Field((MAX_TLBS,), "position of the oldest"),
         "r_count": Field((MAX_TLBS,), "requests held"),
         "asking": Field((TLB_WORDS,), "L1 TLBs with a request, 32 a word"),
-        "turn": Field((), "L1 TLB that is looked at first"),
+        "next_tlb": Field((), "round-robin pointer: L1 TLB that is looked at first"),
         # L2 TLB and walks, oldest first
-        "l2_tag": Field((MAX_L2_ENTRIES,), "page held by [set * ways + way], -1 none"),
-        "l2_lru": Field((MAX_L2_ENTRIES,), "cycle of last use"),
+        "l2_rows": Field((2 * LANES * MAX_L2_ENTRIES,), "pages and order words of the sets", u32),
+        "l2_order": Field((), "running number of the L2 TLB's look-ups and walks"),
         "w_page": Field((MAX_WALKS,), "page walked for"),
         "w_done": Field((MAX_WALKS,), "cycle in which the walk is done"),
         "w_tlbs": Field((MAX_WALKS, TLB_WORDS), "L1 TLBs that wait for it"),
@@ -131,25 +155,13 @@ TRANSLATION_STATE = State(
         "w_count": Field((), "walks under way or waiting"),
         "walker_free": Field((MAX_WALKS,), "cycle in which a walker is free"),
         "walker_next": Field((), "walker of the next walk"),
-        # counters
-        "lookups": Field((), "look-ups in the L1 TLBs: lines in another page than their cache's line before"),
-        "hits": Field((), "of these, found"),
-        "misses": Field((), "of these, sent to the L2 TLB"),
-        "merges": Field((), "of these, already asked for"),
-        "early": Field((), "pages asked for ahead of look-up"),
-        "requests": Field((), "requests to the L2 TLB"),
-        "answers": Field((), "answers taken by the L1 TLBs"),
-        "l2_hits": Field((), "requests found in the L2 TLB"),
-        "l2_merges": Field((), "requests that joined a walk"),
-        "walks": Field((), "page walks"),
-        "request_latency": Field((), "sum over answers of cycles from the request"),
-        "stall_cycles": Field((), "cycles in which a user's look-up waited for a translation"),
+        **counter_fields(TRANSLATION_COUNTERS),
     },
 )
 
 
-def configure_translation(m, spec: TranslationSpec) -> None:  # type: ignore[no-untyped-def]
-    """Size the TLBs in the machine record and empty them."""
+def configure_translation(m, spec: TranslationSpec, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the TLBs in the machine record and empty them. seed: of random replacement."""
     t = m.translation
     off = spec.model == "off"
     t.page_bits = NO_PAGE_BITS if off else (spec.page_kib * 1024 // LINE_BYTES).bit_length() - 1
@@ -159,8 +171,15 @@ def configure_translation(m, spec: TranslationSpec) -> None:  # type: ignore[no-
     t.l2_sets, t.l2_ways, t.l2_ports = spec.l2_entries // spec.l2_ways, spec.l2_ways, spec.l2_lookups_per_cycle
     t.walk_limit, t.walkers, t.walk_cycles = spec.l2_mshrs, spec.walkers, spec.walk_cycles
     t.last[:] = 0 if off else -1
-    for array in (t.wait, t.since, t.tag, t.lru, t.m_page, t.m_ready, t.l2_tag, t.l2_lru):
+    for array in (t.wait, t.since, t.m_page, t.m_ready):
         array[...] = -1
+    t.l1_stride, t.l2_stride = stride_of(spec.l1_entries), stride_of(spec.l2_ways)
+    t.l1_replacement = policy_number(spec.l1_replacement)
+    t.l2_replacement = policy_number(spec.l2_replacement)
+    clear_rows(t.l1_rows, MAX_TLBS, spec.l1_entries)
+    clear_rows(t.l2_rows, int(t.l2_sets), spec.l2_ways)
+    t.l1_order[:] = [first_order(spec.l1_replacement, seed, tlb) for tlb in range(MAX_TLBS)]
+    t.l2_order = first_order(spec.l2_replacement, seed, MAX_TLBS)
 
 
 @jit
@@ -174,23 +193,56 @@ def _wake_users(m, t, tlb):
 
 
 @jit
-def _find(m, tlb, page):
-    """Where an L1 TLB holds a page, or -1."""
+def _l1_row(m, tlb):
+    """Address of the only row of an L1 TLB, which is fully associative."""
     t = m.translation
-    base = tlb * t.l1_entries
-    at = base + t.hint[tlb, page & (HINTS - 1)]
-    if t.tag[at] == page:
-        return at
-    for at in range(base, base + t.l1_entries):
-        if t.tag[at] == page:
-            t.hint[tlb, page & (HINTS - 1)] = at - base
-            return at
-    return -1
+    return address_in(t.l1_rows, 2 * tlb * t.l1_stride)
+
+
+@jit
+def _next_l1_order(m, tlb):
+    t = m.translation
+    t.l1_order[tlb] = next_order(t.l1_order[tlb], _l1_row(m, tlb), 1, t.l1_stride)
+    return t.l1_order[tlb]
+
+
+@jit
+def _l2_row(m, page):
+    """Address of the row of the L2 TLB's set in which a page may be."""
+    t = m.translation
+    return address_in(t.l2_rows, 2 * (page & (t.l2_sets - 1)) * t.l2_stride)
+
+
+@jit
+def _next_l2_order(m):
+    t = m.translation
+    t.l2_order = next_order(t.l2_order, address_in(t.l2_rows, 0), t.l2_sets, t.l2_stride)
+    return t.l2_order
+
+
+@jit
+def _fill_l1(m, tlb, page):
+    """An L1 TLB gets a page."""
+    t = m.translation
+    row = _l1_row(m, tlb)
+    way = find_victim(t.l1_replacement, row, t.l1_stride, t.l1_entries, t.l1_order[tlb])
+    st_i32(row, way, page)
+    on_insert(t.l1_replacement, row, t.l1_stride, t.l1_entries, way, _next_l1_order(m, tlb))
+
+
+@jit
+def _fill_l2(m, page):
+    """The L2 TLB gets a page."""
+    t = m.translation
+    row = _l2_row(m, page)
+    way = find_victim(t.l2_replacement, row, t.l2_stride, t.l2_ways, t.l2_order)
+    st_i32(row, way, page)
+    on_insert(t.l2_replacement, row, t.l2_stride, t.l2_ways, way, _next_l2_order(m))
 
 
 @jit
 def _request(m, now, tlb, page):
-    """Ask the L2 TLB for a page: ASKED, ON_ITS_WAY if that was done before, 0 without an MSHR or a place in the queue.
+    """Ask the L2 TLB for a page: ASKED, ON_ITS_WAY if that was done before, 0 without an MSHR or a slot of the queue.
 
     Who gets 0 is woken when that may have changed.
     """
@@ -233,14 +285,7 @@ def _take_answers(m, now, tlb):
             return
         page = t.m_page[tlb, k]
         ready = t.m_ready[tlb, k]
-        base = tlb * t.l1_entries
-        victim = base
-        for at in range(base, base + t.l1_entries):
-            if t.lru[at] < t.lru[victim]:
-                victim = at
-        t.tag[victim] = page
-        t.lru[victim] = ready
-        t.hint[tlb, page & (HINTS - 1)] = victim - base
+        _fill_l1(m, tlb, page)
         t.m_page[tlb, k] = -1
         t.m_ready[tlb, k] = -1
         t.answered[tlb] -= 1
@@ -270,8 +315,9 @@ def _translate(m, now, user, page):
             t.ahead[user] -= 1
     if t.wait[user] >= 0:
         return 0
-    at = _find(m, tlb, page)
-    if at < 0:
+    row = _l1_row(m, tlb)
+    way = way_of(row, t.l1_stride, page)
+    if way < 0:
         asked = _request(m, now, tlb, page)
         if asked:
             t.wait[user] = page
@@ -281,7 +327,7 @@ def _translate(m, now, user, page):
                 t.merges += 1
         return 0
     t.hits += 1
-    t.lru[at] = now
+    on_hit(t.l1_replacement, row, t.l1_stride, t.l1_entries, way, _next_l1_order(m, tlb))
     t.last[user] = page
     t.stall_cycles += now - t.since[user]
     t.since[user] = -1
@@ -309,7 +355,7 @@ def ask_ahead(m, now, tlb, page):
     t = m.translation
     if t.ahead[tlb] >= t.l1_mshrs:
         return 0
-    if _find(m, tlb, page) < 0:
+    if way_of(_l1_row(m, tlb), t.l1_stride, page) < 0:
         asked = _request(m, now, tlb, page)
         if not asked:
             return 0
@@ -333,9 +379,9 @@ def _answer(m, t, tlb, page):
 def _next_port(m):
     """L1 TLB whose oldest request the L2 TLB looks up next, round robin, or -1."""
     t = m.translation
-    low = (1 << (t.turn & 31)) - 1
+    low = (1 << (t.next_tlb & 31)) - 1
     for step in range(TLB_WORDS + 1):
-        word = ((t.turn >> 5) + step) & (TLB_WORDS - 1)
+        word = ((t.next_tlb >> 5) + step) & (TLB_WORDS - 1)
         bits = t.asking[word]
         if step == 0:
             bits &= ~low
@@ -350,13 +396,13 @@ def _next_port(m):
 def _look_up(m, now, tlb, page):
     """Look a request up in the L2 TLB; 0 if it would need a walk and there are as many as there may be."""
     t = m.translation
-    base = (page & (t.l2_sets - 1)) * t.l2_ways
-    for at in range(base, base + t.l2_ways):
-        if t.l2_tag[at] == page:
-            t.l2_lru[at] = now
-            t.l2_hits += 1
-            _answer(m, now + t.latency, tlb, page)
-            return 1
+    row = _l2_row(m, page)
+    way = way_of(row, t.l2_stride, page)
+    if way >= 0:
+        on_hit(t.l2_replacement, row, t.l2_stride, t.l2_ways, way, _next_l2_order(m))
+        t.l2_hits += 1
+        _answer(m, now + t.latency, tlb, page)
+        return 1
     n = t.w_count
     q = -1
     for k in range(n):
@@ -385,13 +431,7 @@ def translation_tick(m, now):
     while t.w_count and t.w_done[t.w_head] <= now:
         h = t.w_head
         page = t.w_page[h]
-        base = (page & (t.l2_sets - 1)) * t.l2_ways
-        victim = base
-        for at in range(base, base + t.l2_ways):
-            if t.l2_lru[at] < t.l2_lru[victim]:
-                victim = at
-        t.l2_tag[victim] = page
-        t.l2_lru[victim] = now
+        _fill_l2(m, page)
         for word in range(TLB_WORDS):
             bits = t.w_tlbs[h, word]
             t.w_tlbs[h, word] = 0
@@ -407,7 +447,7 @@ def translation_tick(m, now):
         n = t.r_count[tlb]
         t.r_head[tlb] = (t.r_head[tlb] + 1) & (MAX_PORT_QUEUE - 1)
         t.r_count[tlb] = n - 1
-        t.turn = (tlb + 1) & (MAX_TLBS - 1)
+        t.next_tlb = (tlb + 1) & (MAX_TLBS - 1)
         if n == 1:
             t.asking[tlb >> 5] &= ~(1 << (tlb & 31))
         if n == t.port_limit:

@@ -8,6 +8,7 @@ translation depend on these.
 Cycles are counted from the dispatch of the first workgroup, in cycle 0.
 """
 
+from collections.abc import Callable
 from math import ceil
 from typing import Any
 
@@ -22,12 +23,13 @@ from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from isa.object.code_object import Kernel
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import ScalarCacheSpec
 from memory.dram.spec import DramSpec
 from memory.network.state import CrossbarSpec
-from memory.translation.tlb import TranslationSpec
+from tests.support.assembly import Assembly
+from tests.support.machines import simple
 
 BUFFER = 0x1_0010_0000  # address of the data that the kernels use, written into them as a number
 BUFFER_BYTES = 8 << 20
@@ -37,13 +39,8 @@ TURN = SIMDS  # a SIMD's turn comes every fourth cycle
 
 
 def machine(**parts: Any) -> GpuSpec:
-    """MI6 of four CUs, with an ideal DRAM, ideal instruction fetch, no translation; `parts` replace its parts."""
-    simple = {
-        "dram": DramSpec(model="ideal", ideal_latency_ns=100.0),
-        "instruction_cache": InstructionCacheSpec(model="ideal"),
-        "translation": TranslationSpec(model="off"),
-    }
-    return GpuSpec(**{"shader_arrays": 2, "cus_per_array": 2, **simple, **parts})
+    """The simple machine of four CUs; `parts` replace its parts."""
+    return simple(**{"shader_arrays": 2, "cus_per_array": 2, **parts})
 
 
 MI6 = machine()
@@ -68,12 +65,6 @@ ODD = machine(
 MACHINES = {"odd": ODD} if JIT_DISABLED else {"mi6": MI6, "odd": ODD}  # in plain Python one of them takes long enough
 
 
-def altered(gpu: GpuSpec, **parts: dict[str, Any]) -> GpuSpec:
-    """The machine with some values of its parts replaced: altered(gpu, l2={"size_kib": 64})."""
-    new = {name: getattr(gpu, name).model_copy(update=values) for name, values in parts.items()}
-    return GpuSpec.model_validate({**dict(gpu), **new})
-
-
 def run(kernel: Kernel, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1, work_items: int = 0) -> RunFacts:
     """Execute and time a kernel, checked; `work_items` of a workgroup, if not whole wavefronts."""
     memory = DeviceMemory(_CAPACITY_BYTES)
@@ -84,6 +75,24 @@ def run(kernel: Kernel, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1, 
     local = work_items or wavefronts * LANES
     launch = Launch(kernel, memory, b"", (local * workgroups, 1, 1), (local, 1, 1))
     return simulate(launch, gpu, checked=True, hotspots=True)
+
+
+def cases(assembly: Assembly) -> Callable[..., RunFacts]:
+    """What runs the assembly's kernels by their names: case(name, gpu, workgroups, wavefronts)."""
+
+    def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
+        return run(assembly[name], gpu, workgroups, wavefronts)
+
+    return case
+
+
+# Pieces of kernels. v[1:2] = address of the buffer in all lanes: two instructions; a load of it: one line, four beats
+BUFFER_LOW = BUFFER & 0xFFFF_FFFF  # the high half is 1
+ONE_LINE = f"    v_mov_b32 v2, 1\n    v_mov_b32 v1, {BUFFER_LOW:#x}\n"
+ONE_LINE_TURNS = 2 * TURN
+LOAD = "    flat_load_dword v4, v[1:2]\n"
+WAIT = "    s_waitcnt vmcnt(0)\n"
+END = "    s_endpgm\n"
 
 
 def turn(cycle: int, simd: int = 0) -> int:

@@ -5,16 +5,12 @@ from pathlib import Path
 import pytest
 
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from tests.exact.machine import TURN, condition, finished, first_issue, run, turn
+from tests.exact.machine import TURN, cases, condition, finished, first_issue, turn
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "barriers_and_occupancy.hsaco")
-
-
-def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
+case = cases(ASSEMBLY)
 
 
 # --- barriers: wavefront 0 has less to do than the others ---
@@ -48,7 +44,7 @@ def test_all_leave_a_barrier_in_their_first_turn_after_the_last_arrival(gpu: Gpu
     assert facts.cycles == finished(max(leave.values()) + TURN)
     # each waits from the turn after its arrival to the cycle after the last one's, the last ones not at all
     waits = sum(max(last + 1 - (arrival + TURN), 0) for arrival in arrivals.values())
-    assert facts.stalls["synchronisation"] == waits
+    assert facts.stalls["synchronization"] == waits
 
 
 def test_a_wavefront_alone_in_its_workgroup_passes_a_barrier(gpu: GpuSpec) -> None:
@@ -105,8 +101,8 @@ def test_the_workgroup_that_just_fits_and_the_next(gpu: GpuSpec, name: str) -> N
     gpu = gpu.model_copy(update={"shader_arrays": 1, "cus_per_array": 1})
     interval = gpu.cu.dispatch_interval_cycles
     fits = case(name, gpu, workgroups=fitting, wavefronts=wavefronts)
-    assert fits.occupancy.limiter == limiter
-    assert fits.occupancy.workgroups_per_compute_unit == fitting
+    assert fits.kernel.occupancy_limiter == limiter
+    assert fits.kernel.workgroups_per_compute_unit == fitting
     # wavefront n, counted over all workgroups, goes to SIMD n % 4, all before the first one ends
     ends: list[list[int]] = []
     for group in range(fitting):

@@ -6,15 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from memory.cache.l2 import L2Spec
+from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec, Timing, resolve
-from tests.exact.machine import TURN, after_wait, finished, first_issue, l1_miss_data, machine, run, served, turn
+from tests.exact.machine import (
+    BUFFER_LOW,
+    END,
+    LOAD,
+    TURN,
+    WAIT,
+    after_wait,
+    cases,
+    finished,
+    first_issue,
+    l1_miss_data,
+    machine,
+    served,
+    turn,
+)
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "dram.hsaco")
-BUFFER_LOW = 0x100000  # machine.BUFFER's low half: row 0's column 0 of bank 0 of group 0 in some row
+case = cases(ASSEMBLY)
 LINE_BYTES = 64
 
 
@@ -81,9 +94,6 @@ def bank_bytes_apart(gpu: GpuSpec) -> int:
 
 GROUP_BYTES_APART = 4 * LINE_BYTES  # DramSpec.group_interleave_lines
 ADDRESS = f"    v_mov_b32 v2, 1\n    v_mov_b32 v1, {BUFFER_LOW:#x}\n"
-LOAD = "    flat_load_dword v4, v[1:2]\n"
-WAIT = "    s_waitcnt vmcnt(0)\n"
-END = "    s_endpgm\n"
 BYTES_APART = sorted(
     {LINE_BYTES, GROUP_BYTES_APART} | {f(gpu) for gpu in DRAMS.values() for f in (row_bytes_apart, bank_bytes_apart)}
 )
@@ -93,10 +103,6 @@ for _apart in BYTES_APART:
     # lanes 32 to 63 load the other line
     _lanes = f"    v_lshrrev_b32 v3, 5, v0\n    v_mul_u32_u24 v3, {_apart:#x}, v3\n    v_add_u32 v1, vcc, v1, v3\n"
     ASSEMBLY.kernel(f"both_{_apart}", ADDRESS + _lanes + LOAD + WAIT + END)
-
-
-def case(name: str, gpu: GpuSpec) -> RunFacts:
-    return run(ASSEMBLY[name], gpu)
 
 
 def first_load(gpu: GpuSpec) -> int:

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from tests.exact.machine import MACHINES, TURN, altered, condition, finished, first_issue, l2_miss, run, turn
+from tests.exact.machine import MACHINES, TURN, cases, condition, finished, first_issue, l2_miss, turn
 from tests.support.assembly import Assembly
+from tests.support.machines import altered
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "fetch.hsaco")
+case = cases(ASSEMBLY)
 FETCH = 1  # cycles from a redirection, or from room in the buffer, to the look-up
 
 
@@ -22,10 +23,6 @@ def fetching(gpu: GpuSpec, **values: Any) -> GpuSpec:
 @pytest.fixture(params=MACHINES)
 def gpu(request: pytest.FixtureRequest) -> GpuSpec:
     return fetching(MACHINES[request.param])
-
-
-def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
 
 
 def missed(gpu: GpuSpec, look: int) -> int:
@@ -69,7 +66,11 @@ def test_two_cus_of_an_array_ask_l2_once(gpu: GpuSpec) -> None:
     gpu = gpu.model_copy(update={"shader_arrays": 1})
     facts = case("end", gpu, workgroups=2)
     assert facts.cycles == finished(turn(missed(gpu, FETCH)))
-    assert (facts.instruction_cache.misses, facts.instruction_cache.mshr_merges, facts.l2.transactions) == (1, 1, 1)
+    assert (facts.instruction_cache.misses, facts.instruction_cache.mshr_merges, facts.l2.read_transactions) == (
+        1,
+        1,
+        1,
+    )
 
 
 def test_two_arrays_ask_l2_each(gpu: GpuSpec) -> None:

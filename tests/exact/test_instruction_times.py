@@ -4,16 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from tests.exact.machine import TURN, condition, finished, first_issue, run, turn, turns
+from tests.exact.machine import TURN, cases, condition, finished, first_issue, turn, turns
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "instruction_times.hsaco")
-
-
-def case(name: str, gpu: GpuSpec, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, 1, wavefronts)
+case = cases(ASSEMBLY)
 
 
 # Cycles that a wavefront occupies its SIMD: CLRX GcnTimings, for GPUs whose double precision runs at 1/16
@@ -58,7 +54,7 @@ def test_vector_rates(gpu: GpuSpec, text: str, cycles: int) -> None:
     assert case(rate_name(text), gpu).cycles == finished(last + TURN)
     # two wavefronts on each SIMD take the vector ALU twice as long; SIMD 3's turn may be the last
     start = max(first_issue(gpu, simd) for simd in range(4))
-    assert case(rate_name(text), gpu, 8).cycles == finished(start + (2 * REPEATS - 1) * cycles + TURN)
+    assert case(rate_name(text), gpu, wavefronts=8).cycles == finished(start + (2 * REPEATS - 1) * cycles + TURN)
 
 
 ASSEMBLY.kernel(

@@ -5,17 +5,14 @@ from pathlib import Path
 import pytest
 
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from tests.exact.machine import TURN, altered, condition, finished, first_issue, l2_miss, machine, run, turn
+from tests.exact.machine import TURN, cases, condition, finished, first_issue, l2_miss, machine, turn
 from tests.support.assembly import Assembly
+from tests.support.machines import altered
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "issue.hsaco")
+case = cases(ASSEMBLY)
 VALU_CYCLES = 64 // 16  # a wavefront's 64 lanes on a SIMD's 16
-
-
-def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
 
 
 def last_simd(gpu: GpuSpec) -> int:

@@ -4,44 +4,38 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from tests.exact.machine import (
+    BUFFER_LOW,
+    END,
+    LOAD,
+    MI6,
+    ONE_LINE,
+    ONE_LINE_TURNS,
     TURN,
+    WAIT,
     after_wait,
-    altered,
+    cases,
     finished,
     first_issue,
     l1_hit_data,
     l1_miss_data,
     l2_hit,
     l2_miss,
-    run,
     turn,
 )
 from tests.support.assembly import Assembly
+from tests.support.machines import altered
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "l1.hsaco")
-BUFFER_LOW = 0x100000  # machine.BUFFER's low half; its high half is 1
-
-
-def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
-
-
-# v[1:2] = address of the buffer in all lanes: two instructions; a load of it touches one line, in 4 beats
-ONE_LINE = f"    v_mov_b32 v2, 1\n    v_mov_b32 v1, {BUFFER_LOW:#x}\n"
-ADDRESS_TURNS = 2 * TURN
-LOAD = "    flat_load_dword v4, v[1:2]\n"
+case = cases(ASSEMBLY)
 GLC_LOAD = "    flat_load_dword v4, v[1:2] glc\n"
-WAIT = "    s_waitcnt vmcnt(0)\n"
-END = "    s_endpgm\n"
 
 ASSEMBLY.kernel("load", ONE_LINE + LOAD + WAIT + END)
 
 
 def test_a_load_that_misses_everywhere(gpu: GpuSpec) -> None:
-    look = first_issue(gpu) + ADDRESS_TURNS + 1
+    look = first_issue(gpu) + ONE_LINE_TURNS + 1
     facts = case("load", gpu)
     data = l1_miss_data(gpu, l2_miss(gpu, look))
     assert facts.cycles == finished(after_wait(data))
@@ -54,7 +48,7 @@ ASSEMBLY.kernel("load_again", ONE_LINE + LOAD + WAIT + LOAD + WAIT + END)
 
 
 def test_a_load_that_hits_l1(gpu: GpuSpec) -> None:
-    look = first_issue(gpu) + ADDRESS_TURNS + 1
+    look = first_issue(gpu) + ONE_LINE_TURNS + 1
     second = after_wait(l1_miss_data(gpu, l2_miss(gpu, look))) + 1
     facts = case("load_again", gpu)
     assert facts.cycles == finished(after_wait(l1_hit_data(gpu, second)))
@@ -65,7 +59,7 @@ ASSEMBLY.kernel("invalidated", ONE_LINE + LOAD + WAIT + "    buffer_wbinvl1\n" +
 
 
 def test_after_an_invalidation_a_load_hits_l2(gpu: GpuSpec) -> None:
-    look = first_issue(gpu) + ADDRESS_TURNS + 1
+    look = first_issue(gpu) + ONE_LINE_TURNS + 1
     invalidation = after_wait(l1_miss_data(gpu, l2_miss(gpu, look))) + 1
     third = after_wait(invalidation + 1) + 1  # the invalidation looks nothing up; its answer takes a beat
     facts = case("invalidated", gpu)
@@ -73,11 +67,16 @@ def test_after_an_invalidation_a_load_hits_l2(gpu: GpuSpec) -> None:
     assert (facts.l1.misses, facts.l1.hits, facts.l2.hits, facts.l2.misses) == (2, 0, 1, 1)
 
 
+def test_on_mi6_a_load_that_hits_l2_takes_about_190_cycles() -> None:
+    issue = 0
+    assert 180 < l1_miss_data(MI6, l2_hit(MI6, issue + 1)) - issue < 200
+
+
 ASSEMBLY.kernel("glc", ONE_LINE + LOAD + WAIT + GLC_LOAD + WAIT + LOAD + WAIT + END)
 
 
 def test_a_glc_load_goes_past_l1(gpu: GpuSpec) -> None:
-    look = first_issue(gpu) + ADDRESS_TURNS + 1
+    look = first_issue(gpu) + ONE_LINE_TURNS + 1
     second = after_wait(l1_miss_data(gpu, l2_miss(gpu, look))) + 1
     third = after_wait(l1_miss_data(gpu, l2_hit(gpu, second))) + 1
     facts = case("glc", gpu)
@@ -86,7 +85,7 @@ def test_a_glc_load_goes_past_l1(gpu: GpuSpec) -> None:
 
 
 def test_an_l1_that_is_bypassed_keeps_nothing(gpu: GpuSpec) -> None:
-    look = first_issue(gpu) + ADDRESS_TURNS + 1
+    look = first_issue(gpu) + ONE_LINE_TURNS + 1
     second = after_wait(l1_miss_data(gpu, l2_miss(gpu, look))) + 1
     facts = case("load_again", altered(gpu, l1={"bypass": True}))
     assert facts.cycles == finished(after_wait(l1_miss_data(gpu, l2_hit(gpu, second))))
@@ -151,26 +150,26 @@ ASSEMBLY.kernel("twice", ONE_LINE + LOAD + LOAD + WAIT + END)
 
 def test_two_loads_of_a_missing_line_ask_l2_once(gpu: GpuSpec) -> None:
     # the second joins the first one's MSHR; its data follows the first one's on the return path
-    look = first_issue(gpu) + ADDRESS_TURNS + 1
+    look = first_issue(gpu) + ONE_LINE_TURNS + 1
     facts = case("twice", gpu)
     assert facts.cycles == finished(after_wait(l1_miss_data(gpu, l2_miss(gpu, look)) + 4))
-    assert (facts.l1.misses, facts.l1.mshr_merges, facts.l2.transactions) == (1, 1, 1)
+    assert (facts.l1.misses, facts.l1.mshr_merges, facts.l2.read_transactions) == (1, 1, 1)
 
 
 def test_two_wavefronts_load_a_missing_line_once(gpu: GpuSpec) -> None:
     # on two SIMDs, a cycle or more apart; both wait for the answer to the first, the second one a return longer
     starts = sorted((first_issue(gpu, simd), simd) for simd in (0, 1))
     (first, _), (_, later_simd) = starts
-    data = l1_miss_data(gpu, l2_miss(gpu, first + ADDRESS_TURNS + 1)) + 4
+    data = l1_miss_data(gpu, l2_miss(gpu, first + ONE_LINE_TURNS + 1)) + 4
     facts = case("load", gpu, wavefronts=2)
     assert facts.cycles == finished(after_wait(data, later_simd))
-    assert (facts.l1.misses, facts.l1.mshr_merges, facts.l2.transactions) == (1, 1, 1)
+    assert (facts.l1.misses, facts.l1.mshr_merges, facts.l2.read_transactions) == (1, 1, 1)
 
 
 def test_two_cus_load_a_line_each_and_l2_fetches_it_once(gpu: GpuSpec) -> None:
     # the second CU's packet joins L2's MSHR; the fill answers the older one first, the other a cycle later
     facts = case("load", gpu, workgroups=2)
-    look = first_issue(gpu) + ADDRESS_TURNS + 1
+    look = first_issue(gpu) + ONE_LINE_TURNS + 1
     assert facts.cycles == finished(after_wait(l1_miss_data(gpu, l2_miss(gpu, look) + 1)))
     assert (facts.l1.misses, facts.l2.misses, facts.l2.mshr_merges, facts.dram.reads) == (2, 1, 1, 1)
 
@@ -191,7 +190,7 @@ ASSEMBLY.kernel(
 
 
 def test_data_returns_in_the_order_of_the_loads(gpu: GpuSpec) -> None:
-    look = first_issue(gpu) + 2 * ADDRESS_TURNS + 1
+    look = first_issue(gpu) + 2 * ONE_LINE_TURNS + 1
     cold = after_wait(l1_miss_data(gpu, l2_miss(gpu, look))) + 1
     # the hit is ready long before the miss, but leaves behind it, in the four beats that follow
     first = l1_miss_data(gpu, l2_miss(gpu, cold))
@@ -208,7 +207,7 @@ ASSEMBLY.kernel("row_of_loads", ONE_LINE + LOAD + WAIT + LOAD * LOADS + WAIT + E
 
 def test_loads_occupy_the_look_up_for_their_addresses(gpu: GpuSpec) -> None:
     # a load of one line takes the look-up for as long as 64 addresses need, and at least a turn passes between two
-    look = first_issue(gpu) + ADDRESS_TURNS + 1
+    look = first_issue(gpu) + ONE_LINE_TURNS + 1
     first = after_wait(l1_miss_data(gpu, l2_miss(gpu, look))) + 1
     last = first + (LOADS - 1) * max(gpu.l1.address_cycles, TURN)
     facts = case("row_of_loads", gpu)
@@ -300,7 +299,7 @@ def test_four_simds_share_the_vector_memory_path_in_turn(gpu: GpuSpec) -> None:
     # all want to issue a load all the time: served in turn, each has its last load among the last four, so that the
     # wavefronts end within three loads' times of one another
     facts = case("many_strided_loads", gpu, wavefronts=4)
-    missing = 4 * facts.cycles - facts.occupancy.resident_wavefront_cycles
+    missing = 4 * facts.cycles - sum(facts.stalls.values())
     assert missing <= (1 + 2 + 3) * APART + 4 * 2 * TURN
 
 
@@ -309,7 +308,7 @@ ASSEMBLY.kernel("too_many", ONE_LINE + LOAD + WAIT + LOAD * (FULL + 1) + END)
 
 
 def test_the_sixteenth_load_waits_for_the_first(gpu: GpuSpec) -> None:
-    look = first_issue(gpu) + ADDRESS_TURNS + 1
+    look = first_issue(gpu) + ONE_LINE_TURNS + 1
     first = after_wait(l1_miss_data(gpu, l2_miss(gpu, look)))
     returned = l1_hit_data(gpu, first + 1)
     assert returned > first + FULL * TURN
@@ -382,7 +381,7 @@ def test_the_least_recently_used_of_a_set_goes(gpu: GpuSpec) -> None:
     issue = first_issue(gpu)
     path = {"cold": l2_miss, "l1": None, "l2": l2_hit}
     for way in ("cold", "cold", "cold", "cold", "l1", "cold", "l1", "l2"):
-        look = issue + ADDRESS_TURNS + 1
+        look = issue + ONE_LINE_TURNS + 1
         answer = path[way]
         data = l1_hit_data(gpu, look) if answer is None else l1_miss_data(gpu, answer(gpu, look))
         issue = after_wait(data)

@@ -4,12 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from tests.exact.machine import (
+    BUFFER_LOW,
+    END,
+    LOAD,
+    ONE_LINE,
+    ONE_LINE_TURNS,
     TURN,
+    WAIT,
     after_wait,
-    altered,
+    cases,
     dram_cycles,
     finished,
     first_issue,
@@ -17,28 +22,19 @@ from tests.exact.machine import (
     l1_miss_data,
     l2_hit,
     l2_miss,
-    run,
     served,
 )
 from tests.support.assembly import Assembly
+from tests.support.machines import altered
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "l2.hsaco")
-BUFFER_LOW = 0x100000  # machine.BUFFER's low half; its high half is 1
-
-
-def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
+case = cases(ASSEMBLY)
 
 
 # v[1:2] = address of the buffer, the same in all lanes, or lane after lane a dword further on: four lines
-ONE_LINE = f"    v_mov_b32 v2, 1\n    v_mov_b32 v1, {BUFFER_LOW:#x}\n"
-ONE_LINE_TURNS = 2 * TURN
 FOUR_LINES = f"    v_mov_b32 v2, 1\n    v_lshlrev_b32 v1, 2, v0\n    v_or_b32 v1, {BUFFER_LOW:#x}, v1\n"
 FOUR_LINES_TURNS = 3 * TURN
-LOAD = "    flat_load_dword v4, v[1:2]\n"
 STORE = "    flat_store_dword v[1:2], v0\n"
-WAIT = "    s_waitcnt vmcnt(0)\n"
-END = "    s_endpgm\n"
 STORE_PATH = 64 // 4  # cycles of the address and data path that a store or an atomic takes: a quad of lanes a cycle
 
 

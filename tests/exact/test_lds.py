@@ -4,18 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from tests.exact.machine import LANES, TURN, after_wait, finished, first_issue, run, turn
+from tests.exact.machine import LANES, TURN, after_wait, cases, finished, first_issue, turn
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "lds.hsaco")
+case = cases(ASSEMBLY)
 BANKS = 32  # GCN3 ISA manual, section 10: 32 banks of a dword
 READS = 10
-
-
-def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
 
 
 def bank_cycles(degree: int, dwords: int) -> int:
@@ -213,7 +209,7 @@ def test_four_simds_share_the_banks(gpu: GpuSpec) -> None:
 def test_four_simds_share_a_busy_lds_in_turn(gpu: GpuSpec) -> None:
     # reads of four bank cycles, as many as the LDS can do: each SIMD has its last read among the last four
     facts = case("busy", gpu, wavefronts=4)
-    missing = 4 * facts.cycles - facts.occupancy.resident_wavefront_cycles
+    missing = 4 * facts.cycles - sum(facts.stalls.values())
     assert missing <= (1 + 2 + 3) * 4 + 4 * 2 * TURN
 
 

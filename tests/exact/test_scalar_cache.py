@@ -4,16 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from tests.exact.machine import TURN, after_wait, altered, finished, first_issue, l2_hit, l2_miss, run, turn
+from tests.exact.machine import END, TURN, after_wait, cases, finished, first_issue, l2_hit, l2_miss, turn
 from tests.support.assembly import Assembly
+from tests.support.machines import altered
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "scalar_cache.hsaco")
-
-
-def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
+case = cases(ASSEMBLY)
 
 
 # s[2:3] = machine.BUFFER
@@ -21,7 +18,6 @@ ADDRESS = "    s_mov_b32 s3, 1\n    s_mov_b32 s2, 0x100000\n"
 ADDRESS_TURNS = 2 * TURN
 LOAD = "    s_load_dword s4, s[2:3], 0x0\n"
 WAIT = "    s_waitcnt lgkmcnt(0)\n"
-END = "    s_endpgm\n"
 
 
 def miss_data(gpu: GpuSpec, answer: int) -> int:
@@ -77,7 +73,7 @@ def test_loads_of_a_missing_line_ask_l2_once(gpu: GpuSpec) -> None:
     look = first_issue(gpu) + ADDRESS_TURNS + 1
     facts = case("a_line_in_parts", gpu)
     assert facts.cycles == finished(after_wait(miss_data(gpu, l2_miss(gpu, look))))
-    assert (facts.scalar_cache.misses, facts.scalar_cache.mshr_merges, facts.l2.transactions) == (1, 2, 1)
+    assert (facts.scalar_cache.misses, facts.scalar_cache.mshr_merges, facts.l2.read_transactions) == (1, 2, 1)
 
 
 ASSEMBLY.kernel("two_lines", ADDRESS + "    s_load_dwordx16 s[4:19], s[2:3], 0x20\n" + WAIT + END, sgprs=24)

@@ -5,26 +5,27 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from tests.exact.machine import (
+    BUFFER_LOW,
+    END,
     MACHINES,
     TURN,
     after_wait,
-    altered,
+    cases,
     finished,
     first_issue,
     l1_hit_data,
     l1_miss_data,
     l2_hit,
     l2_miss,
-    run,
     turn,
 )
 from tests.support.assembly import Assembly
+from tests.support.machines import altered
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "translation.hsaco")
-BUFFER_LOW = 0x100000  # machine.BUFFER's low half; its high half is 1
+case = cases(ASSEMBLY)
 PAGE_BYTES = 0x10000
 TO_L2_TLB = 1  # cycles from a miss in an L1 TLB to the look-up in the L2 TLB
 
@@ -39,10 +40,6 @@ def gpu(request: pytest.FixtureRequest) -> GpuSpec:
     # other latencies on the other machine
     values = {"l2_latency_cycles": 53, "walk_cycles": 411} if request.param == "odd" else {}
     return translating(MACHINES[request.param], **values)
-
-
-def case(name: str, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1) -> RunFacts:
-    return run(ASSEMBLY[name], gpu, workgroups, wavefronts)
 
 
 def walked(gpu: GpuSpec, look: int) -> int:
@@ -61,7 +58,6 @@ def address(offset: int) -> str:
 
 ADDRESS_TURNS = 2 * TURN
 LOAD = "    flat_load_dword v4, v[1:2]\n    s_waitcnt vmcnt(0)\n"
-END = "    s_endpgm\n"
 ASSEMBLY.kernel("load", address(0) + LOAD + END)
 
 

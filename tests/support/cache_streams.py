@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
-from memory.cache.l1 import FLAG_BYPASS, FLAG_INVALIDATE, MAX_QUEUE
-from memory.cache.l2 import MAX_INPUT
+from memory.cache.l1_state import FLAG_BYPASS, FLAG_INVALIDATE, MAX_QUEUE
+from memory.cache.l2_state import MAX_INPUT
 from memory.network.state import KIND_MASK, P_LINE, P_MASK, P_SOURCE
 from tests.support.cycle_laws import entries_gone, live
 

@@ -1,4 +1,4 @@
-"""The tables of docs/dram.md, from the tables of the code and from runs of the model: `python -m tests.support.dram_page`.
+"""The tables of docs/dram.md, from those of the code and from runs of the model: `python -m tests.support.dram_page`.
 
 Writes the page with the text between each pair of markers renewed.
 """
@@ -47,7 +47,17 @@ def standards() -> str:
                 PER_BANK_REFRESH[s.per_bank_refresh] if s.per_bank_refresh != "none" else "–",
             ]
         )
-    head = ["name", "data bus", "a channel", "capacity", "groups × banks", "row", "a line", "ranks", "a refresh of banks"]
+    head = [
+        "name",
+        "data bus",
+        "a channel",
+        "capacity",
+        "groups × banks",
+        "row",
+        "a line",
+        "ranks",
+        "a refresh of banks",
+    ]
     return _table(head, rows)
 
 

@@ -1,25 +1,17 @@
 """Small launches of real kernels: shipped matrix multiplications, and kernels of the corpus."""
 
 from gpusim.core.gpu_spec import GpuSpec
-from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from tests.corpus.build import BASE
 from tests.corpus.execute import call_of, kernel_of
 from tests.corpus.table import CASES
 from tests.support.functional import Device
-from workloads.data.patterns import fill_synthetic, fill_weights
-from workloads.operators.gemm import GemmBuffers, gemm_run
-from workloads.operators.shapes import GemmShape
+from tests.support.gemm import random_gemm
 
 
 def gemm_launches(kernel: str, shape: tuple[int, int, int], gpu: GpuSpec, sparsity: float = 0.6) -> list[Launch]:
     """The launches of a shipped matrix multiplication."""
-    gemm = GemmShape(*shape)
-    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 24))
-    fill_weights(buffers.a_stored, gemm, 1)
-    fill_synthetic(buffers.b_stored, gemm, sparsity, 1)
-    buffers.seal()
-    return list(gemm_run(kernel, buffers, gpu.cus).launches)
+    return list(random_gemm(kernel, shape, gpu, sparsity, 1 << 24).launches)
 
 
 def corpus_launch(kernel: str, size: int = 0) -> Launch:

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu.code_table import COUNTS_LGKM, INVALIDATE, fetch_table
+from gpusim.core.cu.code_table import COHERENT, COUNTS_LGKM, INVALIDATE, fetch_table
+from gpusim.core.cu.configure import set_fetch_table
 from gpusim.core.cu.state import MAX_SLOTS
 from gpusim.core.loop import run_cycles
-from gpusim.core.machine import new_machine, set_fetch_table
+from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy
-from gpusim.jit import address_of, compile_all, jit, ld_i64, native_callback, st_i64
-from isa.encoding.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from gpusim.core.prepare import prepare_core
+from gpusim.jit import address_of, jit, ld_i64, st_i64
+from gpusim.jit.compile import native_callback
+from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import (
     BARRIER,
     BUSY_SHIFT,
@@ -20,6 +23,7 @@ from isa.trace import (
     MEMORY_0,
     MEMORY_WORDS,
     MORE,
+    RECORD_ATOMIC,
     RECORD_LDS,
     RECORD_STORE,
     SEGMENT_0,
@@ -27,7 +31,6 @@ from isa.trace import (
     STATUS,
     TRACE_WORDS,
 )
-from spartan.engine import engine_finish
 
 # context words: 0 address of slices, 1 slices a wavefront, 2 trace address, 3.. per slot: wavefront number, next slice
 _SLOT_0 = 4
@@ -97,6 +100,15 @@ class Script:
     def store(self, lines: list[int], mask: int = -1, beats: int = 4) -> "Script":
         words = [x for line in lines for x in (line, mask)]
         return self._add(VMEM | 1 << 28, [len(lines) | beats << BUSY_SHIFT | RECORD_STORE, *words])
+
+    def atomic(self, lines: list[int], mask: int = -1) -> "Script":
+        words = [x for line in lines for x in (line, mask)]
+        return self._add(VMEM | 1 << 28, [len(lines) | 4 << BUSY_SHIFT | RECORD_ATOMIC, *words])
+
+    def coherent(self) -> "Script":
+        """The last instruction is marked `glc`."""
+        self.words[-1] |= COHERENT
+        return self
 
     def invalidate(self) -> "Script":
         return self._add(VMEM | 1 << 28 | INVALIDATE, [0])
@@ -177,7 +189,7 @@ class ScriptedRun:
             address_of(self.buffers),
             address_of(self.code),
         )
-        compile_all("timing", self.m, (run_cycles, engine_finish))
+        prepare_core()
 
     def go(self, limit: int = 10_000_000) -> int:
         """Run to the end; returns run_cycles' status."""

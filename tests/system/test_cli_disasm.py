@@ -64,6 +64,6 @@ def test_missing_wait_states_are_listed(capfd) -> None:  # type: ignore[no-untyp
     assert invoke(["disasm", str(path), "--hazards"]) == 1
     lines = capfd.readouterr().out.splitlines()
     assert len(lines) == 2
-    assert all(line.startswith("operands: 0x") and "2 wait states needed behind s_setreg" in line for line in lines)
+    assert all(line.startswith("operands: 0x") and "2 wait states needed after s_setreg" in line for line in lines)
     assert invoke(["disasm", str(KERNELS_DIR / "sgemm_4x4.hsaco"), "--hazards"]) == 0
     assert capfd.readouterr().out == "sgemm_4x4: no wait states are missing\n"

@@ -1,11 +1,6 @@
 """Does `gpusim run` do what it says: every kernel verified, JSON complete, same metrics twice, files kept whole?"""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +8,10 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.config.run import load_run
+from gpusim.run import operators
+from tests.support.interrupted import interrupted
+from workloads.operators.operator import Operator
+from workloads.operators.verify import Verification, verify
 
 SMALL = {
     "workload.batch": 2,
@@ -88,7 +87,7 @@ def test_both_is_the_two_runs_and_their_ratio(tmp_path: Path) -> None:
     for one, alone in ((both["dense"], dense), (both["sparse"], sparse)):
         groups = set(one) - {"simulator"}
         assert {g: one[g] for g in groups} == {g: alone[g] for g in groups}
-    assert both["normalised"]["kernel.cycles"] == sparse["kernel"]["cycles"] / dense["kernel"]["cycles"]
+    assert both["normalized"]["kernel.cycles"] == sparse["kernel"]["cycles"] / dense["kernel"]["cycles"]
 
 
 def test_config_in_the_result_runs_again_to_the_same_result(tmp_path: Path) -> None:
@@ -117,16 +116,22 @@ def test_output_folder_report_and_quiet(tmp_path: Path, capfd) -> None:  # type:
 
 
 def test_wrong_result_ends_with_code_1(monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
-    from workloads.operators.gemm import GemmRun
+    def spoiled(operator: Operator) -> Verification:
+        operator.outputs["C"][0, 0] += 1.0
+        return verify(operator)
 
-    def spoiled(self: GemmRun):  # type: ignore[no-untyped-def]
-        self.buffers.c_stored[0, 0] += 1.0
-        return verify(self)
-
-    verify = GemmRun.verify
-    monkeypatch.setattr(GemmRun, "verify", spoiled)
+    monkeypatch.setattr(operators, "verify", spoiled)
     assert invoke(small("--engine", "off")) == 1
-    assert "differs from NumPy's" in capfd.readouterr().err
+    assert "sgemm_4x4: C: 1 of 2048 elements differ by more than allowed; first at [0, 0]" in capfd.readouterr().err
+
+
+def test_a_product_by_itself_is_a_kind_of_workload(tmp_path: Path) -> None:
+    product = "workload={kind: gemm, m: 64, n: 32, k: 144, sparsity: 0.7, seed: 1}"
+    alone = result(tmp_path, "--engine", "both", "--set", product)
+    layer = result(tmp_path, "--engine", "both")
+    assert alone["config"]["workload"]["kind"] == "gemm"
+    for variant in ("dense", "sparse"):  # layer B cut down is the same product of the same random numbers
+        assert without_simulator(alone[variant]) == without_simulator(layer[variant])
 
 
 def test_broken_and_missing_code_objects_are_told(tmp_path: Path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
@@ -168,27 +173,9 @@ def test_memory_too_small_for_the_layer_is_told(capfd) -> None:  # type: ignore[
 
 def test_interrupt_ends_the_run_with_partial_results(tmp_path: Path) -> None:
     path = tmp_path / "partial.json"
-    main = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
     arguments = ["run", "layerB.yaml", "--engine", "off", "--set", "workload.data=synthetic", "--json", str(path)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", main, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
-    assert process.stderr is not None
-    told = 0
-    for line in process.stderr:
-        told += "cycles" in line
-        if told == 2:  # from the first report on, the core is asked to stop
-            break
-    else:
-        pytest.fail("the run ended before it told of any progress")
-    asked = time.monotonic()
-    os.kill(process.pid, signal.SIGINT)
-    rest = process.stderr.read()
-    assert process.wait(timeout=60) == 130
-    took_s = time.monotonic() - asked
-    assert "partial" in rest
+    assert "partial" in interrupted(arguments)
     run = json.loads(path.read_text())
     assert run["partial"] is True
     assert run["kernel"]["workgroups"] < run["kernel"]["workgroups_total"]
     assert run["kernel"]["wavefront_instructions"] > 0
-    print(f"ended {took_s:.2f} s after the interrupt")

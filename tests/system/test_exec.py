@@ -1,10 +1,6 @@
 """Does `gpusim exec` run a kernel from a file, compare what it should, and tell what is wrong in one line?"""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +9,7 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.config.files import SHIPPED
+from tests.support.interrupted import interrupted
 
 DATA = Path(__file__).parents[1] / "data/kernels"
 N = 200
@@ -174,22 +171,8 @@ def test_interrupt_ends_the_kernel_with_partial_results(tmp_path: Path) -> None:
     endless = written(
         tmp_path, code_object=str(DATA / "geometry.hsaco"), kernel="endless", arguments=out, global_size=[64]
     )
-    main = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
     arguments = ["exec", str(endless), "--json", str(json_file), "--set", f"run.max_instructions={1 << 50}"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", main, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
-    assert process.stderr is not None
-    told = 0
-    for line in process.stderr:
-        told += "cycles" in line
-        if told == 2:  # from the first report on, the core is asked to stop
-            break
-    else:
-        pytest.fail("the kernel ended")
-    os.kill(process.pid, signal.SIGINT)
-    assert "partial" in process.stderr.read()
-    assert process.wait(timeout=60) == 130
+    assert "partial" in interrupted(arguments)
     result = json.loads(json_file.read_text())
     assert result["partial"] is True
     assert result["kernel"]["workgroups"] == 0

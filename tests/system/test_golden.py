@@ -37,6 +37,8 @@ def test_metrics_are_what_they_were(case: str, tmp_path: Path) -> None:
     found = {group: run[group] for group in run if group not in left_out}
     # the bound and the error come from the host's BLAS, whose order of summation depends on the machine
     found["verification"] = {"passed": found["verification"]["passed"]}
+    if "launches" in run:
+        found["launches"] = [{group: one[group] for group in one if group not in left_out} for one in run["launches"]]
     golden = GOLDEN / f"{case}.json"
     if os.environ.get(UPDATE):
         GOLDEN.mkdir(exist_ok=True)

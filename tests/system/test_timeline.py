@@ -1,6 +1,5 @@
 """Timelines of whole launches: what they show agrees with what was counted, and drawing changes nothing."""
 
-import dataclasses
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -9,21 +8,19 @@ from typing import Any
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.core.facts import STALL_REASONS
+from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.timeline.recording import GROUPS
 from gpusim.timeline.timeline import Timeline
 from gpusim.timeline.window import Window
-from isa.device_memory import DeviceMemory
 from isa.execution.faults import ExecutionFault
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from spartan.engine_spec import EngineSpec
+from tests.support.gemm import random_gemm
 from tests.support.trace_reader import ReadTrace, read_trace
-from workloads.data.patterns import fill_synthetic, fill_weights
-from workloads.operators.gemm import GemmBuffers, GemmShape, gemm_run
 
 GPU = GpuSpec(shader_arrays=2, cus_per_array=2, l2=L2Spec(size_kib=64, ways=4, channels=4), dram=DramSpec(channels=4))
 SMALL_SHAPE = (64, 32, 64)
@@ -39,13 +36,8 @@ def draw(
     **options: Any,
 ) -> tuple[list[Any], ReadTrace, list[str]]:
     """Simulate every launch of a GEMM without and with a timeline; facts, the trace, and its summary."""
-    gemm = GemmShape(*shape)
-    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
-    fill_weights(buffers.a_stored, gemm, 1)
-    fill_synthetic(buffers.b_stored, gemm, 0.6, 1)
-    buffers.seal()
     engine = EngineSpec(sib_kib=1, prefetch_buffer_kib=2, outstanding_columns=4) if "dib" in kernel else None
-    launches = gemm_run(kernel, buffers, gpu.cus).launches
+    launches = random_gemm(kernel, shape, gpu).launches
     plain = [simulate(launch, gpu, engine, checked=True) for launch in launches]
     with Timeline(path, window, **options) as timeline:
         drawn = [simulate(launch, gpu, engine, checked=True, timeline=timeline) for launch in launches]
@@ -55,7 +47,7 @@ def draw(
 
 
 def comparable(facts: Any) -> dict[str, Any]:
-    return {k: v for k, v in dataclasses.asdict(facts).items() if k not in ("wall_s", "cpu_s", "compile_s")}
+    return {section: facts[section] for section in facts if section != "simulator"}
 
 
 @pytest.mark.parametrize("kernel", ["sgemm_wide", "sgemm_4x4", "sgemm_dib_tiled", "software"])
@@ -65,9 +57,9 @@ def test_the_timeline_agrees_with_the_counts(kernel: str, tmp_path: Path) -> Non
     assert len(summary) == 1
     for number, facts in enumerate(every, 1):
         root = next(path[0] for path in trace.tracks.values() if path[0].startswith(f"launch {number:02}: "))
-        assert facts.kernel in root
+        assert facts.kernel.name in root
         (launch,) = trace.of("launch", root)
-        assert (launch.begin, launch.end, launch.name) == (0, facts.cycles, facts.kernel)
+        assert (launch.begin, launch.end, launch.name) == (0, facts.cycles, facts.kernel.name)
         check_wavefronts(trace, root, facts)
         check_requests(trace, root, facts)
         check_dram(trace, root, facts)
@@ -80,8 +72,8 @@ def test_the_timeline_agrees_with_the_counts(kernel: str, tmp_path: Path) -> Non
 def check_wavefronts(trace: ReadTrace, root: str, facts: Any) -> None:
     """Residences are all wavefronts; what is inside tiles them and adds up to the stall reasons."""
     waves = trace.of("wavefront", root)
-    assert len(waves) == facts.wavefronts
-    assert len({(w.notes["workgroup"], w.notes["wavefront"]) for w in waves}) == facts.wavefronts
+    assert len(waves) == facts.kernel.wavefronts
+    assert len({(w.notes["workgroup"], w.notes["wavefront"]) for w in waves}) == facts.kernel.wavefronts
     spent: Counter[str] = Counter()
     hidden = 0
     for wave in waves:
@@ -97,7 +89,7 @@ def check_wavefronts(trace: ReadTrace, root: str, facts: Any) -> None:
     spent["idle"] += hidden
     assert {reason: spent[reason] for reason in STALL_REASONS} == facts.stalls
     issued = trace.of("issued", root)
-    assert len(issued) == facts.wavefront_instructions
+    assert len(issued) == facts.kernel.wavefront_instructions
     assert all(s.cycles == TURN and s.name in s.notes["at"] for s in issued)
 
 
@@ -107,7 +99,7 @@ def check_requests(trace: ReadTrace, root: str, facts: Any) -> None:
     vector = [r for r in requests if "compute units" in r.track]
     shared = Counter(r.name for r in requests if "scalar and instruction caches" in r.track)
     kinds = Counter(r.name for r in vector)
-    loads = facts.l1.transactions - facts.l1.write_transactions
+    loads = facts.l1.read_transactions
     assert kinds["load hit"] == facts.l1.hits
     assert kinds["load merge"] == facts.l1.mshr_merges
     assert sum(n for name, n in kinds.items() if name.startswith("load")) == loads
@@ -149,7 +141,7 @@ def check_dram(trace: ReadTrace, root: str, facts: Any) -> None:
     in_banks = Counter(s.name for s in commands if s.track[-1] != "data bus")
     assert in_banks["read"] + in_banks["write"] == len(on_bus)
     bytes_of_burst = 32  # GDDR5: eight transfers of 32 bits
-    assert len(on_bus) * bytes_of_burst == facts.dram.bytes
+    assert len(on_bus) * bytes_of_burst == facts.dram.bytes_read + facts.dram.bytes_written
     assert in_banks["refresh"] == facts.dram.refreshes
     assert in_banks["activate"] == len(trace.of("open row", root))
     by_bus: dict[int, list[Any]] = defaultdict(list)
@@ -165,9 +157,9 @@ def check_dram(trace: ReadTrace, root: str, facts: Any) -> None:
 
 def check_engine(trace: ReadTrace, root: str, facts: Any) -> None:
     requests, reads = trace.of("engine request", root), trace.of("engine read", root)
-    assert len(requests) == facts.engine["responses"] > 0
-    assert sum(int(r.cycles) for r in requests) == facts.engine["latency_cycles"]
-    assert len(reads) == facts.engine["lines_fetched"] > 0
+    assert len(requests) == facts.engine.responses > 0
+    assert sum(int(r.cycles) for r in requests) == facts.engine.latency_cycles
+    assert len(reads) == facts.engine.lines_fetched > 0
     assert sum(r.name == "sparse line" for r in reads) > 0
 
 
@@ -181,12 +173,12 @@ def check_counters(trace: ReadTrace, root: str, facts: Any) -> None:
         whole = sum(value * (after[0] - at) for (at, value), after in pairwise(points))
         return whole / facts.cycles
 
-    assert mean("IPC") == pytest.approx(facts.wavefront_instructions / facts.cycles)
+    assert mean("IPC") == pytest.approx(facts.kernel.wavefront_instructions / facts.cycles)
     busy = 100 * facts.dram.bus_busy_cycles / facts.dram.bus_available_cycles
     cycle = 100 / facts.dram.bus_available_cycles  # the fact is in whole cycles
-    assert mean("DRAM data bus utilisation") == pytest.approx(busy, abs=cycle)
+    assert mean("DRAM data bus utilization") == pytest.approx(busy, abs=cycle)
     assert counters["resident wavefronts"][-1][1] == 0
-    assert counters["workgroups finished"][-1][1] == facts.workgroups
+    assert counters["workgroups finished"][-1][1] == facts.kernel.workgroups
 
 
 def check_order(trace: ReadTrace, root: str) -> None:
@@ -206,9 +198,7 @@ def check_order(trace: ReadTrace, root: str) -> None:
 
 
 def test_launches_are_ordered_as_they_ran(tmp_path: Path) -> None:
-    gemm = GemmShape(*SMALL_SHAPE)
-    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
-    (launch,) = gemm_run("sgemm_wide", buffers, GPU.cus).launches
+    (launch,) = random_gemm("sgemm_wide", SMALL_SHAPE, GPU).launches
     with Timeline(tmp_path / "t.pftrace", Window(end=10)) as timeline:
         for _ in range(11):
             simulate(launch, GPU, timeline=timeline)
@@ -280,7 +270,7 @@ def test_windows_next_to_one_another_show_everything_once(tmp_path: Path) -> Non
     for a, b in pairwise(cuts):
         _, part, _ = draw(tmp_path / "part.pftrace", "sgemm_4x4", window=Window(a, b))
         for s in part.slices:
-            if s.category in ("wavefront", "open row", "launch", "issued", "memory_dependency", "synchronisation"):
+            if s.category in ("wavefront", "open row", "launch", "issued", "memory_dependency", "synchronization"):
                 time[s.category] += round(s.cycles * 1000)
     for category, total in time.items():
         assert abs(total - sum(round(s.cycles * 1000) for s in whole.of(category))) <= 2 * len(whole.of(category))
@@ -352,9 +342,7 @@ def test_the_command_draws_both_runs(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_a_fault_leaves_what_was_drawn(tmp_path: Path) -> None:
     """The timeline of a launch that fails shows how it came to that."""
-    gemm = GemmShape(*SMALL_SHAPE)
-    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
-    (launch,) = gemm_run("sgemm_wide", buffers, GPU.cus).launches
+    (launch,) = random_gemm("sgemm_wide", SMALL_SHAPE, GPU).launches
     with pytest.raises(ExecutionFault), Timeline(tmp_path / "t.pftrace") as timeline:
         simulate(launch, GPU, max_instructions=200, timeline=timeline)
     assert timeline.summary() and read_trace(tmp_path / "t.pftrace").of("issued")

@@ -1,6 +1,5 @@
 """Whole launches on the whole machine: results right, laws kept, and independent of how the simulator runs them."""
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -10,14 +9,18 @@ from gpusim.core import simulator
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.machine import new_machine
 from gpusim.core.simulator import simulate
-from gpusim.jit import compiled_versions
-from isa.device_memory import DeviceMemory
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from gpusim.jit.compile import compiled_versions
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
+from memory.cache.scalar import ScalarCacheSpec
+from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.spec import DramSpec
+from memory.sets.replacement import POLICIES
+from memory.translation.tlb import TranslationSpec
 from spartan.engine_spec import EngineSpec
-from workloads.data.patterns import fill_synthetic, fill_weights
-from workloads.operators.gemm import GemmBuffers, GemmShape, gemm_run
+from tests.support.gemm import random_gemm
+from workloads.operators.verify import verify
 
 MI6 = GpuSpec()
 ONE_LINE = EngineSpec(sib_kib=1, prefetch_buffer_kib=0.0625, outstanding_columns=4, reads_in_flight=8)
@@ -41,17 +44,12 @@ def run(
     skip_idle: bool = True,
 ) -> list[dict[str, Any]]:
     """Facts of the launches, apart from host times; the result is checked against NumPy, the laws are asserted."""
-    gemm = GemmShape(*shape)
-    buffers = GemmBuffers.allocate(gemm, DeviceMemory(1 << 28))
-    fill_weights(buffers.a_stored, gemm, 1)
-    fill_synthetic(buffers.b_stored, gemm, sparsity, 1)
-    buffers.seal()
-    job = gemm_run(kernel, buffers, gpu.cus)
+    operator = random_gemm(kernel, shape, gpu, sparsity)
     facts = []
-    for launch in job.launches:
-        one = dataclasses.asdict(simulate(launch, gpu, engine, checked=True, skip_idle=skip_idle))
-        facts.append({k: v for k, v in one.items() if k not in ("wall_s", "cpu_s", "compile_s")})
-    assert job.verify().passed
+    for launch in operator.launches:
+        one = simulate(launch, gpu, engine, checked=True, skip_idle=skip_idle)
+        facts.append({section: one[section] for section in one if section != "simulator"})
+    assert verify(operator).passed
     return facts
 
 
@@ -70,13 +68,58 @@ def test_another_configuration_does_not_recompile() -> None:
     other = GpuSpec(
         shader_arrays=4,
         cus_per_array=4,
-        l1=L1Spec(size_kib=32, ways=8, mshrs=16),
-        l2=L2Spec(size_kib=4096, channels=32, ways=8),
-        dram=DramSpec(standard="hbm1", channels=32),
+        l1=L1Spec(size_kib=32, ways=8, mshrs=16, replacement="fifo", write="back", write_allocate=True),
+        l2=L2Spec(size_kib=4096, channels=32, ways=8, replacement="plru", write="through", write_allocate=False),
+        scalar_cache=ScalarCacheSpec(replacement="random"),
+        instruction_cache=InstructionCacheSpec(replacement="random"),
+        translation=TranslationSpec(l1_replacement="fifo", l2_replacement="plru"),
+        dram=DramSpec(standard="hbm2", channels=32, refresh="per_bank", page_policy="timeout"),
     )
     run("sgemm_dib_tiled", (64, 64, 128), 0.7, EngineSpec(sib_kib=64, prefetch_buffer_kib=32), other)
     run("sgemm_4x4", (32, 32, 64), 0.0, None, other)
     assert (compiled_versions("timing"), compiled_versions("isa")) == before
+
+
+def with_policies(replacement: str, l1: tuple[str, bool], l2: tuple[str, bool]) -> GpuSpec:
+    """MI6 with caches so small that they replace lines all the time."""
+    return GpuSpec(
+        l1=L1Spec(size_kib=1, replacement=replacement, write=l1[0], write_allocate=l1[1]),
+        l2=L2Spec(size_kib=16, channels=4, replacement=replacement, write=l2[0], write_allocate=l2[1]),
+        scalar_cache=ScalarCacheSpec(size_kib=1, replacement=replacement),
+        instruction_cache=InstructionCacheSpec(size_kib=1, replacement=replacement),
+        translation=TranslationSpec(
+            page_kib=4, l1_entries=4, l2_entries=32, l2_ways=4, l1_replacement=replacement, l2_replacement=replacement
+        ),
+    )
+
+
+WRITES = [(write, allocate) for write in WRITE_POLICIES for allocate in (False, True)]
+
+
+@pytest.mark.parametrize("kernel", ["sgemm_tiled16", "software"])  # the latter has atomics
+@pytest.mark.parametrize("replacement", POLICIES)
+def test_replacement_policies_keep_laws_and_results(kernel: str, replacement: str) -> None:
+    gpu = with_policies(replacement, ("through", False), ("back", True))
+    assert all(facts["l2"]["write_backs"] > 0 for facts in run(kernel, (64, 128, 96), 0.6, None, gpu))
+
+
+@pytest.mark.parametrize("l1", WRITES)
+@pytest.mark.parametrize("l2", WRITES)
+def test_write_policies_keep_laws_and_results(l1: tuple[str, bool], l2: tuple[str, bool]) -> None:
+    found = run("software", (64, 128, 96), 0.6, None, with_policies("lru", l1, l2))
+    # the kernel loads nothing that it stores to: without allocation no store finds its line
+    assert any(facts["l1"]["write_backs"] for facts in found) == (l1 == ("back", True))
+    assert all(bool(facts["l2"]["write_throughs"]) == (l2 != ("back", True)) for facts in found)
+
+
+def test_each_replacement_policy_gives_cycles_of_its_own() -> None:
+    cycles = {
+        policy: run("sgemm_tiled16", (64, 128, 96), 0.6, None, with_policies(policy, *WRITES[:2]))[0]["kernel"][
+            "cycles"
+        ]
+        for policy in POLICIES
+    }
+    assert len(set(cycles.values())) == len(POLICIES), cycles
 
 
 IDEAL = {
@@ -93,7 +136,7 @@ def test_ideal_parts_keep_laws_and_rooflines(parts: dict[str, Any]) -> None:
     (facts,) = run("sgemm_4x4", (64, 64, 100), 0.6, None, gpu)
     limited = "ideal_bandwidth_gb_s" in parts["dram"]
     assert (facts["roofline"]["dram"] > 0) == limited
-    assert facts["cycles"] != run("sgemm_4x4", (64, 64, 100), 0.6, None)[0]["cycles"]
+    assert facts["kernel"]["cycles"] != run("sgemm_4x4", (64, 64, 100), 0.6, None)[0]["kernel"]["cycles"]
 
 
 def decide_no_clock_ahead(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ class CapturePoint:
     """One layer of Dong 2020, table 6.5.
 
     label: its name there and in our configurations; module: the convolution in our network; source_layer: what the
-    source calls it; shape: its input [channels, height, width]; source_sparsity: sparsity the source gives.
+    dissertation calls it; shape: its input [channels, height, width]; source_sparsity: sparsity Dong 2020 gives.
     """
 
     label: str
@@ -39,7 +39,7 @@ class CapturePoint:
     source_sparsity: float
 
 
-# The source numbers VGGNet-11's convolutions 5 and 7. Counted from zero these are the sixth and the eighth, the ones
+# Dong 2020 numbers VGGNet-11's convolutions 5 and 7. Counted from zero these are the sixth and the eighth, the ones
 # with the 3x3x512x512 filters it gives for both; counted from one, the fifth would have 256 input channels.
 CAPTURE_POINTS: Mapping[str, tuple[CapturePoint, ...]] = {
     "resnet10": (CapturePoint("layerA", "block4.conv2", "ResNet-10 block 4 conv 2", (512, 4, 4), 0.65),),

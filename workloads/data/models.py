@@ -34,7 +34,7 @@ def build(model: str) -> nn.Module:
 def vggnet_11() -> nn.Module:
     """Eight 3x3 convolutions, five max-pools, three fully connected layers (Dong 2020, table 2.2, column A).
 
-    No batch normalisation: the network of the source has none. The classifier is 512 wide instead of 4096, because
+    No batch normalisation: Dong 2020's network has none. The classifier is 512 wide instead of 4096, because
     the last pool leaves one pixel of 512 channels here instead of 7x7.
     """
     layers: OrderedDict[str, nn.Module] = OrderedDict()

@@ -7,7 +7,7 @@ Matrices are stored column-major as the kernels read them: array [columns, leadi
 import numpy as np
 
 from gpusim.base.errors import UserError
-from workloads.operators.shapes import GemmShape, Layer, output_size
+from workloads.shapes import GemmShape, Layer, output_size
 
 WEIGHTS_STREAM, VALUES_STREAM, ZEROS_STREAM = range(3)  # independent random streams of one seed
 

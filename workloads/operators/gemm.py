@@ -1,42 +1,42 @@
-"""From a layer to kernel launches: operands in device memory, kernel arguments, and the check of the result."""
+"""Matrix multiplication as an operator: operands in device memory, launches of a kernel of the table, the reference."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from gpusim.base.errors import UserError
-from isa.kernarg import Local, Pointer, pack
-from isa.region import MAX_ROWS
-from workloads.operators.shapes import GemmShape, gemm_shape
-from workloads.operators.tiling import DENSE_COLUMNS, ROWS_PER_WORKGROUP, Tiling, choose_dense_tiling, choose_tiling
+from gpusim.base.errors import UserError, unknown_name
+from isa.kernarg import Pointer, pack
+from isa.region import LINE_ELEMENTS
+from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations, GemmKernel
+from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.tiling import WAVEFRONT, Tiling, WorkSplit
+from workloads.operators.verify import Expected, inner_product_bound
+from workloads.shapes import GemmShape, round_up
 from workloads.toolchain.build import code_object_path
 
 if TYPE_CHECKING:
-    from gpusim.config.run import RunConfig
     from isa.device_memory import Allocation, DeviceMemory
     from isa.launch import Launch
     from isa.object.code_object import Kernel
-    from workloads.operators.verify import Verification
 
-DENSE_KERNELS = ("sgemm_4x4", "sgemm_tiled16", "sgemm_wide")
-SOFTWARE = "software"  # conversion kernel, then the sparse GEMM with a count of non-zeros a column; no engine
-SPARSE_KERNELS = ("sgemm_dib_tiled", "sgemm_dib_gather", SOFTWARE)
-
-MAX_TILED_ROWS = 65535  # the tiled kernels use key 0xffffffff for "no bundle"
 MAX_OPERAND_BYTES = 1 << 32  # the kernels reach A by a 32-bit offset
-GATHER_COLUMNS = 4
-CONVERT_COLUMNS = 4
-WAVEFRONT = 64
-SHIPPED_ACTIVATIONS = Path(__file__).resolve().parents[1] / "activations"
-TILE_BYTES_PER_WAVEFRONT = 4096  # dib_tile.h: four columns of A, 256 rows each
+CONVERT_COLUMNS = 4  # of a workgroup of dib_convert: one a wavefront
+CHUNK_COLUMNS = 512  # of the reference: bounds the memory of the FP64 copies
 
 
 class GemmError(UserError):
     """A GEMM that a kernel cannot compute; the message says what is allowed."""
+
+
+class GemmData(Protocol):
+    """Where a GEMM's operands come from."""
+
+    def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
+        """Write A [padded K, lda] and B [N, ldb], both zeroed float32; raises a UserError for data that do not fit."""
 
 
 @dataclass(frozen=True)
@@ -79,20 +79,52 @@ class GemmBuffers:
 
 
 @dataclass(frozen=True)
-class GemmRun:
-    """Launches that compute C = A·B, in order; each starts when the one before has ended.
+class GemmOperator:
+    """C = A·B by one kernel of the table (workloads.operators.operator.Operator)."""
 
-    kernel: a name of DENSE_KERNELS or SPARSE_KERNELS.
-    """
-
-    kernel: str
+    kernel: GemmKernel
     buffers: GemmBuffers
     launches: "tuple[Launch, ...]"
 
     @property
-    def sparse(self) -> bool:
-        """Whether B goes through ELLPACK-DIB, and so through FP16."""
-        return self.kernel in SPARSE_KERNELS
+    def name(self) -> str:
+        """The kernel's name in configurations."""
+        return self.kernel.name
+
+    @property
+    def inputs(self) -> Mapping[str, np.ndarray]:
+        """A [K, M] and B [N, K], without what pads them."""
+        shape = self.buffers.shape
+        return {"A": self.buffers.a_stored[: shape.k, : shape.m], "B": self.buffers.b_stored[:, : shape.k]}
+
+    @property
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """C [N, M], without what pads it."""
+        return {"C": self.buffers.c_stored[:, : self.buffers.shape.m]}
+
+    @property
+    def work(self) -> Work:
+        """A kernel that skips zeros needs a multiply-accumulate a row of A for each non-zero of B, the columns of A
+        that one of them meets, and the non-zeros themselves; the conversion in software reads all of B, and stores
+        bundles in whole lines and a count a column."""
+        m, n, k = self.buffers.shape.m, self.buffers.shape.n, self.buffers.shape.k
+        macs, written = m * n * k, 4 * m * n
+        stored = 4 * round_up(m, self.kernel.stored_rows) * n
+        if not self.kernel.sparse:
+            return Work(macs, macs, 4 * (m * k + k * n), written, stored)
+        set_ = self.inputs["B"] != 0
+        non_zeros, met = np.count_nonzero(set_, axis=1), int(set_.any(axis=0).sum())
+        total = int(non_zeros.sum())
+        if self.kernel.uses_engine:
+            return Work(macs, m * total, 4 * (m * met + total), written, stored)
+        bundles = int((-(-non_zeros // LINE_ELEMENTS) * LINE_ELEMENTS).sum())
+        return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * bundles + 4 * n)
+
+    def expected(self) -> Iterator[Expected]:
+        """A·B in FP64. A kernel that takes B through ELLPACK-DIB is given each element rounded to FP16 (nearest even),
+        which is exactly what a bundle holds; against the unrounded B that is an error of 2^-11 an element more."""
+        a, b = self.inputs["A"], self.inputs["B"]
+        return gemm_reference(a, b, half_precision_b=self.kernel.sparse)
 
     def zero_fractions(self) -> tuple[float, float]:
         """Of the elements of B, and of its lines of 16 elements of a column."""
@@ -101,141 +133,84 @@ class GemmRun:
         held, k = self.buffers.b_stored, self.buffers.shape.k
         return sparsity_of(held, k), zero_lines_of(held, k)
 
-    def verify(self) -> "Verification":
-        """Compare C with NumPy's FP64 product (workloads.operators.verify)."""
-        from workloads.operators.verify import verify_gemm
 
-        held = self.buffers
-        return verify_gemm(held.a_stored, held.b_stored, held.c_stored, held.shape, self.sparse)
+def build_gemm(kernel: str, shape: GemmShape, data: GemmData, memory: "DeviceMemory", gpu: GpuFacts) -> GemmOperator:
+    """The operator with operands of its own in `memory`, filled with `data` and sealed.
 
-
-def build_gemm_launches(config: "RunConfig", kernel: str) -> GemmRun:
-    """The configured layer's forward pass by `kernel`: device memory with its data, and the launches.
-
-    Raises ActivationFileError for activations that do not fit, DeviceMemoryError, CodeObjectError or GemmError.
+    Raises DeviceMemoryError, CodeObjectError, GemmError, and what `data` raises.
     """
-    from isa.device_memory import DeviceMemory
-    from workloads.data.patterns import fill_im2col, fill_synthetic, fill_weights
-
-    workload = config.workload
-    shape = gemm_shape(workload.layer, workload.batch)
-    buffers = GemmBuffers.allocate(shape, DeviceMemory(config.gpu.memory_mib << 20))
-    fill_weights(buffers.a_stored, shape, workload.seed)
-    if workload.data == "real":
-        fill_im2col(buffers.b_stored, _captured_maps(config), workload.layer)
-    else:
-        fill_synthetic(buffers.b_stored, shape, workload.sparsity, workload.seed)
+    buffers = GemmBuffers.allocate(shape, memory)
+    data.fill(buffers.a_stored, buffers.b_stored, shape)
     buffers.seal()
-    return gemm_run(kernel, buffers, config.gpu.cus)
+    return gemm(kernel, buffers, gpu)
 
 
-def gemm_run(kernel: str, buffers: GemmBuffers, compute_units: int, tiling: Tiling | None = None) -> GemmRun:
-    """The launches of `kernel` over filled operands.
+def gemm(kernel: str, buffers: GemmBuffers, gpu: GpuFacts, tiling: Tiling | None = None) -> GemmOperator:
+    """The operator over operands that lie in device memory already.
 
-    compute_units: of the GPU that will run them; decides the work split of kernels with a shared tile, unless `tiling`
-    does.
+    kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does.
     """
-    shape = buffers.shape
+    if kernel not in GEMM_KERNELS:
+        raise GemmError(unknown_name("GEMM kernel", kernel, GEMM_KERNELS))
+    row, shape = GEMM_KERNELS[kernel], buffers.shape
     if shape.lda * shape.padded_k * 4 > MAX_OPERAND_BYTES:
         raise GemmError(f"{kernel}: A of {shape.m} x {shape.k} exceeds {MAX_OPERAND_BYTES >> 30} GiB")
-    if kernel in SPARSE_KERNELS:
-        limit = MAX_ROWS if kernel == "sgemm_dib_gather" else MAX_TILED_ROWS
-        if shape.k > limit:
-            raise GemmError(f"{kernel}: K = {shape.k} rows; allowed are at most {limit}")
-    if tiling is None:
-        choose = choose_dense_tiling if kernel == "sgemm_wide" else choose_tiling
-        tiling = choose(shape, compute_units)
-    build = {
-        "sgemm_4x4": _dense_4x4,
-        "sgemm_tiled16": _dense_tiled16,
-        "sgemm_wide": _dense_wide,
-        "sgemm_dib_gather": _gather,
-        "sgemm_dib_tiled": _tiled,
-        SOFTWARE: _software,
-    }.get(kernel)
-    if build is None:
-        raise GemmError(f"unknown GEMM kernel '{kernel}'; allowed: {', '.join(DENSE_KERNELS + SPARSE_KERNELS)}")
-    return GemmRun(kernel, buffers, build(buffers, tiling))
+    if shape.k > row.max_k:
+        raise GemmError(f"{kernel}: K = {shape.k} rows; allowed are at most {row.max_k}")
+    try:
+        split = row.splitting.split(shape, gpu, tiling)
+    except ValueError as error:
+        raise GemmError(f"{kernel}: {error}") from None
+    if row.activations is Activations.CONVERTED:
+        return GemmOperator(row, buffers, _converted(row, buffers, split))
+    return GemmOperator(row, buffers, (_multiplication(row, buffers, split, _operands(buffers)),))
 
 
-def _captured_maps(config: "RunConfig") -> np.ndarray:
-    from workloads.data.activations_file import load_activations
-
-    workload = config.workload
-    layer = workload.layer
-    if workload.activations is None:
-        raise GemmError("real data needs an activation file in workload.activations")
-    captured = load_activations(_activation_path(workload.activations))
-    return captured.first_images(workload.batch, layer.input_channels, layer.input_height, layer.input_width)
-
-
-def _activation_path(name: str) -> Path:
-    """The file at path `name`, or else the shipped one of that name; a missing file is the reader's error."""
-    path = Path(name)
-    return path if path.exists() or not (SHIPPED_ACTIVATIONS / name).exists() else SHIPPED_ACTIVATIONS / name
+def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iterator[Expected]:
+    """Parts of C = A·B in FP64 with their bounds. a [K, M], b [N, K], both float32."""
+    a64, a_magnitude = a.astype(np.float64), np.abs(a)
+    for start in range(0, len(b), CHUNK_COLUMNS):
+        operand = b[start : start + CHUNK_COLUMNS]
+        if half_precision_b:
+            with np.errstate(over="ignore"):  # what overflows becomes infinite, as in a bundle
+                operand = operand.astype(np.float16).astype(np.float32)
+        terms = np.count_nonzero(operand, axis=1).astype(np.float64)[:, None]
+        with np.errstate(invalid="ignore", over="ignore"):
+            bound = inner_product_bound(terms, np.abs(operand) @ a_magnitude, len(a))
+        where = (slice(start, start + len(operand)), slice(0, a.shape[1]))
+        yield Expected("C", where, _product(operand, a64), bound)
 
 
-def _dense_4x4(buffers: GemmBuffers, _: Tiling) -> "tuple[Launch, ...]":
-    kernel = _kernel("sgemm_4x4", "sgemm_4x4")
-    groups = _groups(buffers.shape, 32, 32)
-    return (_launch(kernel, buffers, _operands(buffers), groups, (WAVEFRONT, 1, 1)),)
+def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
+    """operand [n, k] times a64 [k, m] in FP64; zeros of the operand count for nothing, even against infinities."""
+    finite = np.isfinite(operand).all(axis=1)
+    product = np.where(finite[:, None], operand, 0).astype(np.float64) @ a64
+    with np.errstate(invalid="ignore"):
+        for column in np.flatnonzero(~finite):
+            rows = np.flatnonzero(operand[column])
+            product[column] = operand[column, rows].astype(np.float64) @ a64[rows]
+    return product
 
 
-def _dense_tiled16(buffers: GemmBuffers, _: Tiling) -> "tuple[Launch, ...]":
-    kernel = _kernel("sgemm_tiled16", "sgemm_tiled16")
-    return (_launch(kernel, buffers, _operands(buffers), _groups(buffers.shape, 16, 16), (16, 16, 1)),)
-
-
-def _dense_wide(buffers: GemmBuffers, tiling: Tiling) -> "tuple[Launch, ...]":
-    kernel = _kernel("sgemm_wide", "sgemm_wide")
-    tiling = Tiling(DENSE_COLUMNS, tiling.wavefronts)
-    return (_tiled_launch(kernel, buffers, _operands(buffers), tiling, sparse=False),)
-
-
-def _gather(buffers: GemmBuffers, _: Tiling) -> "tuple[Launch, ...]":
-    kernel = _kernel("sgemm_dib_gather", "sgemm_dib_gather")
-    groups = _groups(buffers.shape, ROWS_PER_WORKGROUP, GATHER_COLUMNS)
-    local = (WAVEFRONT * GATHER_COLUMNS, 1, 1)
-    return (_launch(kernel, buffers, _operands(buffers), groups, local, sparse=True),)
-
-
-def _tiled(buffers: GemmBuffers, tiling: Tiling) -> "tuple[Launch, ...]":
-    kernel = _kernel("sgemm_dib_tiled", f"sgemm_dib_tiled_c{tiling.columns_per_wavefront}")
-    return (_tiled_launch(kernel, buffers, _operands(buffers), tiling, sparse=True),)
-
-
-def _software(buffers: GemmBuffers, tiling: Tiling) -> "tuple[Launch, ...]":
+def _converted(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit) -> "tuple[Launch, Launch]":
+    """B into bundles and counts of non-zeros first, which the multiplication then takes instead of B."""
     shape = buffers.shape
     bundles = buffers.memory.allocate(4 * shape.ldb * shape.n, "ELLPACK-DIB B")
     counts = buffers.memory.allocate(4 * shape.n, "non-zeros a column")
-    convert = _kernel("dib_convert", "dib_convert")
-    values = {
-        "b_matrix": Pointer(buffers.b.address),
-        "bundles": Pointer(bundles.address),
-        "counts": Pointer(counts.address),
-        "n": shape.n,
-        "k": shape.k,
-        "ldb": shape.ldb,
-    }
-    groups = (-(-shape.n // CONVERT_COLUMNS), 1)
-    first = _launch(convert, buffers, values, groups, (WAVEFRONT * CONVERT_COLUMNS, 1, 1))
-    multiply = _kernel("sgemm_dib_tiled_nnz", f"sgemm_dib_tiled_nnz_c{tiling.columns_per_wavefront}")
-    values = {**_operands(buffers), "b_matrix": Pointer(bundles.address), "counts": Pointer(counts.address)}
-    return first, _tiled_launch(multiply, buffers, values, tiling, sparse=False)
+    held = {"bundles": Pointer(bundles.address), "counts": Pointer(counts.address)}
+    values = {"b_matrix": Pointer(buffers.b.address), **held, "n": shape.n, "k": shape.k, "ldb": shape.ldb}
+    local = (WAVEFRONT * CONVERT_COLUMNS, 1, 1)
+    convert = _launch(
+        _function("dib_convert", "dib_convert"), buffers, values, (-(-shape.n // CONVERT_COLUMNS), 1), local
+    )
+    operands = {**_operands(buffers), "b_matrix": held["bundles"], "counts": held["counts"]}
+    return convert, _multiplication(row, buffers, split, operands)
 
 
-def _tiled_launch(
-    kernel: "Kernel", buffers: GemmBuffers, values: Mapping[str, Any], tiling: Tiling, sparse: bool
-) -> "Launch":
-    wavefronts = tiling.wavefronts
-    groups = _groups(buffers.shape, ROWS_PER_WORKGROUP, tiling.columns)
-    values = {**values, "wavefronts": wavefronts, "a_tile": Local(TILE_BYTES_PER_WAVEFRONT * wavefronts)}
-    return _launch(kernel, buffers, values, groups, (WAVEFRONT * wavefronts, 1, 1), sparse)
-
-
-def _groups(shape: GemmShape, rows: int, columns: int) -> tuple[int, int]:
-    """Workgroups in x (blocks of rows) and y (blocks of columns)."""
-    return -(-shape.m // rows), -(-shape.n // columns)
+def _multiplication(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any]) -> "Launch":
+    function = _function(row.code_object, row.function.format(columns=split.variant))
+    values, groups = {**operands, **split.arguments}, split.workgroups(buffers.shape)
+    return _launch(function, buffers, values, groups, split.local_size, row.uses_engine)
 
 
 def _operands(buffers: GemmBuffers) -> dict[str, Any]:
@@ -248,21 +223,21 @@ def _operands(buffers: GemmBuffers) -> dict[str, Any]:
 
 
 def _launch(
-    kernel: "Kernel",
+    function: "Kernel",
     buffers: GemmBuffers,
     values: Mapping[str, Any],
     groups: tuple[int, int],
     local: tuple[int, int, int],
-    sparse: bool = False,
+    uses_engine: bool = False,
 ) -> "Launch":
     from isa.launch import Launch
     from isa.region import SparseRegion
 
     shape = buffers.shape
-    regions = (SparseRegion(buffers.b.address, shape.k, shape.n, shape.ldb),) if sparse else ()
+    regions = (SparseRegion(buffers.b.address, shape.k, shape.n, shape.ldb),) if uses_engine else ()
     total = (groups[0] * local[0], groups[1] * local[1], 1)
-    packed = pack(kernel, values)
-    return Launch(kernel, buffers.memory, packed.block, total, local, packed.dynamic_lds_bytes, regions)
+    packed = pack(function, values)
+    return Launch(function, buffers.memory, packed.block, total, local, packed.dynamic_lds_bytes, regions)
 
 
 @cache
@@ -272,7 +247,7 @@ def _code_object(path: Path) -> "Mapping[str, Kernel]":
     return load_code_object(path).kernels
 
 
-def _kernel(source: str, name: str) -> "Kernel":
+def _function(source: str, name: str) -> "Kernel":
     kernels = _code_object(code_object_path(source))
     if name not in kernels:
         raise GemmError(f"code object '{source}.hsaco' has no kernel '{name}'; it has {', '.join(sorted(kernels))}")

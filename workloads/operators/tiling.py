@@ -1,15 +1,21 @@
-"""How the work of the kernels with a shared tile of A is split into workgroups."""
+"""How a GEMM's result is split into workgroups: fixed tiles, or tiles whose size is chosen by shape and GPU."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import product
+from typing import Any, Protocol
 
-from workloads.operators.shapes import GemmShape
+from isa.kernarg import Local
+from workloads.operators.operator import GpuFacts
+from workloads.shapes import GemmShape
 
+WAVEFRONT = 64  # work-items
 ROWS_PER_WORKGROUP = 256
 COLUMN_VARIANTS = (1, 2, 4)  # columns a wavefront owns: the sparse kernels that are built
-DENSE_COLUMNS = 4  # of sgemm_wide
+DENSE_COLUMNS = (4,)  # of sgemm_wide
 WAVEFRONT_VARIANTS = range(4, 17)
 A_COLUMNS_PER_WAVEFRONT = 4  # of the LDS tile; dib_tile.h, LOADS_PER_WAVEFRONT
+TILE_BYTES_PER_WAVEFRONT = 4096  # dib_tile.h: four columns of A, 256 rows each
 
 # Only the order of the candidates depends on these, not any result.
 ASSUMED_DENSITY = 0.35  # non-zeros of B, between the densities of table 6.5 of Dong 2020
@@ -38,25 +44,93 @@ class Tiling:
         """Columns of C that a workgroup computes."""
         return self.columns_per_wavefront * self.wavefronts
 
-
-def choose_tiling(shape: GemmShape, compute_units: int) -> Tiling:
-    """The tiled sparse kernels' split with the least estimated time, as a BLAS library chooses by problem size."""
-    return _least(shape, compute_units, COLUMN_VARIANTS, ASSUMED_DENSITY * LDS_CYCLES_PER_NON_ZERO)
-
-
-def choose_dense_tiling(shape: GemmShape, compute_units: int) -> Tiling:
-    """The same for sgemm_wide."""
-    return _least(shape, compute_units, (DENSE_COLUMNS,), MULTIPLY_CYCLES_PER_ROW)
+    @property
+    def lds_bytes(self) -> int:
+        """The tile of A that the workgroup shares."""
+        return TILE_BYTES_PER_WAVEFRONT * self.wavefronts
 
 
-def _least(shape: GemmShape, compute_units: int, variants: tuple[int, ...], column_cycles: float) -> Tiling:
-    """Least estimate a column of A: the compute unit with most workgroups pays for each `column_cycles` a column of C,
-    the staging of the tile, and its share of a tile's latency."""
+@dataclass(frozen=True)
+class WorkSplit:
+    """What one workgroup does.
 
-    def cost(tiling: Tiling) -> float:
-        workgroups = -(-shape.m // ROWS_PER_WORKGROUP) * -(-shape.n // tiling.columns)
-        work = min(tiling.columns, shape.n) * column_cycles + STAGING_CYCLES_PER_A_COLUMN
-        latency = TILE_LATENCY_CYCLES / (A_COLUMNS_PER_WAVEFRONT * tiling.wavefronts)
-        return -(-workgroups // compute_units) * (work + latency)
+    rows, columns: of C that it computes; local_size: its work-items; variant: which of the code object's kernels it
+    takes, by the columns a wavefront owns (0: there is one); arguments: what the kernel is told of the split.
+    """
 
-    return min((Tiling(columns, wavefronts) for columns, wavefronts in product(variants, WAVEFRONT_VARIANTS)), key=cost)
+    rows: int
+    columns: int
+    local_size: tuple[int, int, int]
+    variant: int = 0
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def workgroups(self, shape: GemmShape) -> tuple[int, int]:
+        """In x (blocks of rows) and y (blocks of columns)."""
+        return -(-shape.m // self.rows), -(-shape.n // self.columns)
+
+
+class Splitting(Protocol):
+    """How a kernel's work is split."""
+
+    def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
+        """For a shape on a GPU; tiling: takes the place of the choice where there is one. ValueError: none fits."""
+
+
+@dataclass(frozen=True)
+class FixedTile:
+    """The kernel is written for one tile of C."""
+
+    rows: int
+    columns: int
+    local_size: tuple[int, int, int]
+
+    def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
+        """Always the same; a tiling is no choice here."""
+        return WorkSplit(self.rows, self.columns, self.local_size)
+
+
+@dataclass(frozen=True)
+class SharedTile:
+    """A workgroup shares a tile of A in LDS; its wavefronts own columns, how many is chosen as a BLAS library does.
+
+    columns: a wavefront may own; column_cycles: estimated for a column of C and a row of B.
+    """
+
+    columns: tuple[int, ...]
+    column_cycles: float
+
+    def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
+        """By the least estimated time, unless `tiling` says it."""
+        chosen = self.choose(shape, gpu) if tiling is None else tiling
+        if chosen.columns_per_wavefront not in self.columns:
+            raise ValueError(f"wavefronts own {' or '.join(map(str, self.columns))} columns, not those of {chosen}")
+        return WorkSplit(
+            ROWS_PER_WORKGROUP,
+            chosen.columns,
+            (WAVEFRONT * chosen.wavefronts, 1, 1),
+            chosen.columns_per_wavefront,
+            {"wavefronts": chosen.wavefronts, "a_tile": Local(chosen.lds_bytes)},
+        )
+
+    def choose(self, shape: GemmShape, gpu: GpuFacts) -> Tiling:
+        """Least estimate a column of A: the compute unit with most workgroups pays for each column of C, the staging
+        of the tile, and its share of a tile's latency. ValueError where no tile fits the LDS."""
+
+        def cost(tiling: Tiling) -> float:
+            workgroups = -(-shape.m // ROWS_PER_WORKGROUP) * -(-shape.n // tiling.columns)
+            work = min(tiling.columns, shape.n) * self.column_cycles + STAGING_CYCLES_PER_A_COLUMN
+            latency = TILE_LATENCY_CYCLES / (A_COLUMNS_PER_WAVEFRONT * tiling.wavefronts)
+            return -(-workgroups // gpu.compute_units) * (work + latency)
+
+        candidates = (Tiling(columns, wavefronts) for columns, wavefronts in product(self.columns, WAVEFRONT_VARIANTS))
+        fitting = [tiling for tiling in candidates if tiling.lds_bytes <= gpu.lds_bytes]
+        if not fitting:
+            least = TILE_BYTES_PER_WAVEFRONT * WAVEFRONT_VARIANTS[0]
+            raise ValueError(
+                f"a workgroup's tile needs at least {least} bytes of LDS, a compute unit has {gpu.lds_bytes}"
+            )
+        return min(fitting, key=cost)
+
+
+DENSE_SHARED_TILE = SharedTile(DENSE_COLUMNS, MULTIPLY_CYCLES_PER_ROW)
+SPARSE_SHARED_TILE = SharedTile(COLUMN_VARIANTS, ASSUMED_DENSITY * LDS_CYCLES_PER_NON_ZERO)

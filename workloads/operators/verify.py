@@ -1,87 +1,124 @@
-"""Check a GEMM's result against NumPy, with the error bound that the arithmetic gives."""
+"""Compare results with what they should be: every element within the error that its arithmetic allows."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.operators.shapes import GemmShape
+from workloads.operators.operator import Operator
 
 UNIT_ROUNDOFF = 2.0**-24  # FP32, round to nearest
 SMALLEST_NORMAL = 2.0**-126  # the kernels' v_mac_f32 flushes smaller products and sums to zero
-CHUNK_COLUMNS = 512  # bounds the memory of the FP64 copies
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A part of an output.
+
+    output: its name; where: the part's place in the array, a range for each axis; value: what it should hold, of the
+    part's shape; bound: of |found - value|, of the same shape or one number.
+    """
+
+    output: str
+    where: tuple[slice, ...]
+    value: np.ndarray
+    bound: np.ndarray | float
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Elements of one output that are off by more than allowed: how many of how many, and the first of them."""
+
+    output: str
+    wrong: int
+    size: int
+    index: tuple[int, ...]
+    found: object
+    wanted: object
+
+    def __str__(self) -> str:
+        return (
+            f"{self.output}: {self.wrong} of {self.size} elements differ by more than allowed; first at"
+            f" {list(self.index)}: {self.found}, expected {self.wanted}"
+        )
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether every element of C is within its bound.
+    """Whether every element of every output is within its bound.
 
-    max_error, bound: |C - reference| and the bound of the element that comes closest to its bound, or exceeds it
-    most; row, column: where that element is.
+    max_error, bound: |found - expected| and the bound of the element that comes closest to its bound, or exceeds it
+    most; output, index: where that element is; mismatches: one for each output that is wrong.
     """
 
     passed: bool
     max_error: float
     bound: float
-    row: int
-    column: int
+    output: str = ""
+    index: tuple[int, ...] = ()
+    mismatches: tuple[Mismatch, ...] = ()
 
 
-def verify_gemm(a: np.ndarray, b: np.ndarray, c: np.ndarray, shape: GemmShape, half_precision_b: bool) -> Verification:
-    """Compare C with A·B computed in FP64.
+def verify(operator: Operator) -> Verification:
+    """Compare an operator's outputs in device memory with its reference."""
+    return compare(operator.outputs, operator.expected())
 
-    a [padded K, lda], b [N, ldb], c [N, ldc]: float32, stored column-major (workloads.data.patterns). half_precision_b:
-    B went through ELLPACK-DIB, so the reference takes each element rounded to FP16 (nearest even), which is exactly
-    what a bundle holds; against the unrounded B that is a relative error of 2^-11 an element more.
 
-    The bound: an inner product of t non-zero terms, each product and each sum rounded to FP32 in any order, is off by
-    at most t·u / (1 - t·u) times the sum of |a|·|b| (Higham 2002, section 3.1), and 2t flushed results. Products with
-    a zero are exact, so t counts the column's non-zeros alone.
+def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[Expected]) -> Verification:
+    """Compare arrays with what their parts should hold.
+
+    NaN equals NaN, an infinity itself; where one side alone is not finite, the error is infinite.
     """
-    m, n, k = shape.m, shape.n, shape.k
-    a64 = a[:k, :m].astype(np.float64)
-    a_magnitude = np.abs(a[:k, :m])
-    worst = Verification(True, 0.0, 0.0, 0, 0)
-    worst_ratio = -1.0
-    for start in range(0, n, CHUNK_COLUMNS):
-        columns = slice(start, min(n, start + CHUNK_COLUMNS))
-        operand = b[columns, :k]
-        if half_precision_b:
-            with np.errstate(over="ignore"):  # what overflows becomes infinite, as in a bundle
-                operand = operand.astype(np.float16).astype(np.float32)
-        terms = np.count_nonzero(operand, axis=1).astype(np.float64)
-        reference = _product(operand, a64)
-        with np.errstate(invalid="ignore", over="ignore"):
-            magnitude = np.abs(operand) @ a_magnitude
-            # the sum of magnitudes is itself computed in FP32: raised by its own bound
-            growth = terms * UNIT_ROUNDOFF / (1.0 - terms * UNIT_ROUNDOFF)
-            bound = growth[:, None] * (1.0 + 2.0 * k * UNIT_ROUNDOFF) * magnitude
-            bound += 2.0 * terms[:, None] * SMALLEST_NORMAL
-            error = _error(c[columns, :m], reference)
+    worst, worst_ratio = Verification(True, 0.0, 0.0), -1.0
+    mismatches: dict[str, Mismatch] = {}
+    for part in expected:
+        found = outputs[part.output][part.where]
+        first = [s.start or 0 for s in part.where] + [0] * (found.ndim - len(part.where))
+        error = _error(found, part.value)
+        bound = np.broadcast_to(np.asarray(part.bound, np.float64), found.shape)
+        # a bound that is not finite allows equality alone
+        wrong = (error != 0.0) & ~((error <= bound) & np.isfinite(error) & np.isfinite(bound))
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
+            index = tuple(a + b for a, b in zip(first, at, strict=True))
+            before = mismatches.get(part.output)
+            wrongs = int(wrong.sum()) + (before.wrong if before else 0)
+            size = outputs[part.output].size
+            shown = before or Mismatch(part.output, 0, size, index, found[at], part.value[at])
+            mismatches[part.output] = Mismatch(part.output, wrongs, size, shown.index, shown.found, shown.wanted)
+        with np.errstate(over="ignore", invalid="ignore"):
             ratio = np.where(error == 0.0, 0.0, error / np.maximum(bound, np.finfo(np.float64).tiny))
-        ratio = np.where(np.isfinite(ratio), ratio, np.inf)  # a NaN bound or error never passes unless C is equal
-        place = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
-        if ratio[place] > worst_ratio:
-            worst_ratio = float(ratio[place])
-            column, row = int(place[0]), int(place[1])
-            worst = Verification(
-                worst_ratio <= 1.0, float(error[place]), float(bound[place]), row, columns.start + column
-            )
-    return worst
+        ratio = np.where(np.isfinite(ratio), ratio, np.inf)
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
+        if ratio[at] > worst_ratio:
+            worst_ratio = float(ratio[at])
+            index = tuple(a + b for a, b in zip(first, at, strict=True))
+            # numbers that JSON holds, whatever was found
+            largest, allowed = float(np.nan_to_num(error[at])), float(np.nan_to_num(bound[at]))
+            worst = Verification(True, largest, allowed, part.output, index)
+    return Verification(
+        not mismatches, worst.max_error, worst.bound, worst.output, worst.index, tuple(mismatches.values())
+    )
 
 
-def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
-    """operand [n, k] times a64 [k, m] in FP64; zeros of the operand count for nothing, even against infinities."""
-    finite = np.isfinite(operand).all(axis=1)
-    product = np.where(finite[:, None], operand, 0).astype(np.float64) @ a64
-    with np.errstate(invalid="ignore"):
-        for column in np.flatnonzero(~finite):
-            rows = np.flatnonzero(operand[column])
-            product[column] = operand[column, rows].astype(np.float64) @ a64[rows]
-    return product
+def inner_product_bound(terms: np.ndarray, magnitude: np.ndarray, longest: int) -> np.ndarray:
+    """Bound on the error of inner products in FP32, each product and each sum rounded, added in any order.
+
+    terms: non-zero terms of each; magnitude: sums of |a|·|b|, themselves added up in FP32 over `longest` terms.
+    An inner product of t terms is off by at most t·u / (1 - t·u) times that sum (Higham 2002, section 3.1), and by 2t
+    flushed results. Products with a zero are exact, so t counts the non-zeros alone.
+    """
+    growth = terms * UNIT_ROUNDOFF / (1.0 - terms * UNIT_ROUNDOFF)
+    bound = growth * (1.0 + 2.0 * longest * UNIT_ROUNDOFF) * magnitude
+    return bound + 2.0 * terms * SMALLEST_NORMAL
 
 
-def _error(result: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """|result - reference|; 0 where both are the same infinity or both are NaN, infinite where only one is."""
-    same = (result == reference) | (np.isnan(result) & np.isnan(reference))
-    error = np.abs(result - reference)
-    return np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
+def _error(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """|found - wanted| in FP64: 0 where equal or both NaN, infinite where one is, at least 1 for unequal integers."""
+    a, b = found.astype(np.float64), wanted.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(a - b)
+    error[np.isnan(error)] = np.inf
+    if found.dtype.kind in "biu" and wanted.dtype.kind in "biu":
+        error = np.maximum(error, 1.0)
+    return np.where((found == wanted) | (np.isnan(a) & np.isnan(b)), 0.0, error)

@@ -11,40 +11,17 @@ from gpusim.core.loop import FINISHED, run_cycles
 from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
-from memory.cache.scalar import ScalarCacheSpec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.network.state import CrossbarSpec
 from memory.translation.tlb import TranslationSpec
 from spartan.engine_spec import EngineSpec
 from tests.support.cycle_laws import CycleLaws, step, stepped
+from tests.support.machines import LINE, ready, tight
 from tests.support.real_kernels import corpus_launch, gemm_launches
 from tests.support.scripted import Script, ScriptedRun
 
-LINE = 0x4000000
-
-TIGHT = GpuSpec(
-    shader_arrays=2,
-    cus_per_array=2,
-    crossbar=CrossbarSpec(
-        request_latency_cycles=2, response_latency_cycles=2, request_queue_packets=2, response_queue_packets=1
-    ),
-    l1=L1Spec(size_kib=1, mshrs=3, mshr_targets=6, queue_instructions=2, return_entries=3, stores_in_flight=5),
-    scalar_cache=ScalarCacheSpec(size_kib=1, ways=2, mshrs=2, queue_instructions=1),
-    instruction_cache=InstructionCacheSpec(size_kib=1, ways=2, mshrs=2, banks=2),
-    l2=L2Spec(
-        latency_cycles=2,
-        size_kib=64,
-        channels=2,
-        ways=2,
-        mshrs_per_channel=3,
-        mshr_targets_per_channel=7,
-        input_queue_packets=2,
-    ),
-    translation=TranslationSpec(
-        page_kib=4, l1_entries=2, l1_mshrs=2, l2_entries=32, l2_latency_cycles=3, walkers=1, walk_cycles=9
-    ),
-)
+TIGHT = tight()
 ROOMY = GpuSpec(shader_arrays=1, cus_per_array=2, translation=TranslationSpec(model="off"))
 
 LINES = st.lists(st.integers(0, 300), max_size=8)
@@ -118,14 +95,12 @@ def test_scalar_alu_and_scalar_memory_share_an_issue_slot(scalar_first: bool) ->
 
 def test_counters_and_queues_that_run_full() -> None:
     # more instructions of each kind in flight than its counter counts, and a network that takes what it can
-    narrow = GpuSpec(
+    narrow = ready(
         shader_arrays=1,
         cus_per_array=2,
         crossbar=CrossbarSpec(request_queue_packets=1, request_latency_cycles=1, response_queue_packets=1),
         l1=L1Spec(return_entries=2),
         l2=L2Spec(channels=1, mshrs_per_channel=2, input_queue_packets=1),
-        instruction_cache=InstructionCacheSpec(model="ideal"),
-        translation=TranslationSpec(model="off"),
     )
     kinds = [Script() for _ in range(4)]
     for k in range(24):
@@ -154,7 +129,7 @@ REAL = {
 def test_real_kernels(name: str, spec: GpuSpec) -> None:
     with stepped(lambda m: CycleLaws(m).check):
         facts = [simulate(launch, spec, EngineSpec(), checked=True) for launch in REAL[name](spec)]
-    assert sum(f.wavefront_instructions for f in facts) > 1000
+    assert sum(f.kernel.wavefront_instructions for f in facts) > 1000
 
 
 def test_greedy_stays_with_its_wavefront_when_an_older_one_ends() -> None:

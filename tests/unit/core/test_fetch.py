@@ -1,6 +1,4 @@
-"""Instruction fetch: cycle counts derived by hand, the cache against a plain twin, and what the counters say."""
-
-from collections import OrderedDict
+"""Instruction fetch: cycle counts derived by hand, the cache against the reference cache, and what the counters say."""
 
 import pytest
 from hypothesis import given, settings
@@ -11,10 +9,13 @@ from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.cu.state import FETCH
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
-from isa.encoding.instruction import SALU, Instruction, Opcode
+from isa.encoding.instruction import Instruction
+from isa.opcodes.opcode import SALU, Opcode
 from memory.cache.instruction import InstructionCacheSpec
 from memory.dram.spec import DramSpec
-from memory.translation.tlb import TranslationSpec
+from memory.sets.replacement import POLICIES
+from tests.support.machines import simple
+from tests.support.reference_cache import ReferenceCache, lines_of
 from tests.support.scripted import Script, ScriptedRun
 
 LAUNCH = 20
@@ -26,11 +27,10 @@ TURN = 4
 
 
 def gpu(buffer_bytes: int = 64, **cache: object) -> GpuSpec:
-    return GpuSpec(
-        dram=DramSpec(model="ideal", ideal_latency_ns=100.0),
+    """The simple machine with instruction fetch."""
+    return simple(
         cu=ComputeUnitSpec(instruction_buffer_bytes=buffer_bytes),
         instruction_cache=InstructionCacheSpec(**cache),  # type: ignore[arg-type]
-        translation=TranslationSpec(model="off"),
     )
 
 
@@ -119,37 +119,44 @@ def test_a_bank_serves_one_cu_a_cycle() -> None:
     assert (r.m.icache.misses, r.m.icache.merges) == (1, 3)
 
 
-class Twin:
-    """An LRU cache of lines, as plain as can be."""
+def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -> None:
+    # 15 wavefronts begin with the seven first instructions of granule 0, the last one, on SIMD 3, with its eighth.
+    # Their line comes for all of them; from then on all want granule 1, 16 cycles' work of fetch. The last one, whom
+    # round robin serves last, issues its only instruction of granule 0 at once, and is starved: it goes next
+    others = Script().valu(6).end()
+    starved = Script().salu(2).end()
+    r = ScriptedRun(gpu(hit_latency_cycles=1), [[others] * 15 + [starved]])
+    line = 1 + MISS
+    first = turn(line + 1, simd=3)
+    second = turn(first + 1 + 1, simd=3)
+    assert second < line + 15 + 1  # when round robin alone would have it there
+    while int(r.m.cu.issued[SALU]) < 2:
+        r.go(r.cycles + 1)
+    assert r.cycles == second + 1
 
-    def __init__(self, sets: int, ways: int) -> None:
-        self.sets = [OrderedDict() for _ in range(sets)]  # type: list[OrderedDict[int, None]]
-        self.ways = ways
 
-    def look_up(self, line: int) -> bool:
-        held = self.sets[line % len(self.sets)]
-        hit = line in held
-        held[line] = None
-        held.move_to_end(line)
-        if len(held) > self.ways:
-            held.popitem(last=False)
-        return hit
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(4, 60), st.sampled_from([(1, 4), (2, 8)]), st.integers(1, 3))
-def test_one_wavefront_at_a_time_sees_an_lru_cache(lines: int, shape: tuple[int, int], times: int) -> None:
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(4, 60),
+    st.sampled_from([(1, 4), (2, 8)]),
+    st.integers(1, 3),
+    st.sampled_from(sorted(POLICIES)),
+)
+def test_one_wavefront_at_a_time_sees_the_reference_cache(
+    lines: int, shape: tuple[int, int], times: int, policy: str
+) -> None:
     # the same code again and again, each workgroup after the one before: fetches in order, no merges
     kib, ways = shape
     spec = GpuSpec(
         shader_arrays=1,
         cus_per_array=1,
         dram=DramSpec(model="ideal"),
-        instruction_cache=InstructionCacheSpec(size_kib=kib, ways=ways, prefetch_lines=0),
+        instruction_cache=InstructionCacheSpec(size_kib=kib, ways=ways, prefetch_lines=0, replacement=policy),
     )
     r = run([[Script().salu(16 * lines - 1).end()]] * times, spec, waves_per_simd=1, workgroups_per_cu=1)
-    twin = Twin(kib * 16 // ways, ways)
+    cache = ReferenceCache(kib * 16 // ways, ways, policy)
     first = r.fetched.first_line
     # two granules a line, the second always a hit
-    hits = sum(twin.look_up(first + n // 2) for _ in range(times) for n in range(2 * lines))
+    hits = cache.all_used(first + n // 2 for _ in range(times) for n in range(2 * lines))
     assert (r.m.icache.hits, r.m.icache.hits + r.m.icache.misses) == (hits, times * 2 * lines)
+    assert lines_of(r.m.icache.rows, kib * 16 // ways, ways) == [row.lines for row in cache.sets]

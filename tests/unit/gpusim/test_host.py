@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.core.gpu_spec import HostLinkSpec
 from gpusim.host.queue import Command, run_queue
 
 MICROSECONDS = st.integers(0, 1000)
@@ -49,6 +50,56 @@ def test_dependent_launches_pay_every_overhead() -> None:
 def test_independent_launches_hide_the_overhead() -> None:
     timelines = run_queue(5.0, [Command("a", lambda: 10.0, False), Command("b", lambda: 20.0, False)])
     assert timelines[-1].ended_us == 5 + 10 + 20
+
+
+COMMANDS = st.lists(st.tuples(MICROSECONDS, st.booleans(), st.booleans()), min_size=1, max_size=6)
+
+
+def naive_times(launch_us: float, commands: list[tuple[int, bool, bool]]) -> list[tuple[float, float]]:
+    """Start and end of each command: kernels wait for the kernel before them, copies for the copy before them, and
+    whatever has a barrier for the command before it; the command processor goes on when a command has started."""
+    times: list[tuple[float, float]] = []
+    processor_free = 0.0
+    free = {False: 0.0, True: 0.0}
+    for took_us, barrier, copies in commands:
+        begin = max(processor_free, times[-1][1] if barrier and times else 0.0)
+        start = max(begin + (0.0 if copies else launch_us), free[copies])
+        processor_free, free[copies] = start, start + took_us
+        times.append((start, start + took_us))
+    return times
+
+
+@given(MICROSECONDS, COMMANDS)
+def test_copies_overlap_kernels_unless_a_barrier_forbids_it(
+    launch_us: int, commands: list[tuple[int, bool, bool]]
+) -> None:
+    queue = [
+        Command(str(i), lambda us=us: float(us), barrier, copied_bytes=1 if copies else 0)
+        for i, (us, barrier, copies) in enumerate(commands)
+    ]
+    times = {int(t.name): (t.started_us, t.ended_us) for t in run_queue(launch_us, queue)}
+    assert [times[i] for i in range(len(commands))] == naive_times(launch_us, commands)
+
+
+@given(st.integers(0, 5), st.integers(1, 6))
+def test_a_command_that_is_not_to_happen_ends_the_queue(before: int, after: int) -> None:
+    ran: list[int] = []
+
+    def command(index: int) -> Command:
+        return Command(str(index), lambda: ran.append(index) or (2.0 if index < before else None))  # type: ignore[func-returns-value]
+
+    times = run_queue(5.0, [command(index) for index in range(before + after)])
+    assert ran == list(range(before + 1))
+    assert [t.ended_us for t in times] == [7.0 * (index + 1) for index in range(before)]
+
+
+def test_a_copy_takes_its_latency_and_its_packets() -> None:
+    link = HostLinkSpec(bandwidth_gb_s=10, payload_bytes=100, overhead_bytes=25, latency_us=3)
+    assert link.copy_us(100_000) == pytest.approx(3 + 125_000 / 10_000)
+    assert link.copy_us(1) == pytest.approx(3 + 26 / 10_000)  # a packet is a packet, however little it holds
+    default = HostLinkSpec()
+    gb_s = 1 << 30, default.copy_us(1 << 30) * 1e3
+    assert 14.0 < gb_s[0] / gb_s[1] < 15.0
 
 
 def test_an_error_of_a_kernel_comes_through_as_it_is() -> None:

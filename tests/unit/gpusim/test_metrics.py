@@ -1,167 +1,318 @@
-"""Do the metrics follow from the counts as their definitions say, and is the documentation what the table says?"""
+"""Do the metrics follow from the counts as their definitions say, and is the documentation what the tables say?
 
-import json
+Every count has a prime of its own, and each derived metric is compared with a formula written here again: a metric
+that is computed from another count than it should has another value.
+"""
+
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gpusim.core.facts import (
-    INSTRUCTION_KINDS,
-    STALL_REASONS,
-    ActivityFacts,
-    CacheFacts,
-    DramFacts,
-    OccupancyFacts,
-    RunFacts,
-)
-from gpusim.report import terminal as report
+from gpusim.base.counters import EACH, Counts
+from gpusim.base.version import __version__
+from gpusim.core.counters import TABLES
+from gpusim.core.cu.counters import INSTRUCTION_KINDS, STALL_REASONS
+from gpusim.core.facts import RunFacts, combined
 from gpusim.results import metrics
-from gpusim.results.record import RunRecord, VerificationFacts, combined
+from gpusim.results.metrics.documentation import markdown
+from gpusim.results.metrics.metric import Metric, RunMetric
+from gpusim.results.record import RunRecord, VerificationFacts
 
 ROOT = Path(__file__).resolve().parents[3]
-ENGINE = {m.path.removeprefix("engine."): 7 for m in metrics.METRICS if m.path.startswith("engine.")}
-REQUIRED = {
-    "kernel": "name cycles time_us wavefront_instructions valu_instructions vmem_instructions lds_instructions "
-    "salu_instructions workgroups",
-    "l1": "transactions hits misses mshr_merges hit_rate read_latency_cycles",
-    "l2": "transactions hits misses mshr_merges hit_rate read_latency_cycles",
-    "dram": "reads writes bytes row_hit_rate bandwidth_utilisation",
-    "engine": "requests accurate prudent hasty prefetch_buffer_hits lines_fetched lines_needed lines_wasted "
-    "sib_evictions cmi_evictions compu_busy_cycles",
-    "verification": "passed max_error bound",
-    "simulator": "wall_s cpu_s setup_s verify_s compile_s instructions_per_s peak_memory_mb version",
-}
+TEXT = ("kernel.name", "kernel.occupancy_limiter")
+Formula = Callable[[dict[str, Any]], Any]
 
 
-def facts(engine: bool = True, scale: int = 1) -> RunFacts:
-    return RunFacts(
-        kernel="k",
-        clock_ghz=2.0,
-        cycles=1000 * scale,
-        workgroups=4,
-        workgroups_total=4,
-        wavefront_instructions=500 * scale,
-        instructions={kind: scale * i for i, kind in enumerate(INSTRUCTION_KINDS)},
-        l1=CacheFacts(10 * scale, 5, 3, 2, reads_answered=4, read_latency_total_cycles=400),
-        l2=CacheFacts(8, 2, 4, 2),
-        dram=DramFacts(
-            reads=6, row_hits=3, row_misses=1, row_conflicts=2, bus_busy_cycles=50, bus_available_cycles=200
-        ),
-        stalls=dict.fromkeys(STALL_REASONS, 2),
-        roofline={"valu": 300.0, "l2": 10.0},
-        engine=dict(ENGINE) if engine else None,
-        engine_latency_histogram=[1, 2] if engine else None,
-        cpu_s=2.0,
+def primes(first: int) -> list[int]:
+    """A prime for each of the counts, from `first` on."""
+    found: list[int] = []
+    for n in count(first):
+        if all(n % d for d in range(2, int(n**0.5) + 1)):
+            found.append(n)
+            if len(found) == 1000:
+                return found
+    raise AssertionError
+
+
+def prime_facts(first: int = 101, engine: bool = True) -> RunFacts:
+    """Facts in which each count is a prime of its own, in the order of the tables."""
+    facts, prime = RunFacts(), iter(primes(first))
+    for table in TABLES:
+        if table.section == "engine" and not engine:
+            continue
+        for counter in table.counters:
+            value: Any = next(prime)
+            if counter.aggregation is EACH:
+                value = [value, next(prime)]
+            elif f"{table.section}.{counter.name}" in TEXT:
+                value = f"text {value}"
+            facts.add(table.section, {counter.name: value})
+    return facts
+
+
+def by_path(facts: RunFacts) -> dict[str, Any]:
+    """The facts by path."""
+    return {f"{section}.{name}": n for section, counts in facts.sections.items() for name, n in counts.items()}
+
+
+def record(*launches: RunFacts) -> RunRecord:
+    return RunRecord(
+        True, "k", list(launches), 17.0, VerificationFacts(True, 19.0, 23.0), 29.0, 31.0, 37.0, False, 41.0, 43.0
     )
 
 
-def test_the_view_from_above_follows_from_the_counts() -> None:
-    run = RunRecord("off", "k", [profiled()])
-    profile = metrics.to_tree(run)["profile"]
-    expected = {
-        "sm_efficiency": 0.8,
-        "achieved_occupancy": 200 / 1000 / 0.8,
-        "ipc": 500 / 4000,
-        "issue_slot_utilization": 0.1,
-        "eligible_warps_per_cycle": (60 + 20) / 4000,
-        "alu_fu_utilization": 0.3,
-        "l2_utilization": 0.01,
-        "dram_read_throughput": 64 * 6 / 500,
-        "stall_sync": 40 / 140,
-        "stall_not_selected": 20 / 140,
-        "stall_other": 10 / 140,
+def _cached(level: str, transactions: Formula) -> dict[str, Formula]:
+    return {
+        f"{level}.transactions": transactions,
+        f"{level}.hit_rate": lambda p: p[f"{level}.hits"] / transactions(p),
     }
-    assert {name: profile[name] for name in expected} == pytest.approx(expected)
-    assert sum(value for name, value in profile.items() if name.startswith("stall_")) == pytest.approx(1)
 
 
-def profiled() -> RunFacts:
-    """1000 cycles of four compute units at 2 GHz."""
-    stalls = dict(zip(STALL_REASONS, (60, 20, 10, 30, 25, 40, 5, 10), strict=True))
-    total = facts(engine=False)
-    total.stalls = stalls
-    total.activity = ActivityFacts(4000, 3200, 400)
-    total.occupancy = OccupancyFacts(sum(stalls.values()), 1000)
-    return total
+def _bound(bound: str) -> Formula:
+    return lambda p: p[f"roofline.{bound}"] / p["kernel.cycles"]
 
 
-def record(engine: bool = True, scale: int = 1) -> RunRecord:
-    checked = VerificationFacts(True, 1e-6, 1e-3)
-    return RunRecord("on" if engine else "off", "k", [facts(engine, scale)], 17.0, checked)
+def _stalled(reason: str) -> Formula:
+    return lambda p: p[f"stalls.{reason}"] / sum(p[f"stalls.{r}"] for r in STALL_REASONS if r != "issued")
 
 
-def test_tree_has_every_promised_name() -> None:
-    tree = metrics.to_tree(record())
-    for group, names in REQUIRED.items():
-        assert set(names.split()) <= set(tree[group]), group
-    assert set(tree["stalls"]) == set(STALL_REASONS)
-    assert tree["roofline"] == {"valu": 300.0, "l2": 10.0}
+def _gb_s(*counts: str) -> Formula:
+    """10^9 bytes a second, of 64-byte lines, with a clock of 10^9 cycles a second."""
+    return lambda p: 64 * sum(p[c] for c in counts) / (p["kernel.cycles"] / p["kernel.clock_ghz"])
 
 
-def test_values_follow_from_the_counts() -> None:
-    tree = metrics.to_tree(record())
-    assert tree["kernel"]["time_us"] == pytest.approx(0.5)
-    assert tree["kernel"]["ipc"] == 0.5
-    assert tree["l1"]["hit_rate"] == 0.5
-    assert tree["l1"]["read_latency_cycles"] == 100
-    assert tree["l2"]["read_latency_cycles"] is None
-    assert tree["dram"]["row_hit_rate"] == 0.5
-    assert tree["dram"]["bandwidth_utilisation"] == 0.25
-    assert tree["simulator"]["instructions_per_s"] == 250
-    assert tree["host"]["time_us"] == 17.0
-    assert tree["engine"]["request_latency_cycles"] == 1.0
+def _resident(p: dict[str, Any]) -> int:
+    return sum(p[f"stalls.{reason}"] for reason in STALL_REASONS)
 
 
-def test_engine_is_null_when_off_and_an_unknown_counter_is_an_error() -> None:
-    assert metrics.to_tree(record(engine=False))["engine"] is None
-    broken = record()
-    del broken.launches[0].engine["requests"]  # type: ignore[union-attr]
-    with pytest.raises(KeyError):
-        metrics.to_tree(broken)
+# what each derived metric must be, from the counts by path
+EXPECTED: dict[str, Formula] = {
+    "kernel.time_us": lambda p: p["kernel.cycles"] / p["kernel.clock_ghz"] / 1000,
+    "kernel.ipc": lambda p: p["kernel.wavefront_instructions"] / p["kernel.cycles"],
+    "kernel.occupancy": lambda p: _resident(p) / p["cu.wavefront_slot_cycles"],
+    "kernel.roofline_utilization": lambda p: (
+        max(p[f"roofline.{b}"] for b in ("valu", "salu", "lds", "l1", "l2", "dram", "fetch")) / p["kernel.cycles"]
+    ),
+    "profile.sm_efficiency": lambda p: p["cu.active_cycles"] / p["cu.cycles"],
+    "profile.achieved_occupancy": lambda p: (
+        (_resident(p) / p["cu.active_cycles"]) / (p["cu.wavefront_slot_cycles"] / p["cu.cycles"])
+    ),
+    "profile.ipc": lambda p: p["kernel.wavefront_instructions"] / p["cu.cycles"],
+    "profile.issue_slot_utilization": lambda p: p["cu.issue_cycles"] / p["cu.cycles"],
+    "profile.eligible_warps_per_cycle": lambda p: (p["stalls.issued"] + p["stalls.not_selected"]) / p["cu.cycles"],
+    "profile.alu_fu_utilization": _bound("valu"),
+    "profile.shared_utilization": _bound("lds"),
+    "profile.tex_utilization": _bound("l1"),
+    "profile.l2_utilization": _bound("l2"),
+    "profile.dram_utilization": _bound("dram"),
+    "profile.l2_throughput": _gb_s("l2.read_transactions", "l2.store_transactions", "l2.atomic_transactions"),
+    "profile.dram_read_throughput": _gb_s("dram.reads"),
+    "profile.dram_write_throughput": _gb_s("dram.writes"),
+    "profile.stall_inst_fetch": _stalled("instruction_fetch"),
+    "profile.stall_exec_dependency": _stalled("execution_dependency"),
+    "profile.stall_memory_dependency": _stalled("memory_dependency"),
+    "profile.stall_memory_throttle": _stalled("memory_throttle"),
+    "profile.stall_sync": _stalled("synchronization"),
+    "profile.stall_not_selected": _stalled("not_selected"),
+    "profile.stall_other": _stalled("idle"),
+    **_cached("l1", lambda p: p["l1.read_transactions"] + p["l1.write_transactions"]),
+    "l1.read_latency_cycles": lambda p: p["l1.read_latency_total_cycles"] / p["l1.read_transactions"],
+    **_cached("scalar_cache", lambda p: p["scalar_cache.read_transactions"] + p["scalar_cache.write_transactions"]),
+    **_cached(
+        "instruction_cache",
+        lambda p: sum(p[f"instruction_cache.{found}"] for found in ("hits", "misses", "mshr_merges")),
+    ),
+    "instruction_cache.read_latency_cycles": lambda p: (
+        p["instruction_cache.read_latency_total_cycles"]
+        / (p["instruction_cache.misses"] + p["instruction_cache.prefetches"])
+    ),
+    "translation.l1_hit_rate": lambda p: p["translation.l1_hits"] / p["translation.l1_lookups"],
+    "translation.l2_hit_rate": lambda p: p["translation.l2_hits"] / p["translation.l2_requests"],
+    "translation.latency_cycles": lambda p: p["translation.latency_total_cycles"] / p["translation.l2_requests"],
+    **_cached("l2", lambda p: sum(p[f"l2.{kind}_transactions"] for kind in ("read", "store", "atomic"))),
+    "l2.write_transactions": lambda p: p["l2.store_transactions"] + p["l2.atomic_transactions"],
+    "l2.read_latency_cycles": lambda p: p["l2.read_latency_total_cycles"] / p["l2.reads_answered"],
+    "dram.bytes": lambda p: p["dram.bytes_read"] + p["dram.bytes_written"],
+    "dram.row_hit_rate": lambda p: (
+        p["dram.row_hits"] / (p["dram.row_hits"] + p["dram.row_misses"] + p["dram.row_conflicts"])
+    ),
+    "dram.read_latency_cycles": lambda p: p["dram.read_latency_total_cycles"] / p["dram.reads"],
+    "dram.bandwidth_utilization": lambda p: p["dram.bus_busy_cycles"] / p["dram.bus_available_cycles"],
+    "engine.request_latency_cycles": lambda p: p["engine.latency_cycles"] / p["engine.responses"],
+    "simulator.instructions_per_s": lambda p: p["kernel.wavefront_instructions"] / p["simulator.cpu_s"],
+}
+
+# what each metric of a run must be, of `record` with one launch
+EXPECTED_OF_RUN = {
+    "host.time_us": 17.0,
+    "host.launches": 1,
+    "data.zero_fraction": 41.0,
+    "data.zero_line_fraction": 43.0,
+    "verification.passed": True,
+    "verification.max_error": 19.0,
+    "verification.bound": 23.0,
+    "simulator.setup_s": 29.0,
+    "simulator.verify_s": 31.0,
+    "simulator.peak_memory_mb": 37.0,
+    "simulator.version": __version__,
+}
 
 
-def test_paths_are_unique_and_described() -> None:
+def test_every_derived_metric_follows_from_its_own_counts() -> None:
+    facts = prime_facts()
+    found = {m.path: m.value(facts) for m in metrics.METRICS if isinstance(m, Metric) and m.counter is None}
+    held = by_path(facts)
+    assert found == pytest.approx({path: formula(held) for path, formula in EXPECTED.items()}, rel=1e-12)
+
+
+def test_every_counter_is_a_metric_of_its_own() -> None:
+    facts = prime_facts()
+    found = {m.path: m.value(facts) for m in metrics.METRICS if isinstance(m, Metric) and m.counter is not None}
+    assert found == by_path(facts)
+    values = [str(value) for value in found.values()]
+    assert len(set(values)) == len(values)
+
+
+def test_metrics_of_a_run_as_a_whole() -> None:
+    run = record(prime_facts())
+    assert {m.path: m.of(run) for m in metrics.METRICS if isinstance(m, RunMetric)} == EXPECTED_OF_RUN
+
+
+def test_no_formula_fails_where_nothing_was_counted() -> None:
+    facts = prime_facts()
+    for counts in facts.sections.values():
+        for name, value in counts.items():
+            counts[name] = value if isinstance(value, str) else [0, 0] if isinstance(value, list) else 0
+    facts.kernel["clock_ghz"] = 1.0  # a machine has one
+    for path, value in metrics.leaves(metrics.launch_tree(facts)):
+        assert value in (0, None, 1.0, [0, 0]) or isinstance(value, str), path
+
+
+def test_a_tree_holds_each_metric_at_its_path() -> None:
+    run = record(prime_facts())
+    tree = metrics.to_tree(run)
+    assert tuple(tree) == metrics.GROUPS
     paths = [m.path for m in metrics.METRICS]
-    assert len(paths) == len(set(paths))
-    for path, _ in metrics.leaves(metrics.to_tree(record())):
-        assert metrics.describe(path) is not None, path
+    assert [path for path, _ in metrics.leaves(tree)] == paths
+    assert len(set(paths)) == len(paths)
+    assert [metrics.describe(path) for path in paths] == list(metrics.METRICS)
+    assert [metrics.position(path) for path in paths] == list(range(len(paths)))
     assert metrics.describe("no.such.metric") is None
 
 
-def test_launches_add_up() -> None:
-    both = combined([facts(), facts(engine=False, scale=3)])
-    assert both.cycles == 4000
-    assert both.kernel == "k + k"
-    assert both.instructions["salu"] == 4
-    assert both.l1.transactions == 40
-    assert both.dram.reads == 12
-    assert both.engine == ENGINE
-    assert both.engine_latency_histogram == [1, 2]
-    assert both.roofline == {"valu": 600.0, "l2": 20.0}
+def test_every_metric_has_a_definition_and_a_unit_or_is_text() -> None:
+    without_unit = {*TEXT, "verification.passed", "verification.max_error", "verification.bound", "simulator.version"}
+    assert {m.path for m in metrics.METRICS if not m.unit} == without_unit
+    assert all(m.definition for m in metrics.METRICS)
+    british = ("utilis", "normalis", "synchronis")
+    assert not [m.path for m in metrics.METRICS if any(part in m.path + m.definition for part in british)]
+
+
+def test_a_group_that_does_not_apply_is_null() -> None:
+    tree = metrics.to_tree(record(prime_facts(engine=False)))
+    assert tree["engine"] is None
+    assert tree["l1"] is not None
+    assert metrics.to_tree(RunRecord(False, "k", [prime_facts()]))["verification"] is None
+
+
+def test_an_execution_without_timing_says_null_of_what_it_does_not_know() -> None:
+    kinds = {f"{kind}_instructions": 1 for kind in INSTRUCTION_KINDS}
+    facts = RunFacts.of(
+        kernel={"name": "k", "clock_ghz": 1.0, "wavefront_instructions": 7, **kinds}, simulator={"cpu_s": 2.0}
+    )
+    tree = metrics.to_tree(RunRecord(False, "k", [facts]))
+    assert tree["kernel"]["wavefront_instructions"] == 7
+    assert tree["kernel"]["cycles"] is tree["kernel"]["ipc"] is tree["kernel"]["time_us"] is None
+    assert tree["simulator"]["instructions_per_s"] == 3.5
+    assert [group for group in metrics.GROUPS if tree[group] is not None] == ["kernel", "simulator"]
+
+
+# how counts of several launches become one, where that is not their sum
+NOT_SUMMED: dict[str, Callable[[Any, Any], Any]] = {
+    "kernel.name": lambda a, b: f"{a} + {b}",
+    "kernel.occupancy_limiter": lambda a, b: a if a == b else f"{a} + {b}",
+    "kernel.clock_ghz": lambda a, b: a,
+    "kernel.workgroups_per_compute_unit": max,
+    "dram.read_latency_max_cycles": max,
+}
+
+
+def test_launches_as_one() -> None:
+    first, second = prime_facts(101), prime_facts(10_007)
+    second.kernel["clock_ghz"] = first.kernel.clock_ghz
+    second.partial = True
+    a, b, both = by_path(first), by_path(second), combined([first, second])
+    for path, value in by_path(both).items():
+        expected = NOT_SUMMED.get(path, lambda x, y: x + y)(a[path], b[path])
+        if isinstance(a[path], list):
+            expected = [x + y for x, y in zip(a[path], b[path], strict=True)]
+        assert value == expected, path
+    assert set(by_path(both)) == set(a)
+    assert both.partial
+    assert combined([first]) is first
+    first.kernel["occupancy_limiter"] = second.kernel["occupancy_limiter"] = "LDS"
+    assert combined([first, second]).kernel.occupancy_limiter == "LDS"
+
+
+def test_launches_without_engine_do_not_take_part_in_its_counts() -> None:
+    on, off = prime_facts(), prime_facts(engine=False)
+    assert combined([off, on]).engine == on.engine
+    assert combined([off, off]).engine is None
+
+
+def test_a_rate_over_launches_is_weighted() -> None:
+    first, second = prime_facts(101), prime_facts(10_007)
+    tree = metrics.to_tree(record(first, second))
+    total = sum(f.l1.read_transactions + f.l1.write_transactions for f in (first, second))
+    assert tree["l1"]["hit_rate"] == (first.l1.hits + second.l1.hits) / total
+    assert tree["host"]["launches"] == 2
+
+
+def test_facts_name_what_they_do_not_have() -> None:
+    facts = prime_facts()
+    assert facts.l1.hits == facts["l1"]["hits"]
+    assert set(dir(facts)) > set(facts) and "hits" in dir(facts.l1)
+    with pytest.raises(AttributeError, match="unknown count 'hitz'; did you mean 'hits'"):
+        facts.l1.hitz  # noqa: B018
+    with pytest.raises(AttributeError, match="unknown section 'l3'"):
+        facts.l3  # noqa: B018
+    with pytest.raises(KeyError, match="unknown section 'l3'"):
+        facts["l3"]
+    with pytest.raises(ValueError, match="unknown section 'l3'"):
+        facts.add("l3", {})
+    with pytest.raises(ValueError, match="unknown count of l1 'hitz'"):
+        RunFacts.of(l1={"hitz": 1})
+    with pytest.raises(ValueError, match=r"l1\.hits is counted twice"):
+        facts.add("l1", {"hits": 1})
 
 
 def test_ratio_to_dense() -> None:
-    dense, sparse = metrics.to_tree(record(False)), metrics.to_tree(record(True, scale=2))
-    ratios = metrics.normalised(sparse, dense)
-    assert ratios["kernel.cycles"] == 2.0
-    assert ratios["l1.hit_rate"] == 0.5
-    assert "engine.requests" not in ratios  # dense has no engine
-    assert "verification.passed" not in ratios
-    assert "simulator.cpu_s" not in ratios
+    dense, sparse = prime_facts(101, engine=False), prime_facts(10_007)
+    dense.dram["writes"] = 0
+    ratios = metrics.normalized(metrics.to_tree(record(sparse)), metrics.to_tree(record(dense)))
+    assert ratios["kernel.cycles"] == sparse.cycles / dense.cycles
     assert ratios["dram.writes"] is None  # nothing to divide by
+    groups = {path.partition(".")[0] for path in ratios}
+    assert groups == set(metrics.GROUPS) - {
+        "engine",  # dense has none
+        "data",
+        "stalls_by_compute_unit",
+        "verification",
+        "simulator",
+    }
+    assert "kernel.name" not in ratios
 
 
-def test_document_is_plain_json() -> None:
-    one = report.document({"gpu": {"name": "x"}}, [record()])
-    assert json.loads(report.as_json(one)) == one
-    assert one["schema_version"] == metrics.SCHEMA_VERSION
-    assert one["config_hash"] == report.config_hash({"gpu": {"name": "x"}})
-    assert one["config_hash"] != report.config_hash({"gpu": {"name": "y"}})
-    two = report.document({}, [record(False), record()])
-    assert set(two) == {"schema_version", "partial", "config", "config_hash", "dense", "sparse", "normalised"}
+def test_counts_are_mappings_without_hidden_names() -> None:
+    hidden = set(dir(dict))
+    assert not [name for table in TABLES for name in table.names if name in hidden]
+    assert Counts(a=1) == {"a": 1}
 
 
 def test_documentation_is_current() -> None:
-    assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == metrics.markdown(), (
-        "docs/metrics.md is not what the table says: renew it with .ci/generate"
+    assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == markdown(), (
+        "docs/metrics.md is not what the tables say: renew it with .ci/generate"
     )

@@ -19,8 +19,8 @@ from gpusim.microbench.references import PUBLISHED, Published
 from gpusim.microbench.result import Results
 from gpusim.microbench.timed import lane_table, timed_loop
 from isa.device_memory import DeviceMemory
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import ScalarCacheSpec
 from memory.dram.spec import DramSpec
 
@@ -127,7 +127,7 @@ class _Untimed(Bench):
 
     def run(self, *_: Any, **__: Any) -> RunFacts:
         self.launches += 1
-        return RunFacts("none", 1.0, cycles=1000 * self.launches)
+        return RunFacts.of(kernel={"name": "none", "clock_ghz": 1.0, "cycles": 1000 * self.launches})
 
 
 @pytest.fixture(scope="module")

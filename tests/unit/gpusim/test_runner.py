@@ -1,139 +1,208 @@
-"""Does a run ask for the right launches, in order, and say what is known after Ctrl-C? The machine is a fake here."""
+"""Does a run take every job the same way: variants in order, launches in order, and what is known after Ctrl-C?
+
+Jobs, memory and the machine are fakes here.
+"""
 
 import io
 import os
 import signal
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Progress, Reporter
-from gpusim.config.run import RunConfig, load_run
+from gpusim.config.run import load_run
 from gpusim.core.facts import RunFacts
-from gpusim.results.record import VerificationFacts
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.host import command_processor
+from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand, RunOptions
+from gpusim.results.record import RunRecord, VerificationFacts
 from gpusim.run import runner
+from gpusim.run.job import JobOptions, Variant
+from gpusim.run.kinds import job_of
+from spartan.engine_spec import EngineSpec
+from workloads.operators.verify import Mismatch, Verification
 
 LAUNCH_US = 5.0
+ENGINE = EngineSpec(sib_kib=7)
+PASSED = Verification(True, 0.5, 1.0)
+
+
+def launched(name: str) -> LaunchCommand:
+    return LaunchCommand(SimpleNamespace(kernel=SimpleNamespace(name=name), regions=()))  # type: ignore[arg-type]
+
+
+@dataclass
+class FakeTask:
+    commands: Sequence[HostCommand]
+    verification: Verification | None
+    verified: int = 0
+    finished: int = 0
+
+    def counts(self) -> Mapping[str, float]:
+        return {"zero_fraction": 0.5, "zero_line_fraction": 0.25}
+
+    def verify(self) -> Verification | None:
+        self.verified += 1
+        return self.verification
+
+    def finish(self) -> None:
+        self.finished += 1
 
 
 @dataclass
 class FakeJob:
-    launches: tuple
-    passed: bool = True
-    verified: int = 0
+    """kernels: of each variant by its name."""
 
-    def zero_fractions(self) -> tuple[float, float]:
-        return 0.5, 0.25
+    kernels: dict[str, Sequence[str | HostCommand]]
+    options: JobOptions = field(default_factory=JobOptions)
+    uses_engine: tuple[str, ...] = ()
+    verification: Verification | None = PASSED
+    interrupt_in_prepare: bool = False
+    tasks: list[FakeTask] = field(default_factory=list)
+    title = "a job"
+    gpu = GpuSpec(kernel_launch_us=LAUNCH_US)
+    engine_spec = ENGINE
 
-    def verify(self) -> VerificationFacts:
-        self.verified += 1
-        return VerificationFacts(self.passed, 0.5, 1.0)
+    @property
+    def variants(self) -> list[Variant]:
+        return [
+            Variant(f"{name} kernel", name in self.uses_engine, lambda names=names: self.prepare(names), name)
+            for name, names in self.kernels.items()
+        ]
+
+    def prepare(self, names: Sequence[str | HostCommand]) -> FakeTask:
+        if self.interrupt_in_prepare:
+            os.kill(os.getpid(), signal.SIGINT)
+        commands = [launched(name) if isinstance(name, str) else name for name in names]
+        self.tasks.append(FakeTask(commands, self.verification))
+        return self.tasks[-1]
+
+    def resolved(self) -> dict[str, Any]:
+        return {}
 
 
 class Machine:
-    """Stands in for workloads and the core: each kernel takes 1000 cycles at 1 GHz = 1 us."""
+    """Stands in for the core: each kernel takes 1000 cycles at 1 GHz = 1 us."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.simulated: list[tuple[str, bool, bool]] = []
-        self.jobs: list[FakeJob] = []
+        self.simulated: list[tuple[str, EngineSpec | None, bool]] = []
         self.interrupt_at: str | None = None
-        self.passed = True
-        monkeypatch.setattr(runner, "build_gemm_launches", self.build)
-        monkeypatch.setattr(runner, "simulate", self.simulate)
-        monkeypatch.setattr(runner, "is_compiled", lambda domain: True)
+        self.late_interrupt = False
+        monkeypatch.setattr(command_processor, "simulate", self.simulate)
+        monkeypatch.setattr(command_processor, "is_compiled", lambda domain: True)
 
-    def build(self, config: RunConfig, kernel: str) -> FakeJob:
-        names = ["convert", "multiply"] if kernel == "software" else [kernel]
-        if self.interrupt_at == "build":
-            os.kill(os.getpid(), signal.SIGINT)
-        launches = tuple(SimpleNamespace(kernel=SimpleNamespace(name=name), regions=()) for name in names)
-        self.jobs.append(FakeJob(launches, self.passed))
-        return self.jobs[-1]
-
-    def simulate(self, launch, gpu, engine, observer, checked, hotspots=False, timeline=None) -> RunFacts:  # type: ignore[no-untyped-def]
+    def simulate(self, launch, gpu, engine_spec, observer, checked, **_: Any) -> RunFacts:  # type: ignore[no-untyped-def]
         name = launch.kernel.name
-        self.simulated.append((name, engine is not None, checked))
+        self.simulated.append((name, engine_spec, checked))
         going = observer(Progress(1, 0, 2, 10))
         if self.interrupt_at == name:
             os.kill(os.getpid(), signal.SIGINT)
-            going = observer(Progress(2, 1, 2, 20))
-        return RunFacts(name, 1.0, cycles=1000 if going else 400, partial=not going)
+            going = self.late_interrupt or observer(Progress(2, 1, 2, 20))
+        return RunFacts.of(not going, kernel={"name": name, "clock_ghz": 1.0, "cycles": 1000 if going else 400})
 
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.setattr(runner, "sib_layout", lambda spec, regions: None)
     return Machine(monkeypatch)
 
 
-def run(*sets: str) -> list:
-    config = load_run("layerB.yaml", [f"gpu.kernel_launch_us={LAUNCH_US}", *sets])
+def run(job: FakeJob, said: io.StringIO | None = None) -> list[RunRecord]:
     with Interrupt() as interrupt:
-        return runner.run(config, Reporter(stream=io.StringIO()), interrupt)
+        return runner.run(job, Reporter(stream=said or io.StringIO()), interrupt)
 
 
-def test_off_runs_the_dense_kernel_without_engine(machine: Machine) -> None:
-    (record,) = run("run.engine=off")
-    assert machine.simulated == [("sgemm_4x4", False, False)]
-    assert (record.engine, record.kernel, record.partial) == ("off", "sgemm_4x4", False)
+def test_one_variant(machine: Machine) -> None:
+    job = FakeJob({"": ["k"]})
+    (record,) = run(job)
+    assert machine.simulated == [("k", None, False)]
+    assert (record.uses_engine, record.kernel, record.variant, record.partial) == (False, " kernel", "", False)
     assert record.host_time_us == LAUNCH_US + 1
     assert record.verification == VerificationFacts(True, 0.5, 1.0)
+    assert (record.zero_fraction, record.zero_line_fraction) == (0.5, 0.25)
+    assert job.tasks[0].finished == 1
 
 
-def test_on_runs_the_sparse_kernel_with_engine(machine: Machine) -> None:
-    (record,) = run("run.engine=on", "run.checked=true", "run.verify=false")
-    assert machine.simulated == [("sgemm_dib_tiled", True, True)]
-    assert record.engine == "on"
-    assert record.verification is None
-    assert machine.jobs[0].verified == 0
+def test_a_variant_with_the_engine_gets_its_specification(machine: Machine) -> None:
+    options = JobOptions(verify=False, launches=RunOptions(checked=True))
+    job = FakeJob({"dense": ["k"], "sparse": ["s"]}, options, uses_engine=("sparse",))
+    records = run(job)
+    assert machine.simulated == [("k", None, True), ("s", ENGINE, True)]
+    assert [(r.uses_engine, r.variant) for r in records] == [(False, "dense"), (True, "sparse")]
+    assert all(r.verification is None for r in records)
+    assert [task.verified for task in job.tasks] == [0, 0]
 
 
-def test_both_runs_dense_first(machine: Machine) -> None:
-    records = run("run.engine=both")
-    assert [r.engine for r in records] == ["off", "on"]
-    assert [name for name, _, _ in machine.simulated] == ["sgemm_4x4", "sgemm_dib_tiled"]
-
-
-def test_software_path_is_two_dependent_launches_without_engine(machine: Machine) -> None:
-    (record,) = run("run.engine=on", "kernels.sparse=software")
-    assert machine.simulated == [("convert", False, False), ("multiply", False, False)]
-    assert record.engine == "off"
-    assert record.host_time_us == 2 * (LAUNCH_US + 1)
+def test_launches_and_copies_of_a_task_follow_one_another(machine: Machine) -> None:
+    moved: list[int] = []
+    copy = CopyCommand("to 'a'", 1 << 20, lambda: moved.append(len(machine.simulated)))
+    (record,) = run(FakeJob({"": ["convert", copy, "multiply"]}))
+    assert [name for name, _, _ in machine.simulated] == ["convert", "multiply"]
+    assert moved == [1]
+    copied_us = FakeJob.gpu.host_link.copy_us(1 << 20)
+    assert record.host_time_us == pytest.approx(2 * (LAUNCH_US + 1) + copied_us)
+    assert [(c.name, c.copied_bytes) for c in record.commands] == [("convert", 0), ("to 'a'", 1 << 20), ("multiply", 0)]
     assert record.total.cycles == 2000
 
 
 def test_interrupt_in_the_core_keeps_what_is_known(machine: Machine) -> None:
     machine.interrupt_at = "multiply"
-    (record,) = run("run.engine=on", "kernels.sparse=software")
+    job = FakeJob({"": ["convert", "multiply"]})
+    (record,) = run(job)
     assert [f.cycles for f in record.launches] == [1000, 400]
     assert record.partial
     assert record.verification is None
+    assert job.tasks[0].finished == 1
 
 
-def test_interrupt_in_the_first_of_two_launches_skips_the_second(machine: Machine) -> None:
-    machine.interrupt_at = "convert"
-    (record,) = run("run.engine=on", "kernels.sparse=software")
-    assert [f.cycles for f in record.launches] == [400]
+@pytest.mark.parametrize("late", [False, True])
+def test_interrupt_in_the_first_of_two_launches_skips_the_second(machine: Machine, late: bool) -> None:
+    machine.interrupt_at, machine.late_interrupt = "convert", late
+    (record,) = run(FakeJob({"": ["convert", "multiply"]}))
+    assert [f.cycles for f in record.launches] == [1000 if late else 400]
     assert record.partial
+    assert [c.name for c in record.commands] == ["convert"]
 
 
-def test_interrupt_in_the_dense_run_skips_the_sparse_one(machine: Machine) -> None:
-    machine.interrupt_at = "sgemm_4x4"
-    records = run("run.engine=both")
+def test_interrupt_in_the_first_variant_skips_the_second(machine: Machine) -> None:
+    machine.interrupt_at = "k"
+    records = run(FakeJob({"dense": ["k"], "sparse": ["s"]}))
     assert [r.partial for r in records] == [True]
 
 
 def test_interrupt_before_the_core_runs_is_partial_with_nothing_known(machine: Machine) -> None:
-    machine.interrupt_at = "build"
-    (record,) = run("run.engine=off")
+    (record,) = run(FakeJob({"": ["k"]}, interrupt_in_prepare=True))
     assert record.partial
     assert record.total.cycles == 0
 
 
-def test_failed_verification_is_kept(machine: Machine) -> None:
-    machine.passed = False
-    (record,) = run("run.engine=off")
-    assert record.verification is not None
-    assert not record.verification.passed
+def test_failed_verification_is_kept_and_what_is_wrong_is_said(machine: Machine) -> None:
+    wrong = Mismatch("C", 1, 4, (0, 1), 2.0, 3.0)
+    said = io.StringIO()
+    (record,) = run(FakeJob({"": ["k"]}, verification=Verification(False, 2.0, 1.0, "C", (0, 1), (wrong,))), said)
+    assert record.verification == VerificationFacts(False, 2.0, 1.0)
+    assert "C: 1 of 4 elements differ by more than allowed; first at [0, 1]: 2.0, expected 3.0" in said.getvalue()
+
+
+def test_a_task_without_reference_is_not_verified(machine: Machine) -> None:
+    (record,) = run(FakeJob({"": ["k"]}, verification=None))
+    assert record.verification is None
+
+
+@pytest.mark.parametrize(
+    ("sets", "variants"),
+    [
+        (["run.engine=off"], [("", "sgemm_4x4", False)]),
+        (["run.engine=on"], [("", "sgemm_dib_tiled", True)]),
+        (["run.engine=on", "kernels.sparse=software"], [("", "software", False)]),
+        (["run.engine=both"], [("dense", "sgemm_4x4", False), ("sparse", "sgemm_dib_tiled", True)]),
+        (["run.engine=off", "workload={kind: gemm, m: 2, n: 3, k: 4}"], [("", "sgemm_4x4", False)]),
+    ],
+)
+def test_a_configuration_s_variants(sets: list[str], variants: list[tuple[str, str, bool]]) -> None:
+    job = job_of(load_run("layerB.yaml", sets))
+    assert [(v.name, v.label, v.uses_engine) for v in job.variants] == variants

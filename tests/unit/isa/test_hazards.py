@@ -128,7 +128,7 @@ def test_the_text_names_place_and_need() -> None:
     (violation,) = find_violations(program(WRITER, "s_nop 0", READER))
     assert violation.missing == 4
     assert violation.text == (
-        "0x8: buffer_load_dword v0, off, s[0:3], 0: 5 wait states needed behind v_readfirstlane_b32 s2, v0 (0x0),"
+        "0x8: buffer_load_dword v0, off, s[0:3], 0: 5 wait states needed after v_readfirstlane_b32 s2, v0 (0x0),"
         " 1 there [valu-vmem: VALU writes an SGPR, VCC, then VMEM reads it]"
     )
 

@@ -7,11 +7,17 @@ from math import isnan
 import numpy as np
 import pytest
 
+from gpusim.jit import JIT_DISABLED
+from isa.lanes import library
 from isa.lanes.exact_rounding import rounded
+from isa.lanes.host_mode import HostMode
+from isa.lanes.lane_library import compile_object, load_semantics, loaded, module_text
+from isa.lanes.llvm_backend import LlvmMaker, ModuleText
 from tests.unit.isa.lane_checks import (
     EXEC_MASKS,
     FORMATS,
     LANES,
+    Bench,
     benches,
     from_float,
     infinity,
@@ -84,6 +90,63 @@ def agrees(name, got, wanted, kind):
     if name == "v_cvt_pkrtz_f16_f32":
         return all(same(got >> s & 0xFFFF, wanted >> s & 0xFFFF, "f16") for s in (0, 16))
     return same(got, wanted, kind) if kind else got == wanted
+
+
+FROM_INTEGERS = ("v_cvt_f16_u16", "v_cvt_f16_i16", "v_cvt_f32_u32", "v_cvt_f32_i32", "v_cvt_f64_u32", "v_cvt_f64_i32")
+FROM_INTEGERS += tuple(f"v_cvt_f32_ubyte{byte}" for byte in range(4))
+
+
+def host_without_avx512():
+    """The conversions from integers as an x86-64 without AVX-512 compiles them: it has none of unsigned words."""
+    names = (*FROM_INTEGERS, "v_trig_preop_f64", "row_flush_f16")
+    compiled = compile_object(module_text(names), cpu="x86-64-v3")
+    return Bench(loaded(compiled, names))
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_integers_become_the_same_floats_on_a_host_without_avx512():
+    """In every rounding mode, and 0 becomes +0: not a difference, which is -0 where the host rounds down."""
+    library()
+    bench = host_without_avx512()
+    edges = [0, 1, 2, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFF7F, 0xFFFFFF80]
+    edges += [0xFFFFFF81, 0xFFFFFFFF, 0x1000001, 0x1000003, 0x80000080, 0x80000081, 0x100000F, 2047, 2049]
+    lanes = (edges * 3)[:LANES]
+    for name in FROM_INTEGERS:
+        signature = bench.lib.signature(name)
+        bench.put(8, signature.sources[0], lanes)
+        for rounding in range(4):
+            mode = 0xF0 | rounding | rounding << 2
+            bench.call(name, 0, 8, mode=mode)
+            for bits, got in zip(lanes, bench.get(0, signature.destination), strict=True):
+                if name.startswith("v_cvt_f32_ubyte"):
+                    wanted = from_float(float(bits >> 8 * int(name[-1]) & 0xFF), "f32")
+                else:
+                    width = int(signature.sources[0][1:])
+                    wanted = CASES[name](mode, bits & (1 << width) - 1)
+                assert got == wanted, (name, rounding, hex(bits), hex(got), hex(wanted))
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_a_product_of_no_bits_is_plus_zero_on_a_host_without_avx512():
+    """v_trig_preop_f64 far behind the bits of 2 / pi that it knows converts a 64-bit zero."""
+    library()
+    for bench in (host_without_avx512(), *benches()):
+        bench.put(8, "f64", [from_float(2.0**1000, "f64")] * LANES)
+        bench.put(12, "u32", [31] * LANES)
+        bench.call("v_trig_preop_f64", 0, 8, 12, mode=0xF0 | 2 | 2 << 2)
+        assert bench.get(0, "f64") == [0] * LANES
+
+
+def test_no_unsigned_conversion_is_left_to_the_compiler():
+    load_semantics()
+    assert "uitofp" not in module_text()
+
+
+@pytest.mark.parametrize("kind, to", [("u64", "f32"), ("i64", "f32"), ("u32", "f16"), ("i32", "f16")])
+def test_conversions_that_would_round_twice_are_refused(kind, to):
+    x = LlvmMaker(LANES, ModuleText(HostMode()))
+    with pytest.raises(TypeError, match=f"{kind} to {to} would be rounded twice"):
+        x.constant(kind, 1).to(to)
 
 
 @pytest.mark.parametrize("name", ["v_exp_f32", "v_log_f32", "v_sin_f32", "v_rsq_f32", "v_exp_f16", "v_div_scale_f64"])

@@ -13,8 +13,8 @@ from gpusim.jit import JIT_DISABLED, numba_hooks
 PROBE = """
 import json
 import numpy as np
-from gpusim.jit import Field, State, compile_all, compile_functions, jit, ld_i64, new_record, record_dtype
-from gpusim.jit import address_of
+from gpusim.jit import Field, State, jit, new_record, record_dtype
+from gpusim.jit.compile import compile_functions
 
 PART = State("part", {"count": Field((), "calls"), "row": Field((8,), "sums")})
 

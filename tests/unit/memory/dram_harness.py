@@ -12,7 +12,6 @@ import numpy as np
 from gpusim.jit import (
     JIT_DISABLED,
     address_of,
-    compile_functions,
     ctz,
     ld_i64,
     new_record,
@@ -20,6 +19,7 @@ from gpusim.jit import (
     registered,
     st_i64,
 )
+from gpusim.jit.compile import compile_functions
 from memory.address_map import ADDRESS_MAP, dram_channel
 from memory.dram.checker import Command, record_commands, recorded_commands
 from memory.dram.constants import COMMAND_NAMES as NAMES
@@ -27,11 +27,12 @@ from memory.dram.constraints import RULES, Rule
 from memory.dram.controller import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
 from memory.dram.spec import DramSpec, TimingOverrides, resolve
 from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
+from memory.waiting import WAITING
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, WHEEL, due
-from tests.support.smaller_machines import allow_further_layouts
+from tests.support.machines import allow_further_layouts
 
-RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP, DRAM))
+RECORD = record_dtype((WHEEL, WAITING, PORTS, ADDRESS_MAP, DRAM))
 READ, WRITE = 0, 1
 WHOLE = (1 << 64) - 1
 LIMIT_CYCLES = 1_000_000
@@ -98,7 +99,7 @@ drive = _drive if JIT_DISABLED else numba.njit(nogil=True, error_model="numpy")(
 def _compile() -> None:
     """Compile what `drive` calls, callees first, and itself."""
     if not JIT_DISABLED:
-        rooms = ("gpusim.jit", "memory.address_map", "memory.dram", "memory.ports", "memory.wheel")
+        rooms = ("gpusim.jit", "memory.address_map", "memory.dram", "memory.ports", "memory.waiting", "memory.wheel")
         callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
         compile_functions([*callees, drive], new_record(RECORD))
         allow_further_layouts()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from gpusim.jit import new_record, record_dtype
 from isa.trace import LINE_SPARSE
 from memory.address_map import ADDRESS_MAP, dram_channel, dram_local_line, l2_channel, l2_local_line
-from tests.support.smaller_machines import allow_further_layouts
+from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((ADDRESS_MAP,))
 BITS = st.integers(0, 5)

@@ -1,6 +1,4 @@
-"""L1 and L2 against plain LRU caches without latencies, on the line streams of real kernels."""
-
-from collections import OrderedDict
+"""L1 and L2 against reference caches without latencies, on the line streams of real kernels."""
 
 import pytest
 
@@ -9,18 +7,19 @@ from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
 from memory.address_map import l2_channel, l2_local_line
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.network.state import ATOMIC, READ, WRITE, CrossbarSpec
 from memory.translation.tlb import TranslationSpec
 from tests.support.cache_streams import Access, Streams
 from tests.support.cycle_laws import stepped
+from tests.support.machines import altered
 from tests.support.real_kernels import corpus_launch, gemm_launches
+from tests.support.reference_cache import WHOLE, ReferenceCache, ReferenceWrites
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="minutes in plain Python; compiled it is the same code")
 
-WHOLE = (1 << 64) - 1
 # caches so small that the kernels overflow them, and every latency as short as it may be
 QUICK = GpuSpec(
     shader_arrays=1,
@@ -47,44 +46,22 @@ REAL = {
 }
 
 
-class LruL1:
-    """The lines of one L1, each set from the least to the most recently used."""
-
-    def __init__(self, spec: L1Spec) -> None:
-        self.ways = spec.ways
-        self.sets: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(spec.size_kib * 16 // spec.ways)]
-
-    def load_misses(self, line: int) -> bool:
-        held = self.sets[line % len(self.sets)]
-        missed = line not in held
-        held[line] = None
-        held.move_to_end(line)
-        if len(held) > self.ways:
-            held.popitem(last=False)
+def l2_misses(channel: ReferenceWrites, access: Access, line: int) -> bool:
+    """Whether a request misses; line: its number in the channel."""
+    if access.kind == WRITE:
+        missed = not channel.use(line)
+        channel.keep(line, access.mask, dirty=True)
         return missed
-
-
-class LruL2:
-    """The lines of L2 with the bytes each holds: a write allocates its bytes, a read of a line in part fetches it."""
-
-    def __init__(self, spec: L2Spec) -> None:
-        self.ways, self.sets = spec.ways, spec.size_kib * 16 // spec.channels // spec.ways
-        self.held: dict[tuple[int, int], OrderedDict[int, int]] = {}
-
-    def misses(self, access: Access, local_line: int) -> bool:
-        lines = self.held.setdefault((access.channel, local_line % self.sets), OrderedDict())
-        held = lines.get(access.line, 0)
-        missed = access.line not in lines if access.kind == WRITE else held != WHOLE
-        lines[access.line] = held | access.mask if access.kind == WRITE else WHOLE
-        lines.move_to_end(access.line)
-        if len(lines) > self.ways:
-            lines.popitem(last=False)
-        return missed
+    missed = channel.held.get(line) != WHOLE
+    channel.read(line)
+    return missed
 
 
 @pytest.mark.parametrize("spec", [QUICK, SHIPPED_SIZES], ids=["small", "shipped_sizes"])
+@pytest.mark.parametrize("policy", ["lru", "fifo"])  # the others may choose a way that is being filled
 @pytest.mark.parametrize("name", REAL)
-def test_hits_and_misses_are_those_of_plain_lru_caches(name: str, spec: GpuSpec) -> None:
+def test_hits_and_misses_are_those_of_reference_caches(name: str, policy: str, spec: GpuSpec) -> None:
+    spec = altered(spec, l1={"replacement": policy}, l2={"replacement": policy})
     for launch in REAL[name]():
         recorded: list[Streams] = []
 
@@ -95,17 +72,25 @@ def test_hits_and_misses_are_those_of_plain_lru_caches(name: str, spec: GpuSpec)
         with stepped(on_start):  # type: ignore[arg-type]
             facts = simulate(launch, spec, checked=True)
         (streams,) = recorded
-        assert len(streams.l1) + facts.l1.write_transactions == facts.l1.transactions > 500
-        l1 = [LruL1(spec.l1) for _ in range(spec.cus)]
-        for place, look in enumerate(streams.l1):
-            assert look.missed == l1[look.cache].load_misses(look.line), f"look-up {place}: {look}"
-        m, l2 = streams.m, LruL2(spec.l2)
+        assert len(streams.l1) == facts.l1.read_transactions > 500
+        l1_sets = spec.l1.size_kib * 16 // spec.l1.ways
+        l1 = [ReferenceCache(l1_sets, spec.l1.ways, policy) for _ in range(spec.cus)]
+        for number, look in enumerate(streams.l1):
+            assert look.missed != l1[look.cache].use(look.line)[0], f"look-up {number}: {look}"
+        l2_sets = spec.l2.size_kib * 16 // spec.l2.channels // spec.l2.ways
+        m, l2 = (
+            streams.m,
+            [
+                ReferenceWrites(ReferenceCache(l2_sets, spec.l2.ways, policy), "back", True, lambda *_: None)
+                for _ in range(spec.l2.channels)
+            ],
+        )
         kinds = set()
-        for place, cycle in enumerate(streams.l2):
+        for number, cycle in enumerate(streams.l2):
             for access in cycle.accesses:
                 assert access.channel == l2_channel(m, access.line)
                 kinds.add(access.kind)
-            found = sum(l2.misses(access, int(l2_local_line(m, access.line))) for access in cycle.accesses)
-            assert cycle.misses == found, f"cycle {place}: {cycle}"
+            found = sum(l2_misses(l2[a.channel], a, int(l2_local_line(m, a.line))) for a in cycle.accesses)
+            assert cycle.misses == found, f"cycle {number}: {cycle}"
         assert {READ, WRITE} <= kinds <= {READ, WRITE, ATOMIC}
         assert sum(cycle.misses for cycle in streams.l2) == facts.l2.misses

@@ -1,138 +1,330 @@
-"""L1 and L2 against plain-Python caches without latencies: the same hits, misses and lines held, in the same order."""
+"""L1 and L2 under every replacement and write policy against caches without time: the same hits, write-backs and lines.
+
+One access follows the other, so that the order of accesses is the script's and nothing depends on latencies.
+"""
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+import pytest
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.laws import laws
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel, l2_local_line
-from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.cache.l2 import L2Spec
-from memory.cache.sets import NO_TAG
-from memory.dram.spec import DramSpec
+from memory.cache.l1_state import L1Spec
+from memory.cache.l2_state import L2Spec
+from memory.cache.write_policy import WRITE_POLICIES
+from memory.sets.replacement import POLICIES
+from tests.support.machines import LINE, simple
+from tests.support.reference_cache import WHOLE, ReferenceCache, ReferenceWrites, lines_of
 from tests.support.scripted import Script, ScriptedRun
 
-LINE = 0x4000000
-L2_CHANNELS, L2_WAYS = 2, 4
-
-SMALL = GpuSpec(
-    shader_arrays=1,
-    cus_per_array=1,
-    instruction_cache=InstructionCacheSpec(model="ideal"),  # only data in L2
-    l1=L1Spec(size_kib=1, ways=4),
-    l2=L2Spec(size_kib=4, channels=L2_CHANNELS, ways=L2_WAYS, interleave_bytes=64),
-    dram=DramSpec(model="ideal"),
-)
-L1_SETS = SMALL.l1.size_kib * 16 // SMALL.l1.ways
-L1_WAYS = SMALL.l1.ways
-L2_SETS = SMALL.l2.size_kib * 16 // L2_CHANNELS // L2_WAYS
+CHANNELS = 2
+WRITES = [(write, allocate) for write in WRITE_POLICIES for allocate in (False, True)]
 
 
-class NaiveCache:
-    """Sets of lines in order of use, the least recently used first."""
-
-    def __init__(self, ways: int) -> None:
-        self.ways = ways
-        self.sets: dict[object, list[int]] = {}
-
-    def holds(self, key: object, line: int) -> bool:
-        return line in self.sets.get(key, [])
-
-    def use(self, key: object, line: int) -> None:
-        lines = self.sets.setdefault(key, [])
-        if line in lines:
-            lines.remove(line)
-        elif len(lines) == self.ways:
-            lines.pop(0)
-        lines.append(line)
+def machine(l1: dict[str, Any] | None = None, l2: dict[str, Any] | None = None) -> GpuSpec:
+    """One CU, an L1 of 16 lines and an L2 of 64, both of four ways."""
+    return simple(
+        shader_arrays=1,
+        cus_per_array=1,
+        l1=L1Spec(**{"size_kib": 1, "ways": 4, **(l1 or {})}),
+        l2=L2Spec(**{"size_kib": 4, "channels": CHANNELS, "ways": 4, "interleave_bytes": 64, **(l2 or {})}),
+    )
 
 
-class NaiveMemory:
-    """Write-through L1 without allocation on write, over a write-back L2 with masks of the bytes it holds."""
+class ReferenceMemory:
+    """The L1 of one CU over an L2, each with the policies of a machine's."""
 
-    def __init__(self, run: ScriptedRun) -> None:
-        self.run = run
-        self.l1, self.l2 = NaiveCache(L1_WAYS), NaiveCache(L2_WAYS)
-        self.dirty: dict[int, int] = {}
-        self.held: dict[int, int] = {}
-        self.counts = dict.fromkeys(("l1 hits", "l1 misses", "l2 hits", "l2 misses", "write backs"), 0)
+    def __init__(self, gpu: GpuSpec, m: Any) -> None:
+        self.m = m
+        sets = gpu.l1.size_kib * 16 // gpu.l1.ways
+        self.l1 = ReferenceWrites(
+            ReferenceCache(sets, gpu.l1.ways, gpu.l1.replacement), gpu.l1.write, gpu.l1.write_allocate, self.l2
+        )
+        self.tracks = gpu.l1.write == "back" or gpu.l1.write_allocate
+        sets = gpu.l2.size_kib * 16 // CHANNELS // gpu.l2.ways
+        self.channels = [
+            ReferenceWrites(
+                ReferenceCache(sets, gpu.l2.ways, gpu.l2.replacement, number=channel),
+                gpu.l2.write,
+                gpu.l2.write_allocate,
+                self.dram,
+            )
+            for channel in range(CHANNELS)
+        ]
+        self.traffic = {"read": 0, "write": 0}
+        self.bytes_written = 0
+        self.through = 0
 
-    def _l2(self, line: int, mask: int | None) -> None:
-        key = (int(l2_channel(self.run.m, line)), int(l2_local_line(self.run.m, line)) % L2_SETS)
-        full = (1 << 64) - 1
-        there = self.l2.holds(key, line)
-        if not there:
-            lines = self.l2.sets.get(key, [])
-            if len(lines) == L2_WAYS:
-                victim = lines[0]
-                self.counts["write backs"] += victim in self.dirty
-                self.dirty.pop(victim, None)
-                self.held.pop(victim, None)
-        if mask is not None:
-            self.held[line] = self.held.get(line, 0) | mask
-            self.dirty[line] = self.dirty.get(line, 0) | mask
-            self.counts["l2 hits" if there else "l2 misses"] += 1
-        else:
-            hit = there and self.held.get(line) == full
-            self.counts["l2 hits" if hit else "l2 misses"] += 1
-            self.held[line] = full
-        self.l2.use(key, line)
+    def dram(self, kind: str, line: int, mask: int) -> None:
+        self.traffic[kind] += 1
+        self.bytes_written += mask.bit_count() if kind == "write" else 0
+
+    def _places(self, line: int) -> tuple[ReferenceWrites, int]:
+        """The channel of a line, and its number there, which decides the set."""
+        return self.channels[int(l2_channel(self.m, line))], int(l2_local_line(self.m, line))
+
+    def l2(self, kind: str, line: int, mask: int) -> None:
+        channel, line = self._places(line)
+        found = channel.lines.holds(line)
+        if kind == "read":
+            return channel.read(line)
+        if kind == "atomic":
+            whole = channel.held.get(line) == WHOLE
+            channel.read(line)
+            if not channel.back:  # it is looked up again when its line is there, and then goes on
+                if not whole:
+                    channel.use(line)
+                self.through += 1
+                return self.dram("write", line, mask)
+            return channel.keep(line, mask, dirty=True)
+        channel.counts["hits" if found else "misses"] += 1
+        if not channel.back or not (found or channel.allocate):
+            self.through += 1
+            self.dram("write", line, mask)
+        if found or channel.allocate:
+            channel.counts["write_allocations"] += not found
+            channel.use(line)
+            channel.keep(line, mask, dirty=channel.back)
+        return None
 
     def load(self, line: int) -> None:
-        key = line % L1_SETS
-        hit = self.l1.holds(key, line)
-        self.counts["l1 hits" if hit else "l1 misses"] += 1
-        self.l1.use(key, line)
-        if not hit:
-            self._l2(line, None)
+        self.l1.read(line)
+
+    def glc_load(self, line: int) -> None:
+        self.l1.clean(line)
+        self.l1.counts["misses"] += 1
+        self.l2("read", line, WHOLE)
+
+    def _store(self, line: int, mask: int, glc: bool) -> None:
+        l1, found = self.l1, self.l1.lines.holds(line)
+        below = glc or not l1.back or not (found or l1.allocate)
+        if glc:
+            l1.clean(line)
+        l1.counts["hits" if found and not below else "misses"] += 1
+        if self.tracks and (found or (l1.allocate and not glc)):
+            l1.counts["write_allocations"] += not found and not below
+            l1.use(line)
+            l1.keep(line, mask, dirty=not below)
+        if below:
+            self.l2("write", line, mask)
 
     def store(self, line: int, mask: int) -> None:
-        self.counts["l1 misses"] += 1
-        self._l2(line, mask)
+        self._store(line, mask, False)
+
+    def glc_store(self, line: int, mask: int) -> None:
+        self._store(line, mask, True)
+
+    def atomic(self, line: int, mask: int) -> None:
+        self.l1.clean(line)
+        self.l1.counts["misses"] += 1
+        self.l2("atomic", line, mask)
+
+    def invalidate(self) -> None:
+        self.l1.forget()
+
+    def play(self, accesses: list[tuple[str, int, int]]) -> None:
+        for kind, offset, mask in accesses:
+            if kind == "invalidate":
+                self.invalidate()
+            elif "load" in kind:
+                getattr(self, kind)(LINE + offset)
+            else:
+                getattr(self, kind)(LINE + offset, mask)
+        self.l1.clean_all()  # the kernel is over
+
+
+def run(gpu: GpuSpec, accesses: list[tuple[str, int, int]]) -> ScriptedRun:
+    script = Script()
+    for kind, offset, mask in accesses:
+        signed = mask - (1 << 64) if mask >> 63 else mask
+        if kind == "invalidate":
+            script.invalidate()
+        elif "load" in kind:
+            script.load([LINE + offset])
+        else:
+            (script.atomic if kind == "atomic" else script.store)([LINE + offset], signed)
+        if kind.startswith("glc"):
+            script.coherent()
+        script.wait(vm=0)
+    r = ScriptedRun(gpu, [[script.end()]])
+    assert r.go() == FINISHED
+    for law, left, right in laws(r.m, r.instructions):
+        assert left == right, law
+    return r
+
+
+def compare(gpu: GpuSpec, accesses: list[tuple[str, int, int]]) -> ReferenceMemory:
+    m = run(gpu, accesses).m
+    plain = ReferenceMemory(gpu, m)
+    plain.play(accesses)
+    for name, count in plain.l1.counts.items():
+        assert (name, int(getattr(m.l1, name))) == (name, count)
+    for name in plain.channels[0].counts:
+        expected = sum(channel.counts[name] for channel in plain.channels)
+        assert (name, int(m.l2[name].sum())) == (name, expected)
+    assert int(m.l2.write_throughs) == plain.through
+    sets = gpu.l2.size_kib * 16 // CHANNELS // gpu.l2.ways
+    assert plain.traffic == {"read": int(m.l2.fills), "write": int(m.l2.write_backs + m.l2.write_throughs)}
+    assert lines_of(m.l1.rows, len(plain.l1.lines.sets), gpu.l1.ways) == [row.lines for row in plain.l1.lines.sets]
+    for number, channel in enumerate(plain.channels):
+        held = lines_of(m.l2.rows, sets, gpu.l2.ways, first=number * sets)
+        local = [[None if x is None else int(l2_local_line(m, x)) for x in row] for row in held]
+        assert local == [row.lines for row in channel.lines.sets]
+    return plain
 
 
 ACCESSES = st.lists(
-    st.tuples(st.integers(0, 60), st.sampled_from([None, None, None, (1 << 64) - 1, 0xFF])), min_size=1, max_size=150
+    st.tuples(
+        st.sampled_from(["load", "load", "load", "store", "store", "atomic", "glc_load", "glc_store", "invalidate"]),
+        st.integers(0, 90),
+        st.sampled_from([WHOLE, 0xFF, 0xFF00, 0xF << 60]),
+    ),
+    min_size=1,
+    max_size=120,
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(ACCESSES)
-def test_one_access_after_another_finds_what_a_naive_cache_finds(accesses: list[tuple[int, int | None]]) -> None:
-    script = Script()
-    for offset, mask in accesses:
-        if mask is None:
-            script.load([LINE + offset]).wait(vm=0)
-        else:
-            script.store([LINE + offset], -1 if mask == (1 << 64) - 1 else mask).wait(vm=0)
-    run = ScriptedRun(SMALL, [[script.end()]])
-    assert run.go() == FINISHED
-    naive = NaiveMemory(run)
-    for offset, mask in accesses:
-        if mask is None:
-            naive.load(LINE + offset)
-        else:
-            naive.store(LINE + offset, mask)
-    l1, l2 = run.m.l1, run.m.l2
-    assert naive.counts == {
-        "l1 hits": int(l1.hits),
-        "l1 misses": int(l1.misses),
-        "l2 hits": int(l2.hits),
-        "l2 misses": int(l2.misses),
-        "write backs": int(l2.write_backs),
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    ACCESSES,
+    *[st.sampled_from(sorted(POLICIES))] * 2,
+    *[st.sampled_from(WRITES)] * 2,
+)
+@example([("load", 0, 0), ("store", 0, 0xFF)], "lru", "lru", ("through", False), ("back", True))
+def test_one_access_after_another_finds_what_the_reference_finds(
+    accesses: list[tuple[str, int, int]],
+    l1_policy: str,
+    l2_policy: str,
+    l1_write: tuple[str, bool],
+    l2_write: tuple[str, bool],
+) -> None:
+    gpu = machine(
+        {"replacement": l1_policy, "write": l1_write[0], "write_allocate": l1_write[1]},
+        {"replacement": l2_policy, "write": l2_write[0], "write_allocate": l2_write[1]},
+    )
+    compare(gpu, accesses)
+
+
+# --- exact cases, one of each behaviour ---
+
+HALF = 0xFFFF_FFFF  # the first half of a line
+
+
+def traffic(gpu: GpuSpec, *accesses: tuple[str, int, int]) -> dict[str, int]:
+    m = compare(gpu, list(accesses)).m
+    names = {"l1_hits": m.l1.hits, "packets": m.xbar.requests, "l1_write_backs": m.l1.write_backs}
+    dram = {"dram_reads": m.l2.fills, "dram_writes": m.l2.write_backs + m.l2.write_throughs}
+    return {name: int(count) for name, count in (names | dram).items() if count}
+
+
+STORES = [("store", 0, HALF), ("store", 0, WHOLE ^ HALF)]
+
+
+def test_l1_write_through_sends_every_store_to_l2() -> None:
+    assert traffic(machine(), *STORES) == {"packets": 2}
+
+
+def test_l1_write_back_sends_what_was_stored_once_when_the_kernel_is_over() -> None:
+    gpu = machine({"write": "back", "write_allocate": True})
+    assert traffic(gpu, *STORES) == {"l1_hits": 1, "packets": 1, "l1_write_backs": 1}
+
+
+def test_a_line_stored_to_in_part_is_fetched_by_a_load_and_keeps_its_bytes() -> None:
+    gpu = machine({"write": "back", "write_allocate": True})
+    assert traffic(gpu, STORES[0], ("load", 0, 0), ("load", 0, 0)) == {
+        "l1_hits": 1,
+        "packets": 2,
+        "l1_write_backs": 1,
+        "dram_reads": 1,
     }
-    for (channel, index), lines in naive.l2.sets.items():  # type: ignore[misc]
-        assert oldest_first(l2, channel * L2_SETS + index, L2_WAYS) == lines
-    for index, lines in naive.l1.sets.items():
-        assert oldest_first(l1, index, L1_WAYS) == lines  # type: ignore[arg-type]
 
 
-def oldest_first(cache: Any, row: int, ways: int) -> list[int]:
-    """Lines that a cache holds in a set."""
-    stride = int(cache.stride)
-    words = cache.rows[2 * row * stride : 2 * (row + 1) * stride]
-    tags, ages = words[:ways], words[stride : stride + ways]
-    return [int(tag) for _, tag in sorted(zip(ages, tags, strict=True)) if tag != NO_TAG]
+def test_a_line_stored_to_whole_is_not_fetched() -> None:
+    for write in WRITE_POLICIES:
+        gpu = machine({"write": write, "write_allocate": True})
+        found = traffic(gpu, *STORES, ("load", 0, 0))
+        assert found["l1_hits"] == (1 if write == "through" else 2)
+        assert "dram_reads" not in found
+
+
+def test_without_allocation_a_store_that_misses_goes_on_and_one_that_hits_stays() -> None:
+    gpu = machine({"write": "back", "write_allocate": False})
+    assert traffic(gpu, *STORES) == {"packets": 2}
+    assert traffic(gpu, ("load", 0, 0), *STORES) == {
+        "l1_hits": 2,
+        "packets": 2,
+        "l1_write_backs": 1,
+        "dram_reads": 1,
+    }
+
+
+@pytest.mark.parametrize("kind", ["atomic", "glc_load", "glc_store"])
+def test_what_is_done_in_l2_finds_there_what_the_cu_has_stored(kind: str) -> None:
+    gpu = machine({"write": "back", "write_allocate": True})
+    found = traffic(gpu, STORES[0], (kind, 0, HALF))
+    assert (found["packets"], found["l1_write_backs"]) == (2, 1)
+
+
+def test_an_invalidation_writes_back_first() -> None:
+    gpu = machine({"write": "back", "write_allocate": True})
+    m = run(gpu, [("store", 0, WHOLE), ("store", 1, WHOLE), ("invalidate", 0, 0), ("load", 0, 0)]).m
+    assert (int(m.l1.write_backs), int(m.l2.writes), int(m.l2.reads), int(m.l2.fills)) == (2, 2, 1, 0)
+
+
+def test_the_kernel_is_over_when_its_last_dirty_line_is_in_l2() -> None:
+    stores = [("store", line, WHOLE) for line in range(8)]
+    gpu = machine({"write": "back", "write_allocate": True})
+    kept, sent = run(gpu, stores), run(machine(), stores[:1])
+    # the last store stays in L1; then eight write-backs leave in a row, and the last is acknowledged as any store is
+    assert kept.cycles > sent.cycles
+    assert int(kept.m.xbar.responses) == 8
+
+
+@pytest.mark.parametrize(
+    ("write", "allocate", "expected"),
+    [
+        ("back", True, {"packets": 3}),
+        ("back", False, {"packets": 3, "dram_reads": 1, "dram_writes": 2}),
+        ("through", True, {"packets": 3, "dram_writes": 2}),
+        ("through", False, {"packets": 3, "dram_reads": 1, "dram_writes": 2}),
+    ],
+)
+def test_writes_of_l2(write: str, allocate: bool, expected: dict[str, int]) -> None:
+    gpu = machine(l2={"write": write, "write_allocate": allocate})
+    assert traffic(gpu, *STORES, ("load", 0, 0)) == expected
+
+
+def test_an_atomic_of_a_write_through_l2_waits_for_its_line_and_goes_on() -> None:
+    gpu = machine(l2={"write": "through", "write_allocate": False})
+    assert traffic(gpu, ("atomic", 0, 0xFF), ("atomic", 0, 0xFF)) == {
+        "packets": 2,
+        "dram_reads": 1,
+        "dram_writes": 2,
+    }
+
+
+def test_the_line_that_goes_from_l1_is_the_policys() -> None:
+    # four lines of a set, the first of them used again, then a fifth: FIFO lets the first go, LRU and the tree do not
+    accesses = [("load", 4 * k, 0) for k in (0, 1, 2, 3, 0, 4, 0)]
+    hits = {
+        policy: traffic(machine({"replacement": policy}), *accesses)["l1_hits"] for policy in ("lru", "fifo", "plru")
+    }
+    assert hits == {"lru": 2, "fifo": 1, "plru": 2}
+
+
+@pytest.mark.parametrize("kept", [{"write": "back"}, {"write_allocate": True}])
+def test_loads_that_pass_l1_would_not_find_what_stores_left_there(kept: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="bypass: loads that pass the cache would not find"):
+        L1Spec(bypass=True, **kept)
+
+
+def test_an_unknown_policy_is_refused() -> None:
+    with pytest.raises(ValidationError, match="'lru', 'fifo', 'plru' or 'random'"):
+        L2Spec(replacement="mru")
+    with pytest.raises(ValidationError, match="'through' or 'back'"):
+        L1Spec(write="around")

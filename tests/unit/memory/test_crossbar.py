@@ -11,7 +11,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from memory.address_map import l2_channel
 from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l2 import L2Spec
+from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.network.crossbar import (
     crossbar_has_room,

@@ -116,7 +116,7 @@ def test_a_read_does_not_wait_for_writes_that_never_end():
     writes = [(1, WRITE, 10_000 + i) for i in range(300 if JIT_DISABLED else 3000)]
     reads = [(150 + 200 * i, READ, i) for i in range(15)]
     out = run_streams(spec, [writes, reads])
-    assert out.m.dram.channel[0].write_full > 0
+    assert out.done[len(writes) - 1] > len(writes)  # writes were refused
     # a batch of writes in one bank group, the turnaround, then the read itself after a row conflict
     batch = (12 - 4) * t.bursts_per_line * t.tccd_long
     turnaround = t.tcwl + t.burst_clocks + max(t.twr + t.trp + t.trcd_read, t.twtr_long)
@@ -186,8 +186,10 @@ def test_every_request_is_served_once_and_counted(steps, standard, channels, mod
     assert [out.answers[i] for i in range(len(script))] == [int(s[1] == READ) for s in script]
     assert totals["reads"] == len(reads) == totals["engine_reads"]
     assert totals["reads"] + totals["writes"] == len(script)
-    if totals["read_full"] + totals["write_full"] == 0:  # then every request was accepted in the cycle it asks for
-        assert totals["read_latency"] == sum(out.done[i] - script[i][0] for i in reads)
+    waited = sum(out.done[i] - script[i][0] for i in reads)
+    assert totals["read_latency_total_cycles"] <= waited
+    if len(script) <= min(spec.read_queue, spec.write_queue):  # every request is accepted in the cycle it asks for
+        assert totals["read_latency_total_cycles"] == waited
     assert dram_pending(out.m) == 0
     if model == "cycle":
         served = totals["row_hits"] + totals["row_misses"] + totals["row_conflicts"]
@@ -195,7 +197,7 @@ def test_every_request_is_served_once_and_counted(steps, standard, channels, mod
         assert totals["bytes_read"] == 64 * (totals["reads"] - totals["read_forwards"])
         assert totals["bytes_written"] == 32 * len(out.clocks("WR"))
         t = resolve(spec)
-        assert totals["data_bus_busy"] == t.burst_clocks * (len(out.clocks("RD")) + len(out.clocks("WR")))
+        assert totals["data_bus_busy_clocks"] == t.burst_clocks * (len(out.clocks("RD")) + len(out.clocks("WR")))
         assert totals["activates"] == len(out.clocks("ACT"))
         assert totals["precharges"] == len(out.clocks("PRE")) + len(out.clocks("PREA"))
         assert totals["refreshes"] == len(out.clocks("REF"))
@@ -237,9 +239,9 @@ def test_however_far_channels_decide_ahead_the_commands_are_the_same(standard, c
 
 def test_totals_name_every_counter():
     totals = dram_totals(run(plain_spec(), [(1, READ, 0)]).m)
-    assert set(DRAM_COUNTERS) | {"bus_busy_cycles"} == set(totals)
+    assert {*DRAM_COUNTERS.names, "bus_busy_cycles"} == set(totals)
     assert totals["bus_busy_cycles"] == 4
-    assert totals["read_latency"] == totals["read_latency_max"] == 48
+    assert totals["read_latency_total_cycles"] == totals["read_latency_max_cycles"] == 48
 
 
 def test_the_sparse_mark_takes_no_part():

@@ -1,4 +1,4 @@
-"""Address translation: exact cycles of each way to a page, TLBs against plain LRU lists, back-pressure, fairness."""
+"""Address translation: exact cycles of each way to a page, TLBs against reference caches, back-pressure, fairness."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,13 +9,20 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED
 from isa.trace import LINE_SPARSE
-from memory.cache.instruction import InstructionCacheSpec
-from memory.cache.l1 import L1Spec
-from memory.dram.spec import DramSpec
-from memory.translation.tlb import FIRST_INSTRUCTION_USER, FIRST_SCALAR_USER, TranslationSpec, page_of, translated
+from memory.cache.l1_state import L1Spec
+from memory.sets.replacement import POLICIES
+from memory.translation.tlb import (
+    FIRST_INSTRUCTION_USER,
+    FIRST_SCALAR_USER,
+    MAX_TLBS,
+    TranslationSpec,
+    page_of,
+    translated,
+)
+from tests.support.machines import LINE, simple
+from tests.support.reference_cache import ReferenceCache, lines_of
 from tests.support.scripted import Script, ScriptedRun
 
-LINE = 0x4000000
 PAGE = 64 * 1024 // 64  # lines of a page
 L2_HIT = 1 + 69  # at the L2 TLB a cycle after the look-up, its latency
 WALK_CYCLES = 250
@@ -24,9 +31,7 @@ WALK = L2_HIT + WALK_CYCLES  # 320, a whole number of turns
 
 def machine(groups: list[list[Script]], l1: L1Spec | None = None, **translation: object) -> ScriptedRun:
     """A run on an MI6 whose DRAM has a fixed latency and whose instructions are always there."""
-    gpu = GpuSpec(
-        dram=DramSpec(model="ideal"),
-        instruction_cache=InstructionCacheSpec(model="ideal"),
+    gpu = simple(
         l1=l1 or L1Spec(),
         translation=TranslationSpec(**{"page_kib": 64, **translation}),  # type: ignore[arg-type]
     )
@@ -184,34 +189,27 @@ def test_cus_get_equal_shares_of_the_l2_tlb() -> None:
     assert ends[-1] - ends[0] < 40 < 8 * 64 < ends[-1]
 
 
-class NaiveTlb:
-    """Sets of pages in order of use, the least recently used first."""
-
-    def __init__(self, sets: int, ways: int) -> None:
-        self.ways = ways
-        self.sets: list[list[int]] = [[] for _ in range(sets)]
-
-    def find(self, page: int) -> bool:
-        held = self.sets[page % len(self.sets)]
-        there = page in held
-        if there:
-            held.remove(page)
-        elif len(held) == self.ways:
-            held.pop(0)
-        held.append(page)
-        return there
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=60), st.sampled_from([4, 64, 2048]))
-def test_the_tlbs_hold_what_naive_ones_hold(accesses: list[tuple[int, bool]], page_kib: int) -> None:
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=60),
+    st.sampled_from([4, 64, 2048]),
+    st.sampled_from(sorted(POLICIES)),
+    st.sampled_from(sorted(POLICIES)),
+)
+def test_the_tlbs_hold_what_reference_ones_hold(
+    accesses: list[tuple[int, bool]], page_kib: int, l1_policy: str, l2_policy: str
+) -> None:
     script = Script()
     for page, store in accesses:
         line = LINE + page * page_kib * 16 + page
         (script.store if store else script.load)([line])
         script.wait(vm=0)
-    run = finished(machine([[script.end()]], page_kib=page_kib, l1_entries=3, l2_entries=8, l2_ways=2, walk_cycles=3))
-    l1, l2 = NaiveTlb(1, 3), NaiveTlb(4, 2)
+    entries = 4 if POLICIES[l1_policy].power_of_two else 3
+    sizes = {"l1_entries": entries, "l2_entries": 8, "l2_ways": 2, "walk_cycles": 3}
+    run = finished(
+        machine([[script.end()]], page_kib=page_kib, l1_replacement=l1_policy, l2_replacement=l2_policy, **sizes)
+    )
+    l1, l2 = ReferenceCache(1, entries, l1_policy), ReferenceCache(4, 2, l2_policy, number=MAX_TLBS)
     expected = {"hits": 0, "misses": 0, "l2_hits": 0, "walks": 0}
     last = None
     for page, _ in accesses:
@@ -219,20 +217,33 @@ def test_the_tlbs_hold_what_naive_ones_hold(accesses: list[tuple[int, bool]], pa
         if number == last:
             continue
         last = number
-        if l1.find(number):
+        if l1.use(number)[0]:
             expected["hits"] += 1
         else:
             expected["misses"] += 1
-            expected["l2_hits" if l2.find(number) else "walks"] += 1
+            expected["l2_hits" if l2.use(number)[0] else "walks"] += 1
     found = counts(run)
     assert expected == {name: found[name] for name in expected}
     t = run.m.translation
-    held = sorted((int(t.lru[k]), int(t.tag[k])) for k in range(3) if t.tag[k] >= 0)
-    assert [page for _, page in held] == l1.sets[0]
-    for index, pages in enumerate(l2.sets):
-        ways = range(2 * index, 2 * index + 2)
-        held = sorted((int(t.l2_lru[k]), int(t.l2_tag[k])) for k in ways if t.l2_tag[k] >= 0)
-        assert [page for _, page in held] == pages
+    assert lines_of(t.l1_rows, 1, entries) == [row.lines for row in l1.sets]
+    assert lines_of(t.l2_rows, 4, 2) == [row.lines for row in l2.sets]
+
+
+@pytest.mark.parametrize(("policy", "misses"), [("lru", 5), ("fifo", 6), ("plru", 5)])
+def test_the_page_that_goes_is_the_policys(policy: str, misses: int) -> None:
+    # an L1 TLB of four pages; 0 is used again before 4 comes. FIFO lets it go for that; the others let 1 and 2 go
+    script = Script()
+    for page in (0, 1, 2, 3, 0, 4, 0):
+        script.load([LINE + page * PAGE]).wait(vm=0)
+    found = counts(finished(machine([[script.end()]], l1_entries=4, l1_replacement=policy)))
+    assert (found["misses"], found["hits"]) == (misses, 7 - misses)
+
+
+def test_a_tree_over_the_tlbs_needs_a_power_of_two_of_ways() -> None:
+    with pytest.raises(ValidationError, match="replacement 'plru' of 3 ways"):
+        TranslationSpec(l1_entries=3, l1_replacement="plru")
+    with pytest.raises(ValidationError, match="replacement 'plru' of 24 ways"):
+        TranslationSpec(l2_entries=24 * 64, l2_ways=24, l2_replacement="plru")
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))

@@ -8,19 +8,15 @@ from hypothesis import strategies as st
 
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from isa.object.code_object import load_code_object
-from workloads.operators.gemm import (
-    DENSE_KERNELS,
-    SOFTWARE,
-    SPARSE_KERNELS,
-    GemmBuffers,
-    GemmError,
-    gemm_run,
-)
-from workloads.operators.shapes import GemmShape
-from workloads.operators.tiling import COLUMN_VARIANTS, Tiling, choose_tiling
+from workloads.operators.gemm import GemmBuffers, GemmError, gemm
+from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
+from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.tiling import COLUMN_VARIANTS, SPARSE_SHARED_TILE, Tiling
+from workloads.shapes import GemmShape
 from workloads.toolchain.build import code_object_path, kernel_sources
 
 MEMORY_BYTES = 1 << 24
+GPU = GpuFacts(compute_units=36, lds_bytes=1 << 16)
 NAMES = ("a_matrix", "b_matrix", "c_matrix", "m", "n", "k", "lda", "ldb", "ldc")
 
 
@@ -32,9 +28,9 @@ def buffers(m: int = 40, n: int = 30, k: int = 50) -> GemmBuffers:
 def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     held = buffers(300, 77, 90)
     tile = {"sgemm_4x4": (32, 32), "sgemm_tiled16": (16, 16), "sgemm_dib_gather": (256, 4)}
-    tiling = Tiling(2, 6)
-    launch = gemm_run(kernel, held, 36, tiling).launches[-1]
-    rows, columns = tile.get(kernel, (256, 4 * 6 if kernel == "sgemm_wide" else tiling.columns))
+    tiling = Tiling(4, 6) if kernel == "sgemm_wide" else Tiling(2, 6)
+    launch = gemm(kernel, held, GPU, tiling).launches[-1]
+    rows, columns = tile.get(kernel, (256, tiling.columns))
     groups = launch.workgroups
     assert (groups[0] - 1) * rows < 300 <= groups[0] * rows
     assert (groups[1] - 1) * columns < 77 <= groups[1] * columns
@@ -45,7 +41,7 @@ def test_every_kernel_covers_the_result_once(kernel: str) -> None:
 
 def test_arguments_stand_where_the_metadata_says() -> None:
     held = buffers()
-    launch = gemm_run("sgemm_4x4", held, 36).launches[0]
+    launch = gemm("sgemm_4x4", held, GPU).launches[0]
     values = struct.unpack_from("<QQQ6I", launch.kernarg)
     assert [argument.name for argument in launch.kernel.arguments[: len(NAMES)]] == list(NAMES)
     assert values == (held.a.address, held.b.address, held.c.address, 40, 30, 50, 48, 64, 40)
@@ -54,14 +50,14 @@ def test_arguments_stand_where_the_metadata_says() -> None:
 def test_regions_go_with_the_engine_kernels_alone() -> None:
     for kernel in ("sgemm_dib_tiled", "sgemm_dib_gather"):
         held = buffers()
-        (region,) = gemm_run(kernel, held, 36).launches[0].regions
+        (region,) = gemm(kernel, held, GPU).launches[0].regions
         assert (region.address, region.rows, region.columns, region.leading_dimension) == (held.b.address, 50, 30, 64)
-    for kernel in (*DENSE_KERNELS, SOFTWARE):
-        assert all(not launch.regions for launch in gemm_run(kernel, buffers(), 36).launches)
+    for kernel in (*DENSE_KERNELS, "software"):
+        assert all(not launch.regions for launch in gemm(kernel, buffers(), GPU).launches)
 
 
 def test_the_software_path_converts_first() -> None:
-    convert, multiply = gemm_run(SOFTWARE, buffers(), 36).launches
+    convert, multiply = gemm("software", buffers(), GPU).launches
     assert convert.kernel.name == "dib_convert" and multiply.kernel.name.startswith("sgemm_dib_tiled_nnz_c")
     bundles, counts = struct.unpack_from("<QQ", convert.kernarg, 8)
     assert struct.unpack_from("<Q", multiply.kernarg, 8) == (bundles,)
@@ -69,12 +65,12 @@ def test_the_software_path_converts_first() -> None:
 
 
 def test_unknown_kernels_and_too_many_rows_are_refused() -> None:
-    with pytest.raises(GemmError, match=r"'sgemm'.*allowed: sgemm_4x4"):
-        gemm_run("sgemm", buffers(), 36)
+    with pytest.raises(GemmError, match=r"unknown GEMM kernel 'sgemm'; did you mean .*allowed: sgemm_4x4"):
+        gemm("sgemm", buffers(), GPU)
     with pytest.raises(GemmError, match=r"K = 65536 rows; allowed are at most 65535"):
-        gemm_run("sgemm_dib_tiled", buffers(4, 1, 65536), 36)
+        gemm("sgemm_dib_tiled", buffers(4, 1, 65536), GPU)
     with pytest.raises(GemmError, match="65536"):
-        gemm_run("sgemm_dib_gather", buffers(4, 1, 65537), 36)
+        gemm("sgemm_dib_gather", buffers(4, 1, 65537), GPU)
 
 
 def test_a_device_too_small_is_refused() -> None:
@@ -83,10 +79,41 @@ def test_a_device_too_small_is_refused() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(1, 600), st.integers(1, 5000), st.integers(1, 64))
-def test_a_chosen_tiling_is_a_built_one(m: int, n: int, compute_units: int) -> None:
-    tiling = choose_tiling(GemmShape(m, n, 100), compute_units)
+@given(st.integers(1, 600), st.integers(1, 5000), st.integers(1, 64), st.integers(16, 64))
+def test_a_chosen_tiling_is_a_built_one_that_fits_the_lds(m: int, n: int, compute_units: int, lds_kib: int) -> None:
+    tiling = SPARSE_SHARED_TILE.choose(GemmShape(m, n, 100), GpuFacts(compute_units, lds_kib << 10))
     assert tiling.columns_per_wavefront in COLUMN_VARIANTS and tiling.wavefronts <= 16
+    assert tiling.lds_bytes <= lds_kib << 10
+
+
+@pytest.mark.parametrize(
+    ("kernel", "needed_macs", "read_bytes", "stored_bytes"),
+    [
+        # B has 17 non-zeros in column 0 and 1 in column 2, in 17 of its 50 rows; 37 rows of C are stored as 40 or 37
+        ("sgemm_4x4", 37 * 3 * 50, 4 * (37 * 50 + 50 * 3), 4 * 40 * 3),
+        ("sgemm_tiled16", 37 * 3 * 50, 4 * (37 * 50 + 50 * 3), 4 * 37 * 3),
+        ("sgemm_dib_tiled", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
+        ("sgemm_dib_gather", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
+        # bundles in lines of 16, and a count a column
+        ("software", 37 * 18, 4 * (37 * 17 + 50 * 3), 4 * 40 * 3 + 4 * (32 + 16) + 4 * 3),
+    ],
+)
+def test_the_work_in_closed_form(kernel: str, needed_macs: int, read_bytes: int, stored_bytes: int) -> None:
+    held = buffers(37, 3, 50)
+    held.b_stored[0, 5:22] = 1.5
+    held.b_stored[2, 21] = -2.0
+    expected = Work(37 * 3 * 50, needed_macs, read_bytes, 4 * 37 * 3, stored_bytes)
+    assert gemm(kernel, held, GPU).work == expected
+
+
+def test_a_gpu_with_too_little_lds_is_refused() -> None:
+    with pytest.raises(GemmError, match=r"sgemm_wide: .* needs at least 16384 bytes of LDS, a compute unit has 8192"):
+        gemm("sgemm_wide", buffers(), GpuFacts(36, 8192))
+
+
+def test_a_tiling_of_another_kernel_is_refused() -> None:
+    with pytest.raises(GemmError, match="sgemm_wide: wavefronts own 4 columns"):
+        gemm("sgemm_wide", buffers(), GPU, Tiling(2, 6))
 
 
 def test_a_tiling_that_is_not_built_is_refused() -> None:

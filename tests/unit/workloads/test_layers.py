@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.operators.shapes import (
+from workloads.shapes import (
     ALEXNET,
     RESNET18,
     SPARTAN_LAYERS,

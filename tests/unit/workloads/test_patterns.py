@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workloads.data.patterns import PatternError, fill_im2col, fill_synthetic, fill_weights, sparsity_of
-from workloads.operators.shapes import ConvLayer, GemmShape, gemm_shape, output_size
+from workloads.shapes import ConvLayer, GemmShape, gemm_shape, output_size
 
 
 def naive_im2col(maps: np.ndarray, layer: ConvLayer, leading_dimension: int) -> np.ndarray:

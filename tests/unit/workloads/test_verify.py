@@ -1,11 +1,16 @@
 """Does the check accept what the arithmetic can give, and nothing else?"""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from workloads.data.patterns import fill_synthetic, fill_weights
-from workloads.operators.shapes import GemmShape
-from workloads.operators.verify import Verification, verify_gemm
+from workloads.operators.gemm import gemm_reference
+from workloads.operators.verify import Expected, Verification, compare
+from workloads.shapes import GemmShape
 
 SHAPE = GemmShape(33, 600, 150)  # more columns than a chunk
 
@@ -27,7 +32,8 @@ def sequential_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def check(a: np.ndarray, b: np.ndarray, c: np.ndarray, half: bool = False) -> Verification:
-    return verify_gemm(a, b, c, SHAPE, half)
+    reference = gemm_reference(a[: SHAPE.k, : SHAPE.m], b[:, : SHAPE.k], half)
+    return compare({"C": c[:, : SHAPE.m]}, reference)
 
 
 @pytest.mark.parametrize("half", [False, True])
@@ -47,7 +53,7 @@ def test_a_dropped_non_zero_is_found() -> None:
     broken[column, row] = 0.0
     c[column] = sequential_product(a, broken)[column]
     checked = check(a, b, c)
-    assert not checked.passed and checked.column == column and checked.max_error > checked.bound
+    assert not checked.passed and checked.index[0] == column and checked.max_error > checked.bound
 
 
 def test_half_precision_where_single_is_expected_fails() -> None:
@@ -63,7 +69,7 @@ def test_a_result_that_is_not_finite_fails(wrong: float) -> None:
     c = sequential_product(a, b)
     c[3, 4] = wrong
     checked = check(a, b, c)
-    assert not checked.passed and (checked.row, checked.column) == (4, 3)
+    assert not checked.passed and checked.index == (3, 4)
 
 
 def test_a_value_beyond_half_precision_is_infinite_on_both_sides() -> None:
@@ -80,7 +86,7 @@ def test_a_value_beyond_half_precision_is_infinite_on_both_sides() -> None:
 def test_an_all_zero_matrix_allows_zeros_alone() -> None:
     a, b = operands(1.0)
     c = np.zeros((SHAPE.n, SHAPE.ldc), np.float32)
-    assert check(a, b, c) == Verification(True, 0.0, 0.0, 0, 0)
+    assert check(a, b, c) == Verification(True, 0.0, 0.0, "C", (0, 0))
     c[0, 0] = 1e-30
     assert not check(a, b, c).passed
 
@@ -90,3 +96,33 @@ def test_padding_rows_of_the_result_are_ignored() -> None:
     c = sequential_product(a, b)
     c[:, SHAPE.m :] = np.nan
     assert check(a, b, c).passed
+
+
+@settings(deadline=None)
+@given(st.integers(1, 40), st.integers(1, 6), st.data())
+def test_parts_are_compared_as_the_whole_is(rows: int, cuts: int, data: st.DataObject) -> None:
+    wanted = np.arange(3.0 * rows).reshape(rows, 3)
+    found = wanted.copy()
+    wrong = data.draw(st.sets(st.tuples(st.integers(0, rows - 1), st.integers(0, 2)), max_size=4))
+    for index in wrong:
+        found[index] += data.draw(st.sampled_from([1e-3, 2.0, np.inf, np.nan]))
+    edges = sorted(data.draw(st.sets(st.integers(1, rows), max_size=cuts)) | {0, rows})
+    parts = [Expected("x", (slice(a, b), slice(0, 3)), wanted[a:b], 1e-2) for a, b in pairwise(edges)]
+    whole = compare({"x": found}, [Expected("x", (slice(None), slice(None)), wanted, 1e-2)])
+    assert repr(compare({"x": found}, parts)) == repr(whole)  # NaN equals NaN in a text
+    off = sorted(index for index in wrong if not abs(found[index] - wanted[index]) <= 1e-2)
+    assert whole.passed == (not off)
+    for mismatch in whole.mismatches:
+        assert (mismatch.wrong, mismatch.size, mismatch.index) == (len(off), 3 * rows, off[0])
+    assert np.isfinite([whole.max_error, whole.bound]).all()  # JSON holds no other number
+
+
+def test_integers_are_equal_or_off_by_one_at_least() -> None:
+    wanted = np.array([1 << 60, 5], np.uint64)
+    found = np.array([(1 << 60) + 1, 5], np.uint64)
+    checked = compare({"x": found}, [Expected("x", (slice(None),), wanted, 0.5)])
+    assert (checked.passed, checked.max_error, checked.index) == (False, 1.0, (0,))
+    assert str(checked.mismatches[0]) == (
+        "x: 1 of 2 elements differ by more than allowed; first at [0]:"
+        " 1152921504606846977, expected 1152921504606846976"
+    )

@@ -1,0 +1,137 @@
+"""Counters as tables: what is counted is said once; state, facts, metrics and documentation follow from the tables.
+
+A unit has a `CounterTable`: the section of a launch's facts that its counts go to, where its state lies in the machine
+record, and a `Counter` for each count. `gpusim.jit.counter_fields` makes the state's fields of it, `CounterTable.read`
+the facts of a launch, `CounterTable.combined` those of several, `gpusim.results.metrics` a metric of each counter.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import reduce
+from typing import Any
+
+from gpusim.base.errors import unknown_name
+
+
+class Aggregation(Enum):
+    """How a count combines over the instances of a unit (CUs, channels), and over launches."""
+
+    SUM = "sum"
+    MAX = "max"
+    EACH = "each"  # instances stay apart, as a list; each is summed over launches
+    FIRST = "first"  # the same for all launches
+    JOINED = "joined"  # text, joined by ' + '
+    DISTINCT = "distinct"  # text, each once, joined by ' + '
+
+    def over_launches(self, values: Sequence[Any]) -> Any:
+        """One value for several launches, given theirs."""
+        return _OVER_LAUNCHES[self](values)
+
+
+_OVER_LAUNCHES: dict[Aggregation, Callable[[Sequence[Any]], Any]] = {
+    Aggregation.SUM: sum,
+    Aggregation.MAX: max,
+    Aggregation.EACH: lambda lists: [sum(values) for values in zip(*lists, strict=True)],
+    Aggregation.FIRST: lambda values: values[0],
+    Aggregation.JOINED: " + ".join,
+    Aggregation.DISTINCT: lambda texts: " + ".join(dict.fromkeys(texts)),
+}
+
+SUM, MAX, EACH = Aggregation.SUM, Aggregation.MAX, Aggregation.EACH
+FIRST, JOINED, DISTINCT = Aggregation.FIRST, Aggregation.JOINED, Aggregation.DISTINCT
+
+
+@dataclass(frozen=True)
+class Counter:
+    """One count.
+
+    name: in facts and metrics; unit: '' for text; field: of the unit's state, `name` if not given; per: the field has
+    a row for each of a unit's instances, and the state's field of this name says how many are in use; elements: the
+    field holds several counts side by side, of which these are added up; length: the field holds so many, kept apart.
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    aggregation: Aggregation = SUM
+    field: str = ""
+    per: str = ""
+    elements: tuple[int, ...] = ()
+    length: int = 0
+
+    @property
+    def state_field(self) -> str:
+        """Name of the field in the unit's state."""
+        return self.field or self.name
+
+    def read(self, state: Any) -> Any:
+        """The count over all instances of the unit, in plain Python numbers. state: the unit's record."""
+        values = state[self.state_field]
+        if self.elements:
+            values = values[..., list(self.elements)].sum(axis=-1)
+        if self.per:
+            values = values[: int(state[self.per])]
+        if self.aggregation is EACH:
+            return [int(n) for n in values]
+        return int(values.max() if self.aggregation is MAX else values.sum())
+
+
+class NotCounted(AttributeError):
+    """A section of facts has no such count."""
+
+
+class Counts(dict[str, Any]):
+    """A section of facts: count by name, as a mapping and by attribute: `facts.l1.hits` is `facts["l1"]["hits"]`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise NotCounted(unknown_name("count", name, self)) from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+
+@dataclass(frozen=True)
+class CounterTable:
+    """What a unit counts.
+
+    section: of the facts; state: path of the unit's record in the machine's, '' for what is not counted by the machine
+    but known of the launch as a whole; present: path of the field that is 1 if the unit is part of the machine at all.
+    """
+
+    section: str
+    counters: tuple[Counter, ...]
+    state: str = ""
+    present: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the counts."""
+        return [counter.name for counter in self.counters]
+
+    def counts(self, state: Any) -> Counts:
+        """The counts of a unit, over all its instances. state: the unit's record, or an array of its instances'."""
+        return Counts((counter.name, counter.read(state)) for counter in self.counters)
+
+    def read(self, m: Any) -> Counts | None:
+        """The counts of the unit in the machine record `m`, None if it is no part of the machine."""
+        if self.present and not int(_at(m, self.present)):
+            return None
+        return self.counts(_at(m, self.state))
+
+    def combined(self, launches: Iterable[Counts]) -> Counts:
+        """The counts of several launches as one; of each counter, over those launches that know it."""
+        parts = list(launches)
+        total = Counts()
+        for counter in self.counters:
+            values = [part[counter.name] for part in parts if counter.name in part]
+            if values:
+                total[counter.name] = counter.aggregation.over_launches(values)
+        return total
+
+
+def _at(m: Any, path: str) -> Any:
+    return reduce(getattr, path.split("."), m)

@@ -1,0 +1,110 @@
+"""All tables of what is counted in a launch: those of the machine's units, and what is known of the launch as a whole.
+
+The sections of a launch's facts, the metrics and their documentation follow from these tables.
+"""
+
+from gpusim.base.counters import DISTINCT, FIRST, JOINED, MAX, Counter, CounterTable
+from gpusim.core.cu.counters import (
+    CU_COUNTERS,
+    INSTRUCTION_COUNTERS,
+    RUN_COUNTERS,
+    STALL_COUNTERS,
+    STALLS_BY_CU,
+)
+from memory.cache.counters import (
+    INSTRUCTION_CACHE_COUNTERS,
+    L1_COUNTERS,
+    L2_COUNTERS,
+    SCALAR_CACHE_COUNTERS,
+)
+from memory.counters import PORT_COUNTERS
+from memory.dram.counters import DRAM_COUNTERS
+from memory.network.counters import CROSSBAR_COUNTERS
+from memory.translation.counters import TRANSLATION_COUNTERS
+from spartan.counters import ENGINE_COUNTERS
+
+KERNEL = CounterTable(
+    "kernel",
+    (
+        Counter("name", "", "kernel, or kernels joined by ' + ' when a run is several launches", JOINED),
+        Counter(
+            "cycles", "cycles", "from the first workgroup's dispatch to the last wavefront's end, summed over launches"
+        ),
+        Counter("clock_ghz", "GHz", "core clock", FIRST),
+        Counter(
+            "workgroups_total",
+            "workgroups",
+            "workgroups of the grid; larger than kernel.workgroups only in a partial run",
+        ),
+        Counter("wavefronts", "wavefronts", "wavefronts of the workgroups that started"),
+        Counter("workgroups_per_compute_unit", "workgroups", "most workgroups that fit one compute unit", MAX),
+        Counter("occupancy_limiter", "", "what bounds workgroups_per_compute_unit", DISTINCT),
+    ),
+)
+
+CAPACITY = CounterTable(
+    "cu",
+    (
+        Counter("cycles", "cycles", "kernel.cycles times compute units"),
+        Counter("wavefront_slot_cycles", "cycles", "kernel.cycles times the wavefront slots of the machine"),
+    ),
+)
+
+DRAM_BUS = CounterTable(
+    "dram",
+    (
+        Counter("bus_busy_cycles", "cycles", "core cycles of data transfer, summed over channels"),
+        Counter("bus_available_cycles", "cycles", "kernel.cycles times channels"),
+    ),
+)
+
+_FEWEST = "fewest cycles that"
+ROOFLINE = CounterTable(
+    "roofline",
+    (
+        Counter("valu", "cycles", f"{_FEWEST} the vector ALUs allow: their cycles / SIMDs"),
+        Counter("salu", "cycles", f"{_FEWEST} scalar issue allows: one scalar instruction a CU and cycle"),
+        Counter("lds", "cycles", f"{_FEWEST} the LDS allows: its bank cycles / CUs"),
+        Counter("l1", "cycles", f"{_FEWEST} the vector L1s allow: one line looked up and 64 bytes returned a cycle"),
+        Counter("l2", "cycles", f"{_FEWEST} L2 allows: one request a channel and cycle"),
+        Counter("dram", "cycles", f"{_FEWEST} DRAM allows: data-bus cycles / channels"),
+        Counter("fetch", "cycles", f"{_FEWEST} instruction fetch allows: one fetch a CU, and a bank, and cycle"),
+        Counter(
+            "latency",
+            "cycles",
+            f"{_FEWEST} the wavefronts' own issue and waits for data and instructions take, with the latencies of this "
+            "run, at the number of wavefronts that were resident",
+        ),
+    ),
+)
+
+SIMULATOR = CounterTable(
+    "simulator",
+    (
+        Counter("wall_s", "s", "real time of the functional and timing part alone"),
+        Counter("cpu_s", "s", "processor time of the functional and timing part alone"),
+        Counter("compile_s", "s", "real time for compiling or loading the compiled core"),
+    ),
+)
+
+# what the units themselves count; the others are known of the launch as a whole, to `simulate`
+MACHINE_TABLES = (
+    RUN_COUNTERS,
+    INSTRUCTION_COUNTERS,
+    CU_COUNTERS,
+    L1_COUNTERS,
+    SCALAR_CACHE_COUNTERS,
+    INSTRUCTION_CACHE_COUNTERS,
+    TRANSLATION_COUNTERS,
+    CROSSBAR_COUNTERS,
+    PORT_COUNTERS,
+    L2_COUNTERS,
+    DRAM_COUNTERS,
+    ENGINE_COUNTERS,
+    STALL_COUNTERS,
+    STALLS_BY_CU,
+)
+
+# in the order in which they are reported
+TABLES = (KERNEL, *MACHINE_TABLES, CAPACITY, DRAM_BUS, ROOFLINE, SIMULATOR)
+SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(table.section for table in TABLES))

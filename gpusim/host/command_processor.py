@@ -1,0 +1,203 @@
+"""Running commands on a GPU: launches are simulated or executed, copies move bytes, the queue says when."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Progress, Reporter
+from gpusim.core.facts import RunFacts
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.recording import Watcher
+from gpusim.core.simulator import simulate
+from gpusim.core.warm import WarmCaches
+from gpusim.host.queue import Command, run_queue
+from gpusim.jit import cache_dir, is_compiled
+from gpusim.results.record import RunRecord
+from isa.execution.emulator import FunctionalResult, run_functional
+from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
+from spartan.engine_spec import EngineSpec
+
+Observer = Callable[[Progress], bool]
+
+
+class LaunchError(UserError):
+    """A launch that asks for what cannot be."""
+
+
+@dataclass(frozen=True)
+class LaunchCommand:
+    """Run a kernel to its end. warm: L2 holds what the launch before left there; otherwise caches are empty."""
+
+    launch: Launch
+    warm: bool = False
+    max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS
+
+    def described(self) -> dict[str, Any]:
+        """As plain data, for a result's configuration."""
+        launch = self.launch
+        return {
+            "kernel": launch.kernel.name,
+            "global_size": list(launch.global_size),
+            "local_size": list(launch.local_size),
+            "dynamic_lds_bytes": launch.dynamic_lds_bytes,
+            "caches": "warm" if self.warm else "flushed",
+        }
+
+
+@dataclass(frozen=True)
+class CopyCommand:
+    """Move bytes between host and device over the host link. name: for people; move: does it."""
+
+    name: str
+    size_bytes: int
+    move: Callable[[], None]
+
+
+HostCommand = LaunchCommand | CopyCommand
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How commands are run.
+
+    checked: assert the conservation laws and rooflines at each kernel's end; hotspots: costliest instructions to list
+    of each; timeline: what happens in each cycle is drawn into it.
+    """
+
+    checked: bool = False
+    hotspots: int = 0
+    timeline: Watcher | None = None
+
+
+class CommandProcessor:
+    """Runs commands on one GPU, queue after queue; between them L2 keeps what it held.
+
+    timing: False executes kernels without the timing model, for results alone; engine_spec: the compaction engine that
+    serves launches with sparse regions, if there is one.
+    """
+
+    def __init__(
+        self, gpu: GpuSpec, reporter: Reporter, *, timing: bool = True, engine_spec: EngineSpec | None = None
+    ) -> None:
+        self.gpu, self.timing, self.engine_spec = gpu, timing, engine_spec
+        self._reporter = reporter
+        self._warm = WarmCaches()
+
+    def announce_compilation(self) -> None:
+        """Say that compiling comes first, where it does."""
+        if not all(is_compiled(domain) for domain in ("isa", "timing")[: 1 + self.timing]):
+            where = cache_dir("timing").parent
+            self._reporter.say(f"gpusim: compiling the core: once, less than a minute; kept in {where}")
+
+    def run(
+        self,
+        commands: Sequence[HostCommand],
+        record: RunRecord,
+        options: RunOptions = RunOptions(),
+        observer: Observer | None = None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Run `commands` in order, each after the one before, and put into `record` what is known of them.
+
+        observer: called several times a second within a launch, ends it by returning False; nothing that follows is
+        run then, nor once `stopped()` is true: the record is partial. Raises LaunchError and what `simulate` raises.
+        """
+        self._check(commands, options)
+
+        def runner(command: HostCommand) -> Callable[[], float | None]:
+            def run_one() -> float | None:
+                if record.partial or stopped():
+                    record.partial = True
+                    return None
+                if isinstance(command, CopyCommand):
+                    return self._copy(command)
+                facts = self._launch(command, options, observer)
+                record.launches.append(facts)
+                record.partial = facts.partial
+                return facts.time_us if self.timing else 0.0
+
+            return run_one
+
+        queue = [Command(_name(c), runner(c), copied_bytes=getattr(c, "size_bytes", 0)) for c in commands]
+        times = run_queue(self.gpu.kernel_launch_us, queue)
+        record.partial = record.partial or stopped()
+        if self.timing:
+            record.commands += times
+            record.host_time_us = times[-1].ended_us if times else 0.0
+
+    def _check(self, commands: Sequence[HostCommand], options: RunOptions) -> None:
+        warm = any(isinstance(command, LaunchCommand) and command.warm for command in commands)
+        if not self.timing and (warm or options.checked or options.hotspots or options.timeline is not None):
+            raise LaunchError(
+                "a device without timing has no warm caches, no conservation laws, no hot spots and no timeline"
+            )
+
+    def _copy(self, command: CopyCommand) -> float:
+        command.move()
+        # the copy engine passes L2 by: what L2 held has been written back and dropped before
+        self._warm = WarmCaches()
+        return self.gpu.host_link.copy_us(command.size_bytes)
+
+    def _launch(self, command: LaunchCommand, options: RunOptions, observer: Observer | None) -> RunFacts:
+        launch = command.launch
+        self.announce_compilation()
+        with self._reporter.following(launch.kernel.name) as update:
+
+            def observe(progress: Progress) -> bool:
+                update(progress)
+                return observer is None or observer(progress)
+
+            if not self.timing:
+                return _executed(launch, self.gpu, command.max_instructions, observe)
+            warm, self._warm = self._warm if command.warm else WarmCaches(), WarmCaches()
+            facts = simulate(
+                launch,
+                self.gpu,
+                self.engine_spec,
+                observe,
+                options.checked,
+                max_instructions=command.max_instructions,
+                warm=warm,
+                hotspots=options.hotspots > 0,
+                timeline=options.timeline,
+            )
+            self._warm = warm  # not after a fault: the machine is then in no state to go on from
+            del facts.hotspots[options.hotspots :]
+            return facts
+
+
+def _name(command: HostCommand) -> str:
+    return command.name if isinstance(command, CopyCommand) else command.launch.kernel.name
+
+
+def _executed(launch: Launch, gpu: GpuSpec, max_instructions: int, observe: Observer) -> RunFacts:
+    """Execute without the timing model; what it counts."""
+    x, y, z = launch.workgroups
+    start = time.perf_counter()
+    done = run_functional(
+        launch,
+        max_instructions,
+        observer=lambda begun, instructions: observe(Progress(0, begun, x * y * z, instructions)),
+    )
+    return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
+
+
+def _untimed_facts(launch: Launch, gpu: GpuSpec, done: FunctionalResult, wall_s: float) -> RunFacts:
+    x, y, z = launch.workgroups
+    kinds = dict(done.instructions)
+    kinds["other"] = kinds.pop("internal") + kinds.pop("export")
+    return RunFacts.of(
+        partial=not done.finished,
+        kernel={
+            "name": launch.kernel.name,
+            "clock_ghz": gpu.clock_ghz,
+            "workgroups": done.workgroups if done.finished else max(0, done.workgroups - 1),
+            "workgroups_total": x * y * z,
+            "wavefronts": done.wavefronts,
+            "wavefront_instructions": done.wavefront_instructions,
+            **{f"{kind}_instructions": count for kind, count in kinds.items()},
+        },
+        simulator={"wall_s": wall_s, "cpu_s": done.seconds, "compile_s": done.compile_s},
+    )

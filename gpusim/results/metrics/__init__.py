@@ -1,0 +1,121 @@
+"""Every metric that gpusim reports: path, unit, definition and how it follows from what was counted.
+
+Each counter of the tables in `gpusim.core.counters` is a metric of its own; what is derived from several (rates,
+means, shares) is a formula in one of this package's files. The one list of them is `METRICS`.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gpusim.core.counters import TABLES
+from gpusim.core.facts import RunFacts
+from gpusim.results.metrics.kernel import KERNEL
+from gpusim.results.metrics.memory import CACHES, DRAM, ENGINE, TRANSLATION
+from gpusim.results.metrics.metric import Metric, RunMetric, counted, ratio
+from gpusim.results.metrics.profile import PROFILE
+from gpusim.results.metrics.run import DATA, HOST, SIMULATOR, VERIFICATION
+from gpusim.results.record import RunRecord
+
+SCHEMA_VERSION = 2
+
+# in the order in which they are reported
+GROUPS = (
+    "kernel",
+    "profile",
+    "host",
+    "data",
+    "cu",
+    "l1",
+    "scalar_cache",
+    "instruction_cache",
+    "translation",
+    "crossbar",
+    "ports",
+    "l2",
+    "dram",
+    "engine",
+    "stalls",
+    "stalls_by_compute_unit",
+    "roofline",
+    "verification",
+    "simulator",
+)
+_NOT_COMPARED = ("data", "stalls_by_compute_unit", "verification", "simulator")
+
+
+def _group(path: str) -> str:
+    return path.partition(".")[0]
+
+
+METRICS: tuple[Metric | RunMetric, ...] = tuple(
+    sorted(
+        (
+            *counted(TABLES),
+            *KERNEL,
+            *PROFILE,
+            *HOST,
+            *DATA,
+            *CACHES,
+            *TRANSLATION,
+            *DRAM,
+            *ENGINE,
+            *VERIFICATION,
+            *SIMULATOR,
+        ),
+        key=lambda metric: GROUPS.index(_group(metric.path)),
+    )
+)
+_POSITION = {metric.path: number for number, metric in enumerate(METRICS)}
+
+
+def to_tree(run: RunRecord) -> dict[str, Any]:
+    """The metrics of one run as nested plain values, by the metrics' paths."""
+    total = run.total
+    return _tree((m.path, m.of(run) if isinstance(m, RunMetric) else m.value(total)) for m in METRICS)
+
+
+def launch_tree(facts: RunFacts) -> dict[str, Any]:
+    """The metrics of one launch of a run, without those of the run as a whole."""
+    return _tree((m.path, m.value(facts)) for m in METRICS if isinstance(m, Metric))
+
+
+def _tree(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Group → name → value; a group of which nothing is known is None as a whole."""
+    tree: dict[str, Any] = {}
+    for path, value in values:
+        group, _, name = path.partition(".")
+        tree.setdefault(group, {})[name] = value
+    return {group: held if any(v is not None for v in held.values()) else None for group, held in tree.items()}
+
+
+def leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """(path, value) of every leaf of a metrics tree."""
+    for key, value in tree.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from leaves(value, f"{path}.")
+        else:
+            yield path, value
+
+
+def normalized(sparse: dict[str, Any], dense: dict[str, Any]) -> dict[str, float | None]:
+    """Every comparable number of `sparse` divided by that of `dense`; null where the dense one is 0 or missing."""
+    base = dict(leaves(dense))
+    out: dict[str, float | None] = {}
+    for path, value in leaves(sparse):
+        if path not in _POSITION or _group(path) in _NOT_COMPARED or isinstance(value, bool | str) or value is None:
+            continue
+        reference = base.get(path)
+        if isinstance(reference, int | float):
+            out[path] = ratio(value, reference)
+    return out
+
+
+def describe(path: str) -> Metric | RunMetric | None:
+    """The metric of a path."""
+    return METRICS[_POSITION[path]] if path in _POSITION else None
+
+
+def position(path: str) -> int:
+    """Where a path's metric stands in the list."""
+    return _POSITION.get(path, len(METRICS))

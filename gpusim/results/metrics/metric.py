@@ -1,0 +1,79 @@
+"""What a metric is: a path in the result, a unit, a definition, and how its value follows from what was counted."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gpusim.base.counters import Counter, CounterTable, Counts, NotCounted
+from gpusim.core.facts import RunFacts
+
+if TYPE_CHECKING:
+    from gpusim.results.record import RunRecord
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric of a launch, or of several as one.
+
+    sections: those of the facts that the formula `of` takes, in order; counter: what it reports as it is, None if it
+    is derived.
+    """
+
+    path: str
+    unit: str
+    definition: str
+    sections: tuple[str, ...]
+    of: Callable[..., Any]
+    counter: Counter | None = None
+
+    def value(self, facts: RunFacts) -> Any:
+        """The metric of a launch; None where it does not apply or was not counted."""
+        sections = [facts[name] for name in self.sections]
+        if None in sections:
+            return None
+        try:
+            return self.of(*sections)
+        except NotCounted:
+            return None
+
+
+@dataclass(frozen=True)
+class RunMetric:
+    """One metric of a run that no launch has by itself, such as the time on the host's clock."""
+
+    path: str
+    unit: str
+    definition: str
+    of: "Callable[[RunRecord], Any]"
+
+
+def derived(path: str, unit: str, definition: str, formula: Callable[..., Any]) -> Metric:
+    """A metric computed from counts: `formula`'s parameters are the sections that it reads."""
+    code = formula.__code__
+    return Metric(path, unit, definition, code.co_varnames[: code.co_argcount], formula)
+
+
+def counted(tables: Iterable[CounterTable]) -> list[Metric]:
+    """A metric for each counter of the tables."""
+    return [
+        Metric(
+            f"{table.section}.{counter.name}",
+            counter.unit,
+            counter.meaning,
+            (table.section,),
+            partial(_count, counter.name),
+            counter,
+        )
+        for table in tables
+        for counter in table.counters
+    ]
+
+
+def _count(name: str, section: Counts) -> Any:
+    return getattr(section, name)
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """part / whole; None when there was nothing to divide by."""
+    return part / whole if whole else None

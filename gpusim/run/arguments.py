@@ -1,0 +1,106 @@
+"""Arguments of `gpusim exec`: arrays and numbers from their descriptions in the execution's file."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpusim.api.device import Device
+from gpusim.api.device_array import DeviceArray
+from gpusim.base.errors import UserError
+from gpusim.config.exec import ArgumentSpec
+from isa.kernarg import Local
+from workloads.operators.verify import Expected
+
+
+def find(name: str, beside: Path) -> Path:
+    """The file a path means: from here, else beside the execution's file. A missing one is its reader's error."""
+    asked = Path(name).expanduser()
+    return asked if asked.exists() or asked.is_absolute() else beside.parent / asked
+
+
+def value_of(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
+    """What the argument is to the kernel. path: the execution's file."""
+    if spec.local_bytes is not None:
+        return Local(spec.local_bytes)
+    if spec.null:
+        return None
+    if spec.value is not None:
+        return _number(f"{path}: arguments.{name}.value", spec.value, spec.dtype or "")[()]
+    if spec.npy is not None:
+        return device.array(_loaded(find(spec.npy, path)), name=name)
+    shape = spec.shape or ()
+    if spec.fill is not None:
+        element = _number(f"{path}: arguments.{name}.fill", spec.fill, spec.dtype or "")
+        array = device.zeros(shape, element.dtype, name=name)
+        if element:
+            array.write(element)
+        return array
+    array = device.zeros(shape, spec.dtype, name=name)  # before the numbers: device memory may be too small for them
+    array.write(_random(f"{path}: arguments.{name}", spec, shape))
+    return array
+
+
+def expected_of(array: DeviceArray, spec: ArgumentSpec, path: Path) -> Expected:
+    """What the array should hold after the kernel, with the allowed difference."""
+    wanted = _wanted(array, spec.expected, path)
+    bound = spec.absolute + spec.relative * np.abs(np.nan_to_num(wanted.astype(np.float64)))
+    return Expected(array.name, (slice(None),) * wanted.ndim, wanted, bound)
+
+
+def _wanted(array: DeviceArray, expected: str | int | float | None, path: Path) -> np.ndarray:
+    if array.dtype.kind not in "biuf":
+        raise UserError(f"{path}: arguments.{array.name}: elements of type {array.dtype} cannot be compared")
+    if not isinstance(expected, str):
+        return np.broadcast_to(np.asarray(expected), array.shape)
+    where = find(expected, path)
+    values = _loaded(where)
+    if values.shape != array.shape:
+        raise UserError(f"{where}: has shape {values.shape}, the array '{array.name}' has {array.shape}")
+    if values.dtype.kind not in "biuf":
+        raise UserError(f"{where}: elements of type {values.dtype} cannot be compared")
+    return values
+
+
+def _number(where: str, value: int | float, dtype: str) -> np.ndarray:
+    """One number of a type, which must hold it: exactly if the type is an integer's."""
+    kind = np.dtype(dtype)
+    if kind.kind in "iu":
+        least, most = np.iinfo(kind).min, np.iinfo(kind).max
+        if value != int(value) or not least <= value <= most:
+            raise UserError(f"{where}: {value} is not allowed: must be a whole number from {least} to {most} ({dtype})")
+        return np.array(int(value), kind)
+    with np.errstate(over="ignore"):
+        number = np.array(value, kind)
+    if not np.isfinite(number):
+        raise UserError(f"{where}: {value} is too large for {dtype}")
+    return number
+
+
+def _random(where: str, spec: ArgumentSpec, shape: tuple[int, ...]) -> np.ndarray:
+    kind = np.dtype(spec.dtype)
+    rng = np.random.default_rng(spec.seed)
+    if spec.random == "integers":
+        for bound in (spec.low, spec.high - 1):
+            _number(where, bound, spec.dtype or "")
+            _number(where, bound, "int64")
+        return rng.integers(int(spec.low), int(spec.high), shape).astype(kind)
+    if kind.kind != "f":
+        raise UserError(
+            f"{where}: random: {spec.random} gives real numbers, {spec.dtype} holds whole ones: use integers"
+        )
+    if spec.random == "normal":
+        return rng.standard_normal(shape).astype(kind)
+    return (spec.low + (spec.high - spec.low) * rng.random(shape)).astype(kind)
+
+
+def _loaded(path: Path) -> np.ndarray:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError):
+        raise UserError(f"{path}: holds no array as numpy.save writes it") from None
+    if not isinstance(array, np.ndarray):
+        raise UserError(f"{path}: is an archive of arrays (.npz), expected one array (.npy)")
+    return array

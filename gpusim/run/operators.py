@@ -1,0 +1,36 @@
+"""Operators in runs: what they are told of a GPU, and the tasks that they become."""
+
+from collections.abc import Mapping, Sequence
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.host.command_processor import LaunchCommand
+from workloads.operators.operator import GpuFacts, Operator
+from workloads.operators.verify import Verification, verify
+
+
+def gpu_facts(gpu: GpuSpec) -> GpuFacts:
+    """What operators are told of a GPU."""
+    return GpuFacts(gpu.cus, gpu.cu.lds_kib * 1024)
+
+
+class OperatorTask:
+    """An operator's launches, checked against its reference (gpusim.run.job.Task)."""
+
+    def __init__(self, operator: Operator, counts: Mapping[str, float] | None = None) -> None:
+        self._operator, self._counts = operator, counts or {}
+
+    @property
+    def commands(self) -> Sequence[LaunchCommand]:
+        """The launches; the operands are there already, as in a network between its other operators."""
+        return [LaunchCommand(launch) for launch in self._operator.launches]
+
+    def counts(self) -> Mapping[str, float]:
+        """What the operator's builder knows of the data."""
+        return self._counts
+
+    def verify(self) -> Verification:
+        """With NumPy's result."""
+        return verify(self._operator)
+
+    def finish(self) -> None:
+        """Nothing is kept."""

@@ -1,0 +1,110 @@
+"""What the caches count. At each level hits + misses + mshr_merges = transactions."""
+
+from gpusim.base.counters import Counter, CounterTable
+
+_READ_LATENCY = "sum over answered reads of cycles from the access at the cache to its response"
+
+L1_COUNTERS = CounterTable(
+    "l1",
+    (
+        Counter("read_transactions", "accesses", "lines looked up by loads", field="reads"),
+        Counter("write_transactions", "accesses", "lines written or updated atomically", field="writes"),
+        Counter("hits", "accesses", "accesses that found their line"),
+        Counter(
+            "misses",
+            "accesses",
+            "accesses that found neither their line nor an outstanding miss to it; stores and atomics that go on to L2 "
+            "count here",
+        ),
+        Counter("mshr_merges", "accesses", "accesses that joined an outstanding miss", field="merges"),
+        Counter("read_latency_total_cycles", "cycles", _READ_LATENCY, field="latency"),
+        Counter("write_allocations", "accesses", "those of the misses that are stores whose bytes stay in a new line"),
+        Counter("write_backs", "lines", "dirty lines written to L2: replaced, asked for by atomics, or released"),
+        Counter("look_up_busy_cycles", "cycles", "cycles in which a line was looked up, summed over CUs", field="busy"),
+        Counter(
+            "return_busy_cycles",
+            "cycles",
+            "cycles in which the return path moved data, summed over CUs",
+            field="return_busy",
+        ),
+        Counter(
+            "full_stall_cycles",
+            "cycles",
+            "cycles in which look-up waited for an MSHR, a queue or a return entry, summed over CUs",
+            field="stall_cycles",
+        ),
+    ),
+    state="l1",
+)
+
+SCALAR_CACHE_COUNTERS = CounterTable(
+    "scalar_cache",
+    (
+        Counter("read_transactions", "accesses", "lines looked up by loads", field="reads"),
+        Counter("write_transactions", "accesses", "lines written", field="writes"),
+        Counter("hits", "accesses", "accesses that found their line"),
+        Counter(
+            "misses",
+            "accesses",
+            "accesses that found neither their line nor an outstanding miss to it; stores, which are written through, "
+            "count here",
+        ),
+        Counter("mshr_merges", "accesses", "accesses that joined an outstanding miss", field="merges"),
+    ),
+    state="scalar",
+)
+
+INSTRUCTION_CACHE_COUNTERS = CounterTable(
+    "instruction_cache",
+    (
+        Counter("hits", "accesses", "fetches that found their line"),
+        Counter("misses", "accesses", "fetches that asked L2 for their line"),
+        Counter("mshr_merges", "accesses", "fetches that joined an outstanding miss", field="merges"),
+        Counter("prefetches", "lines", "lines asked for after a missing one; not among the misses"),
+        Counter(
+            "read_latency_total_cycles",
+            "cycles",
+            "sum over lines that came of cycles from the miss or prefetch to the line",
+            field="latency_total",
+        ),
+    ),
+    state="icache",
+)
+
+L2_COUNTERS = CounterTable(
+    "l2",
+    (
+        Counter("read_transactions", "accesses", "read requests", field="reads"),
+        Counter("store_transactions", "accesses", "write requests, atomics apart", field="writes"),
+        Counter("atomic_transactions", "accesses", "atomic requests", field="atomics"),
+        Counter("hits", "accesses", "accesses that found their line"),
+        Counter(
+            "misses",
+            "accesses",
+            "accesses that found neither their line nor an outstanding miss to it; writes that allocate a line without "
+            "a fetch count here",
+        ),
+        Counter("mshr_merges", "accesses", "accesses that joined an outstanding miss", field="merges"),
+        Counter("write_allocations", "accesses", "those of the misses that are writes, which fetch nothing"),
+        Counter("sparse_misses", "accesses", "those of the misses that went to the compaction engine"),
+        Counter(
+            "write_backs",
+            "lines",
+            "dirty lines written to DRAM on eviction; what is dirty at a kernel's end stays",
+        ),
+        Counter("write_throughs", "accesses", "writes and atomics whose bytes went on to DRAM at once"),
+        Counter("writes_around", "accesses", "those of the misses that are writes and got no line"),
+        Counter("fills", "lines", "lines that came from DRAM"),
+        Counter("sparse_fills", "lines", "lines that came from the compaction engine"),
+        Counter("read_latency_total_cycles", "cycles", _READ_LATENCY, field="read_latency"),
+        Counter("reads_answered", "accesses", "reads answered"),
+        Counter(
+            "full_stall_cycles",
+            "cycles",
+            "cycles in which a channel's oldest request waited for an MSHR, a way or a queue, summed over channels",
+            field="stall_cycles",
+            per="channels",
+        ),
+    ),
+    state="l2",
+)

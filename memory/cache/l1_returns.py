@@ -1,0 +1,127 @@
+"""The vector L1's way back: answers of L2 fill lines and complete loads, which return to registers in order.
+
+GCN's vector memory path returns loads in the order of their instructions, over 64 bytes a cycle (AMD GCN whitepaper,
+2012): data of a later load that is there waits for that of an earlier one.
+"""
+
+from gpusim.jit import address_in, jit, unlikely
+from memory.cache.l1_state import DIRECT, WRITE_BACK
+from memory.cache.write_policy import ALL_BYTES
+from memory.network.crossbar import crossbar_take_response
+from memory.network.state import ATOMIC, READ, SOURCE_ID_SHIFT, WRITE
+from memory.sets.rows import end_filling
+from memory.waiting import L1_LINE, L1_RETURN_ENTRY, L1_STORE, L1_WRITE_BACK, freed
+from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, within_reach
+
+
+@jit
+def schedule_returns(m, now, cu):
+    """Give each load whose lines are all there, up to the first that misses one, its turn on the return path."""
+    l1 = m.l1
+    cache = l1.unit[cu]
+    s = cache.r_scheduled
+    tail = cache.r_tail
+    while s < tail:
+        e = s & (l1.return_ring - 1)
+        if cache.entry[e].open:
+            break
+        beats = cache.entry[e].beats
+        done = max(cache.entry[e].at, cache.bus_free) + beats
+        cache.bus_free = done
+        l1.return_busy += beats
+        cache.entry[e].at = done
+        if s == cache.r_head:
+            wake(m, CU_RETURN, done, cu)
+        s += 1
+    cache.r_scheduled = s
+
+
+@jit
+def _arrived(m, now, cu, entry, since):
+    """A line that a load asked for in cycle `since` has come."""
+    l1 = m.l1
+    cache = l1.unit[cu]
+    t = now + l1.fill_latency
+    cache.entry[entry].open -= 1
+    cache.entry[entry].at = max(cache.entry[entry].at, t)
+    l1.latency += t - since
+
+
+@jit(inline=True)
+def l1_receive(m, now, cu):
+    """Take at most one response from the crossbar and fill its line. Returns the token of a store it answers, or -1."""
+    l1 = m.l1
+    cache = l1.unit[cu]
+    source = crossbar_take_response(m, now, cu)
+    if source < 0:
+        return -1
+    kind = source & 7
+    tag = source >> SOURCE_ID_SHIFT
+    if kind == WRITE or kind == ATOMIC:
+        if unlikely(tag == WRITE_BACK):
+            cache.write_backs_out -= 1
+            if cache.write_backs_out == 0 and freed(m, L1_WRITE_BACK + cu):
+                wake_at(m, CU_LOOK_UP, now, cu)
+            return -1
+        cache.stores_out -= 1
+        if freed(m, L1_STORE + cu):
+            wake_at(m, CU_LOOK_UP, now, cu)
+        return tag
+    if tag & DIRECT:
+        e = tag & (DIRECT - 1)
+        if kind == READ:
+            _arrived(m, now, cu, e, 0)
+        else:
+            cache.entry[e].open -= 1
+            cache.entry[e].at = max(cache.entry[e].at, now + l1.fill_latency)
+    else:
+        end_filling(address_in(l1.rows, 0), l1.stride, cache.mshr[tag].slot)
+        if unlikely(l1.keeps_stores):
+            l1.held[cache.mshr[tag].slot] = ALL_BYTES
+        cache.m_free[cache.m_free_count] = tag
+        cache.m_free_count += 1
+        cache.t_free_count += 1
+        _arrived(m, now, cu, cache.mshr[tag].entry, cache.mshr[tag].since)
+        t = cache.mshr[tag].merged
+        while t >= 0:
+            follow = cache.target[t].next
+            _arrived(m, now, cu, cache.target[t].entry, cache.target[t].since)
+            cache.target[t].next = cache.t_free
+            cache.t_free = t
+            cache.t_free_count += 1
+            t = follow
+        if freed(m, L1_LINE + cu):
+            wake_at(m, CU_LOOK_UP, now, cu)
+    schedule_returns(m, now, cu)
+    return -1
+
+
+@jit
+def l1_next_load_done(m, now, cu):
+    """Token of a load whose data is in the registers now, or -1; arms the wake-up for the next one."""
+    l1 = m.l1
+    cache = l1.unit[cu]
+    h = cache.r_head
+    if h == cache.r_scheduled:
+        return -1
+    e = h & (l1.return_ring - 1)
+    if cache.entry[e].at > now:
+        wake_at(m, CU_RETURN, within_reach(m, cache.entry[e].at), cu)
+        return -1
+    if h + 1 == cache.r_tail:
+        h = -1  # nothing is left: start over at the ring's front, as memory.rings says
+        cache.r_scheduled = 0
+        cache.r_tail = 0
+    cache.r_head = h + 1
+    if freed(m, L1_RETURN_ENTRY + cu):
+        wake_at(m, CU_LOOK_UP, now, cu)
+    return cache.entry[e].token
+
+
+@jit
+def l1_take_done_store(m, cu):
+    """Token of a store looked up in the last cycle that needs no answer of L2: EXEC was 0, or L1 keeps its bytes."""
+    cache = m.l1.unit[cu]
+    token = cache.done_store - 1
+    cache.done_store = 0
+    return token

@@ -1,0 +1,93 @@
+"""L2's way back: lines that have come are filled in, and the requests that waited for them answered, oldest first."""
+
+from gpusim.jit import address_in, jit, unlikely
+from memory.cache.l2_state import DIRTY, HELD, T_MASK, T_NEXT, T_SINCE, T_SOURCE, bytes_of, set_bytes
+from memory.cache.write_policy import ALL_BYTES
+from memory.network.crossbar import crossbar_respond, crossbar_response_room
+from memory.network.state import KIND_MASK, READ
+from memory.ports import L2_FROM_DRAM, L2_FROM_ENGINE, port_ready, port_take
+from memory.sets.rows import end_filling
+from memory.timeline import ANSWERED, record
+from memory.waiting import FILLS, L2_LINE, RESPONSE_SLOT, freed, wait_for
+from memory.wheel import L2_FILL, L2_SERVE, wake, wake_at
+
+
+@jit
+def answer(m, now, t, channel, source, since):
+    """Answer the request that came in cycle `since`, from cycle `t` on, when the channel's response port is free."""
+    leaves = crossbar_respond(m, now, t, channel, source)
+    if unlikely(m.timeline.on):
+        record(m, ANSWERED, channel | since << 8, source, leaves)
+    if source & KIND_MASK == READ:
+        m.l2.read_latency += leaves - since
+        m.l2.reads_answered += 1
+
+
+@jit(inline=True)
+def add_target(m, channel, mshr, source, since, mask):
+    """Have a request wait for the line of an MSHR, after those that already do."""
+    l2 = m.l2
+    t = l2.t_free[channel]
+    l2.t_free[channel] = l2.target[channel, t, T_NEXT]
+    l2.target[channel, t, T_NEXT] = -1
+    l2.target[channel, t, T_SOURCE] = source
+    l2.target[channel, t, T_SINCE] = since
+    l2.target[channel, t, T_MASK] = mask
+    if l2.mshr[channel, mshr].first < 0:
+        l2.mshr[channel, mshr].first = t
+    else:
+        l2.target[channel, l2.mshr[channel, mshr].last, T_NEXT] = t
+    l2.mshr[channel, mshr].last = t
+
+
+@jit(inline=True)
+def _fill(m, now, channel, mshr):
+    """The line of an MSHR is here: serve its targets, oldest first."""
+    l2 = m.l2
+    slot = l2.mshr[channel, mshr].slot
+    end_filling(address_in(l2.rows, 0), l2.stride, slot)
+    set_bytes(m, slot, HELD, ALL_BYTES)
+    l2.m_free[channel, l2.m_free_count[channel]] = mshr
+    l2.m_free_count[channel] += 1
+    if freed(m, L2_LINE + channel):
+        wake_at(m, L2_SERVE, now, channel)
+    if slot & ~(l2.stride - 1) == l2.missed_in[channel] and l2.waits_for[channel]:
+        # another way may be the victim now, so that what it waits for may not be what it needs
+        l2.waits_for[channel] = 0
+        wake_at(m, L2_SERVE, now, channel)
+    t = l2.mshr[channel, mshr].first
+    while t >= 0:
+        source = l2.target[channel, t, T_SOURCE]
+        if source & KIND_MASK != READ:
+            set_bytes(m, slot, DIRTY, bytes_of(m, slot, DIRTY) | l2.target[channel, t, T_MASK])
+        answer(m, now, now + l2.fill_latency, channel, source, l2.target[channel, t, T_SINCE])
+        follow = l2.target[channel, t, T_NEXT]
+        l2.target[channel, t, T_NEXT] = l2.t_free[channel]
+        l2.t_free[channel] = t
+        t = follow
+
+
+@jit
+def _take_fill(m, now, channel, port):
+    """Take the oldest line from a port that holds some, if it is there and the channel can answer; 1 if it did."""
+    p = m.ports
+    took = 0
+    if crossbar_response_room(m, channel):
+        if port_ready(m, now, port):
+            _fill(m, now, channel, port_take(m, port))
+            took = 1
+        if p.count[port] and (p.far or port_ready(m, now, port)):
+            wake(m, L2_FILL, p.ready[port, p.head[port]], channel)
+    else:
+        wait_for(m, RESPONSE_SLOT + channel, FILLS)
+    return took
+
+
+@jit(inline=True)
+def l2_fill_tick(m, now, channel):
+    """A channel takes at most one fill from each port."""
+    l2 = m.l2
+    if m.ports.count[L2_FROM_DRAM + channel]:
+        l2.fills += _take_fill(m, now, channel, L2_FROM_DRAM + channel)
+    if m.ports.count[L2_FROM_ENGINE + channel]:
+        l2.sparse_fills += _take_fill(m, now, channel, L2_FROM_ENGINE + channel)

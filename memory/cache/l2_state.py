@@ -1,0 +1,218 @@
+"""What L2 is configured by and what its channels hold: sets, byte masks of their lines, MSHRs, waiting requests."""
+
+from pydantic import model_validator
+
+from gpusim.base.spec import Spec, param
+from gpusim.jit import LANES, Field, State, address_in, counter_fields, i16, i32, jit, st_i32, u16
+from memory.address_map import MAX_L2_CHANNELS, l2_local_line
+from memory.cache.counters import L2_COUNTERS
+from memory.cache.write_policy import ALL_BYTES, THROUGH, Write, write_allocate_param, write_number, write_param
+from memory.sets.replacement import (
+    Replacement,
+    check_replacement,
+    first_order,
+    on_hit,
+    on_insert,
+    policy_number,
+    replacement_param,
+)
+from memory.sets.rows import clear_rows, next_order, set_fields, stride_of
+from memory.waiting import wait_for
+
+MAX_LINES = 262144  # 16 MiB in all
+MAX_SLOTS = LANES * MAX_LINES
+MAX_MSHRS = 256
+MAX_TARGETS = 4096
+MAX_INPUT = 64
+
+# byte masks of a slot; no byte and all of them, the usual ones, are codes in its note, which costs less to reach
+HELD = 0  # bytes held
+DIRTY = 1  # bytes to write back
+NO_BYTE, EVERY_BYTE, SOME_BYTES = range(3)
+CODE_BITS = 2
+ALL_NOTE = (1 << 16) - 1
+MSHR_SHIFT = 2 * CODE_BITS  # in a note: the MSHR that fills the slot, while it does
+
+# words of an MSHR target, side by side because they are used together
+T_NEXT = 0  # next target, or next free one; -1 none
+T_SOURCE = 1  # source of the waiting request
+T_SINCE = 2  # cycle it came to the channel
+T_MASK = 3  # bytes a waiting atomic changes
+
+HIT, MERGED, MISSED, STALLED = range(4)
+
+
+class L2Spec(Spec):
+    """L2 cache."""
+
+    size_kib: int = param(2048, "capacity in KiB, all channels", "Radeon MI6 (Dong 2020, table 6.3)", ge=1, le=16384)
+    ways: int = param(16, "associativity", "AMD GCN3 L2: 16-way", ge=1, le=64)
+    replacement: Replacement = replacement_param("assumed, as the vector L1's")
+    channels: int = param(
+        16, "channels, a power of two", "Polaris 10: two for each of eight memory channels", ge=1, le=MAX_L2_CHANNELS
+    )
+    interleave_bytes: int = param(256, "consecutive bytes in one channel", "AMD GCN: 256 bytes", ge=64, le=65536)
+    hash_channels: bool = param(
+        True, "XOR higher address bits into the channel number", "assumed: column strides must not hit one channel"
+    )
+    latency_cycles: int = param(
+        70,
+        "cycles from look-up to a hit's answer leaving the channel",
+        "assumed: a load that misses L1 and hits L2 takes 188 cycles; no figure for GCN was found",
+        ge=1,
+        le=300,
+    )
+    fill_latency_cycles: int = param(
+        70,
+        "cycles from fill data to the answer leaving the channel",
+        "assumed: a hit's pipeline",
+        ge=1,
+        le=300,
+    )
+    mshrs_per_channel: int = param(64, "lines a channel may be missing at a time", "assumed", ge=1, le=MAX_MSHRS)
+    mshr_targets_per_channel: int = param(
+        512, "requests a channel holds for missing lines", "assumed", ge=1, le=MAX_TARGETS
+    )
+    input_queue_packets: int = param(16, "requests waiting at a channel", "assumed", ge=1, le=MAX_INPUT)
+    write: Write = write_param("back", "AMD GCN whitepaper (2012): write-back, with byte masks")
+    write_allocate: bool = write_allocate_param(True, "AMD GCN whitepaper (2012): write-allocate, with byte masks")
+
+    @model_validator(mode="after")
+    def _ways_suit_the_policy(self) -> "L2Spec":
+        check_replacement(self.replacement, self.ways)
+        return self
+
+    def cache_kib(self, uses_engine: bool) -> float:
+        """What caches lines: all of L2, or the half that the compaction engine leaves (Dong 2020, section 6.5)."""
+        return self.size_kib / 2 if uses_engine else float(self.size_kib)
+
+    def engine_kib(self) -> float:
+        """What the compaction engine takes of L2 for its SRAM while it is in use."""
+        return self.size_kib - self.cache_kib(uses_engine=True)
+
+
+MSHR = State(
+    "mshr",
+    {
+        "slot": Field((), "slot that it fills", i32),
+        "first": Field((), "first target: the oldest", i16),
+        "last": Field((), "last target", i16),
+    },
+)
+
+L2 = State(
+    "l2",
+    set_fields(MAX_LINES)
+    | {
+        "channels": Field((), "channels in use"),
+        "latency": Field((), "cycles from look-up to answer"),
+        "fill_latency": Field((), "cycles from fill to answer"),
+        "mshrs": Field((), "MSHRs a channel"),
+        "targets": Field((), "MSHR targets a channel"),
+        "input_limit": Field((), "requests waiting at a channel at most"),
+        "write": Field((), "write policy, a number of memory/cache/write_policy.py"),
+        "allocate": Field((), "1: a write that misses gets a line"),
+        "passes_on": Field((), "1: not every write stays here: it is not write-back, or does not allocate"),
+        "atomic_result": Field((MAX_L2_CHANNELS,), "what the look-up of a waiting atomic gave at first, HIT before it"),
+        "order": Field((MAX_L2_CHANNELS,), "running number of the accesses to the channel's sets"),
+        "note": Field((MAX_SLOTS,), "of a slot: codes of its masks HELD and DIRTY, and its MSHR", u16),
+        "mask": Field((MAX_SLOTS, 2), "its masks HELD and DIRTY where they are SOME_BYTES"),
+        "m_free": Field((MAX_L2_CHANNELS, MAX_MSHRS), "stack of free MSHRs"),
+        "m_free_count": Field((MAX_L2_CHANNELS,), "free MSHRs"),
+        "mshr": Field((MAX_L2_CHANNELS, MAX_MSHRS), "missing lines", MSHR.dtype()),
+        "target": Field((MAX_L2_CHANNELS, MAX_TARGETS, 4), "requests waiting for a line, by T_NEXT ... T_MASK"),
+        "t_free": Field((MAX_L2_CHANNELS,), "first free target, -1 none"),
+        "input": Field(
+            (MAX_L2_CHANNELS, MAX_INPUT, 4), "waiting requests: P_LINE ... P_MASK, and P_READY: cycle it came"
+        ),
+        "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
+        "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
+        "waits_for": Field((MAX_L2_CHANNELS,), "resource + 1 that the oldest request found used up, 0: look it up"),
+        "missed_in": Field((MAX_L2_CHANNELS,), "slot of way 0 of the set in which a request has missed last"),
+        **counter_fields(L2_COUNTERS, MAX_L2_CHANNELS),
+        "stalled_since": Field((MAX_L2_CHANNELS,), "cycle from which it waits, -1 if it does not"),
+    },
+)
+
+
+def configure_l2(m, spec: L2Spec, uses_engine: bool, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the L2 in the machine record and empty it. seed: of random replacement."""
+    l2 = m.l2
+    lines = int(spec.cache_kib(uses_engine) * 1024) // 64 // spec.channels
+    l2.channels, l2.ways = spec.channels, spec.ways
+    l2.sets = lines // spec.ways
+    l2.latency, l2.fill_latency = spec.latency_cycles, spec.fill_latency_cycles
+    l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
+    l2.input_limit = spec.input_queue_packets
+    l2.write, l2.allocate = write_number(spec.write), int(spec.write_allocate)
+    l2.passes_on = int(l2.write == THROUGH or not l2.allocate)
+    channels = slice(0, spec.channels)
+    l2.stride, l2.replacement = stride_of(spec.ways), policy_number(spec.replacement)
+    l2.order[channels] = [first_order(spec.replacement, seed, channel) for channel in range(spec.channels)]
+    clear_rows(l2.rows, spec.channels * int(l2.sets), spec.ways)
+    l2.stalled_since[channels] = -1
+    l2.m_free_count[channels] = l2.mshrs
+    l2.m_free[channels, : l2.mshrs] = range(int(l2.mshrs) - 1, -1, -1)
+    l2.target[channels, : l2.targets, T_NEXT] = range(1, int(l2.targets) + 1)
+    l2.target[channels, l2.targets - 1, T_NEXT] = -1
+
+
+@jit
+def bytes_of(m, slot, which):
+    """A mask of a slot: HELD or DIRTY."""
+    code = (m.l2.note[slot] >> (CODE_BITS * which)) & ((1 << CODE_BITS) - 1)
+    if code == SOME_BYTES:
+        return m.l2.mask[slot, which]
+    return ALL_BYTES if code == EVERY_BYTE else 0
+
+
+@jit
+def set_bytes(m, slot, which, mask):
+    """Replace a mask of a slot: HELD or DIRTY."""
+    code = SOME_BYTES
+    if mask == 0:
+        code = NO_BYTE
+    elif mask == ALL_BYTES:
+        code = EVERY_BYTE
+    else:
+        m.l2.mask[slot, which] = mask
+    others = m.l2.note[slot] & (ALL_NOTE ^ ((1 << CODE_BITS) - 1) << (CODE_BITS * which))
+    m.l2.note[slot] = others | code << (CODE_BITS * which)
+
+
+@jit
+def first_slot(m, channel, line):
+    """Slot of way 0 of the line's set."""
+    l2 = m.l2
+    return (channel * l2.sets + (l2_local_line(m, line) & (l2.sets - 1))) * l2.stride
+
+
+@jit
+def next_use(m, channel):
+    """Running number of the access that is made now."""
+    l2 = m.l2
+    rows = address_in(l2.rows, channel * l2.sets * 2 * l2.stride)
+    l2.order[channel] = next_order(l2.order[channel], rows, l2.sets, l2.stride)
+    return l2.order[channel]
+
+
+@jit
+def used(m, channel, row, way):
+    """A way's line is accessed."""
+    l2 = m.l2
+    on_hit(l2.replacement, row, l2.stride, l2.ways, way, next_use(m, channel))
+
+
+@jit
+def inserted(m, channel, row, way, line):
+    """A way gets another line."""
+    l2 = m.l2
+    st_i32(row, way, line)
+    on_insert(l2.replacement, row, l2.stride, l2.ways, way, next_use(m, channel))
+
+
+@jit
+def wait(m, channel, resource):
+    """The channel's oldest request found a resource used up: it is not looked at until some of it comes free."""
+    m.l2.waits_for[channel] = resource + 1
+    wait_for(m, resource, channel)

@@ -1,0 +1,155 @@
+"""Sets of a cache as rows of 32-bit words, searched several ways at a time: all of a set's tags, then its order words.
+
+Every cache and TLB keeps its lines in such rows. A row has `stride` tags and as many order words: the ways, rounded up
+to a power of two, of which those that do not exist are never found and never replaced. A *slot* numbers a way in all of
+a cache's rows: row * stride + way.
+
+An order word says what the replacement policy (memory/sets/replacement.py) has to know of its way. For most policies
+it is a running number of the cache's accesses, so that the way with the least is the oldest; 0 is a way that is empty.
+FILLING is added while the way's line is on its way: it can be found, and cannot be replaced.
+"""
+
+import numpy as np
+
+from gpusim.jit import (
+    LANES,
+    WIDE_LANES,
+    Field,
+    ctz,
+    equal_4,
+    equal_16,
+    jit,
+    ld_u32,
+    least_4,
+    least_16,
+    st_i32,
+    u32,
+    unlikely,
+)
+
+FILLING = 1 << 31
+NO_TAG = 0xFFFF_FFFF
+OLD = FILLING // 2  # running numbers stay below FILLING by forgetting how much older than this a way is
+
+
+def set_fields(lines: int) -> dict[str, Field]:
+    """Fields of caches that hold at most `lines` lines in all, beside the running number each needs of its own."""
+    return {
+        "sets": Field((), "sets of a cache, a power of two"),
+        "ways": Field((), "ways"),
+        "stride": Field((), "slots of a set: the ways, rounded up"),
+        "replacement": Field((), "replacement policy, a number of memory/sets/replacement.py"),
+        "rows": Field((2 * LANES * lines,), "tags and order words of the sets, cache after cache", u32),
+    }
+
+
+def stride_of(ways: int) -> int:
+    """Words of a row's tags, and of its order words."""
+    return max(LANES, 1 << (ways - 1).bit_length())
+
+
+def clear_rows(rows: np.ndarray, count: int, ways: int) -> None:
+    """Empty the first `count` rows of a record's field."""
+    stride = stride_of(ways)
+    table = rows[: count * 2 * stride].reshape(count, 2, stride)
+    table[:, 0] = NO_TAG
+    table[:, 1] = 0
+    table[:, 1, ways:] = NO_TAG
+
+
+@jit(outline=True)
+def _way_in_long_row(row, stride, tag):
+    """As `way_of`, for more ways than one comparison takes; a way found ends the search."""
+    for way in range(0, stride, WIDE_LANES):
+        same = equal_16(row + 4 * way, tag)
+        if same:
+            return way + ctz(same)
+    return -1
+
+
+@jit(inline=True)
+def way_of(row, stride, tag):
+    """Way of the row at address `row` that holds a tag, or -1."""
+    same = 0
+    if stride == WIDE_LANES:
+        same = equal_16(row, tag)
+    elif unlikely(stride > WIDE_LANES):
+        return _way_in_long_row(row, stride, tag)
+    else:
+        for way in range(0, stride, LANES):  # all of them: where the tag is has no pattern, and a branch would guess
+            same |= equal_4(row + 4 * way, tag) << way
+    return ctz(same) if same else -1
+
+
+@jit(inline=True)
+def oldest_way(row, stride):
+    """Way with the least order word, of those that are not being filled; -1 if all are."""
+    orders = row + 4 * stride
+    if stride >= WIDE_LANES:
+        least = least_16(orders)
+        for way in range(WIDE_LANES, stride, WIDE_LANES):
+            least = min(least, least_16(orders + 4 * way))
+    else:
+        least = least_4(orders)
+        for way in range(LANES, stride, LANES):
+            least = min(least, least_4(orders + 4 * way))
+    return way_of(orders, stride, least) if least < FILLING else -1
+
+
+@jit
+def order_of(row, stride, way):
+    return ld_u32(row, stride + way)
+
+
+@jit
+def set_order(row, stride, way, order):
+    st_i32(row, stride + way, order)
+
+
+@jit
+def is_filling(row, stride, way):
+    """Not 0 while the way's line is on its way."""
+    return order_of(row, stride, way) & FILLING
+
+
+@jit
+def start_filling(row, stride, way):
+    """The way's line has been asked for."""
+    set_order(row, stride, way, order_of(row, stride, way) | FILLING)
+
+
+@jit
+def line_in(rows, stride, slot):
+    """Tag in a slot of the rows at address `rows`."""
+    way = slot & (stride - 1)
+    return ld_u32(rows, 2 * (slot - way) + way)
+
+
+@jit
+def end_filling(rows, stride, slot):
+    """The line of a slot of the rows at address `rows` is there."""
+    way = slot & (stride - 1)
+    row = rows + 8 * (slot - way)
+    set_order(row, stride, way, order_of(row, stride, way) - FILLING)
+
+
+@jit(cold=True)
+def lower_orders(rows, count, stride):
+    """Running numbers have come to FILLING: lower those of `count` rows by OLD. Returns the one to go on from.
+
+    What was last used more than OLD accesses ago is as old as any line can be.
+    """
+    for row in range(count):
+        for way in range(stride):
+            at = row * 2 * stride + stride + way
+            order = ld_u32(rows, at)
+            if order != NO_TAG and order & (FILLING - 1):
+                used = max((order & (FILLING - 1)) - OLD, 1)
+                st_i32(rows, at, used | (order & FILLING))
+    return OLD
+
+
+@jit
+def next_order(order, rows, count, stride):
+    """The running number after `order` of a cache whose `count` rows begin at address `rows`."""
+    return order + 1 if order + 1 < FILLING else lower_orders(rows, count, stride)

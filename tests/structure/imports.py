@@ -1,0 +1,109 @@
+"""Who imports whom: every import in the source, wherever it stands.
+
+A *room* is a folder with Python modules; a module belongs to the folder it lies in. Counted are imports at the top of
+a module, inside functions and for type checking alike, and modules that are named in strings, as `import_module` and
+code for another process do.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TOPS = ("gpusim", "isa", "memory", "spartan", "workloads")
+_IN_TEXT = re.compile(rf"\b(?:from|import)\s+((?:{'|'.join(TOPS)})(?:\.\w+)*)")
+_DOTTED = re.compile(rf"(?:{'|'.join(TOPS)})(?:\.\w+)+")
+
+
+@dataclass(frozen=True)
+class Import:
+    """A module, the line on which it names another one, and whether that is an import at the module's top."""
+
+    module: str
+    line: int
+    imported: str
+    at_top: bool
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line} imports {self.imported}"
+
+
+def sources(root: Path = ROOT) -> Iterator[tuple[str, Path]]:
+    """Every module's dotted name and file."""
+    for top in TOPS:
+        for path in sorted((root / top).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def room_of(module: str, root: Path = ROOT) -> str:
+    """The room that a module belongs to; a package's `__init__` belongs to the package."""
+    return module if (root / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
+
+
+def rooms(root: Path = ROOT) -> set[str]:
+    """Every folder that holds Python modules."""
+    return {room_of(module, root) for module, _ in sources(root)}
+
+
+def docstring(room: str) -> str:
+    """What the room's package says of itself."""
+    return (
+        ast.get_docstring(ast.parse((ROOT / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))) or ""
+    )
+
+
+def _module_in(dotted: str, modules: frozenset[str]) -> str | None:
+    """The module that a dotted name lies in: itself, or the part before a name that the module defines."""
+    while dotted and dotted not in modules:
+        dotted = dotted.rpartition(".")[0]
+    return dotted or None
+
+
+def _docstrings(tree: ast.Module) -> set[int]:
+    """The constants that are nobody's value: docstrings."""
+    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def _named(tree: ast.Module, module: str) -> Iterator[tuple[ast.AST, str]]:
+    """The statement and dotted name of everything a module imports, in whatever way."""
+    docstrings = _docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, name.name) for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise ValueError(f"{module}:{node.lineno}: relative import; rooms are named in full")
+            yield from ((node, f"{node.module}.{name.name}") for name in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            if _DOTTED.fullmatch(node.value):
+                yield node, node.value
+            yield from ((node, dotted) for dotted in _IN_TEXT.findall(node.value))
+
+
+@cache
+def imports(root: Path = ROOT) -> tuple[Import, ...]:
+    """Every import of one of the project's modules by another."""
+    files = dict(sources(root))
+    modules = frozenset(files)
+    found = []
+    for module, path in files.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node, dotted in _named(tree, module):
+            imported = _module_in(dotted, modules)
+            if imported and imported != module:
+                found.append(Import(module, node.lineno, imported, node in tree.body))
+    return tuple(found)
+
+
+def arrows(root: Path = ROOT) -> dict[str, dict[str, list[Import]]]:
+    """For each room, the other rooms that it imports from, and by which imports."""
+    found: dict[str, dict[str, list[Import]]] = {room: {} for room in sorted(rooms(root))}
+    for each in imports(root):
+        here, there = room_of(each.module, root), room_of(each.imported, root)
+        if here != there:
+            found[here].setdefault(there, []).append(each)
+    return found

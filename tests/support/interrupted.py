@@ -1,0 +1,29 @@
+"""Running the command line in a process of its own and interrupting it in the middle of a simulation."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+_MAIN = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
+
+
+def interrupted(arguments: list[str]) -> str:
+    """Press Ctrl-C when the command has reported its progress twice; what it writes to standard error from then on."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _MAIN, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    assert process.stderr is not None
+    reports = 0
+    for line in process.stderr:
+        reports += "cycles" in line
+        if reports == 2:  # from the first report on, the core is asked to stop
+            break
+    else:
+        pytest.fail("the command ended before it reported any progress")
+    os.kill(process.pid, signal.SIGINT)
+    rest = process.stderr.read()
+    assert process.wait(timeout=60) == 130
+    return rest

@@ -1,0 +1,38 @@
+"""The two forms of what `gpusim.jit` offers: compiled, and the Python twin that runs with the JIT disabled."""
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+import numba
+
+from gpusim.jit import JIT_DISABLED, functions
+
+
+def plain(name: str) -> ModuleType:
+    """A module of `gpusim.jit`, loaded once more as it is with the JIT disabled."""
+    spec = importlib.util.find_spec(f"gpusim.jit.{name}")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with patch.object(functions, "JIT_DISABLED", True):
+        spec.loader.exec_module(module)
+    return module
+
+
+_CALLERS: dict[int, Callable[[Any], Any]] = {
+    1: lambda f: lambda a: f(a),
+    2: lambda f: lambda a, b: f(a, b),
+    3: lambda f: lambda a, b, c: f(a, b, c),
+    5: lambda f: lambda a, b, c, d, e: f(a, b, c, d, e),
+}
+
+
+def compiled(function: Any, arguments: int, result: str = "int64") -> Callable[..., Any]:
+    """The function as compiled code calls it, on int64 arguments; itself if nothing is compiled."""
+    caller = _CALLERS[arguments](function)
+    for module in {primitive.llvm_module for primitive in functions.primitives()}:
+        importlib.import_module(module)
+    return caller if JIT_DISABLED else numba.njit(f"{result}({', '.join(['int64'] * arguments)})")(caller)  # type: ignore[no-any-return]

@@ -1,0 +1,50 @@
+"""Does every operator compute what NumPy computes, executed and timed, at the cost that its closed form says?"""
+
+import numpy as np
+import pytest
+
+from gpusim.jit import JIT_DISABLED
+from isa.device_memory import DeviceMemory
+from tests.support.operator_contract import Builder, OperatorCase, OperatorContract
+from workloads.data.operands import SyntheticOperands
+from workloads.operators.copy import CopyOperator
+from workloads.operators.gemm import build_gemm
+from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_K, GemmKernel
+from workloads.operators.operator import GpuFacts
+from workloads.shapes import GemmShape
+
+# M, N, K: one element; odd everything; more than a tile each way; exact tiles; more batches than one, few rows
+SHAPES = [(1, 1, 1), (5, 3, 17), (257, 37, 130), (64, 32, 128), (3, 6, 700)]
+COPIED_BYTES = [1, 15, 16, 4096, 100_003]
+if JIT_DISABLED:  # the same edges, smaller: plain Python runs about a thousandth as fast
+    SHAPES, COPIED_BYTES = [(1, 1, 1), (5, 3, 17), (33, 5, 20), (3, 2, 130)], [1, 17, 4099]
+
+
+def product(kernel: GemmKernel, *shape: int) -> Builder:
+    return lambda memory, gpu: build_gemm(kernel.name, GemmShape(*shape), SyntheticOperands(0.6, 1), memory, gpu)
+
+
+def gemm_case(kernel: GemmKernel, shape: tuple[int, int, int]) -> OperatorCase:
+    refused = [(product(kernel, 1 << 20, 1, 1 << 12), "do not fit")]
+    if kernel.max_k < MAX_K:
+        refused += [(product(kernel, 4, 1, kernel.max_k + 1), f"K = {kernel.max_k + 1} rows; allowed are at most")]
+    return OperatorCase(f"{kernel.name}-{'x'.join(map(str, shape))}", product(kernel, *shape), tuple(refused))
+
+
+def copied(size: int) -> Builder:
+    def build(memory: DeviceMemory, _: GpuFacts) -> CopyOperator:
+        values = np.random.default_rng(1).integers(0, 256, size, np.uint8)
+        return CopyOperator(memory, memory.upload(values, "source", writable=False), memory.allocate(size, "target"))
+
+    return build
+
+
+CASES = [
+    *(gemm_case(kernel, shape) for kernel in GEMM_KERNELS.values() for shape in SHAPES),
+    *(OperatorCase(f"copy-{size}", copied(size)) for size in COPIED_BYTES),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+class TestOperators(OperatorContract):
+    """The contract, for all of them."""

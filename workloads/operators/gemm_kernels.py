@@ -1,0 +1,85 @@
+"""The GEMM kernels: one row each. A new one is its source, its code object and a row here."""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from isa.region import MAX_ROWS
+from workloads.operators.tiling import (
+    DENSE_SHARED_TILE,
+    ROWS_PER_WORKGROUP,
+    SPARSE_SHARED_TILE,
+    WAVEFRONT,
+    FixedTile,
+    Splitting,
+)
+
+MAX_K = (1 << 32) - 1  # a 32-bit argument
+MAX_TILED_ROWS = MAX_ROWS - 1  # the tiled kernels use key 0xffffffff for "no bundle"
+
+
+class Activations(Enum):
+    """How a kernel takes B, the activations."""
+
+    DENSE = auto()  # as they are
+    COMPACTED = auto()  # by sparse loads, which the compaction engine answers with ELLPACK-DIB lines
+    CONVERTED = auto()  # as ELLPACK-DIB with counts, which another kernel makes first
+
+
+@dataclass(frozen=True)
+class GemmKernel:
+    """A way to compute C = A·B.
+
+    name: in configurations; code_object: its file's name without suffix in workloads/kernels; function: the kernel in
+    it, '{columns}' stands for its variant; activations: how it takes B; splitting: of C into workgroups; max_k: largest
+    K that it computes; stored_rows: of C that a lane stores at a time, those past M into what pads a column.
+    """
+
+    name: str
+    code_object: str
+    function: str
+    activations: Activations
+    splitting: Splitting
+    max_k: int = MAX_K
+    stored_rows: int = 4
+
+    @property
+    def sparse(self) -> bool:
+        """Whether B goes through ELLPACK-DIB, and so through FP16, and zeros are skipped."""
+        return self.activations is not Activations.DENSE
+
+    @property
+    def uses_engine(self) -> bool:
+        """Whether the compaction engine serves its loads of B."""
+        return self.activations is Activations.COMPACTED
+
+
+_FOUR_COLUMNS = FixedTile(ROWS_PER_WORKGROUP, 4, (4 * WAVEFRONT, 1, 1))
+_DENSE, _COMPACTED, _CONVERTED = Activations.DENSE, Activations.COMPACTED, Activations.CONVERTED
+_TABLE = (
+    GemmKernel("sgemm_4x4", "sgemm_4x4", "sgemm_4x4", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1))),
+    GemmKernel(
+        "sgemm_tiled16", "sgemm_tiled16", "sgemm_tiled16", _DENSE, FixedTile(16, 16, (16, 16, 1)), stored_rows=1
+    ),
+    GemmKernel("sgemm_wide", "sgemm_wide", "sgemm_wide", _DENSE, DENSE_SHARED_TILE),
+    GemmKernel(
+        "sgemm_dib_tiled",
+        "sgemm_dib_tiled",
+        "sgemm_dib_tiled_c{columns}",
+        _COMPACTED,
+        SPARSE_SHARED_TILE,
+        MAX_TILED_ROWS,
+    ),
+    GemmKernel("sgemm_dib_gather", "sgemm_dib_gather", "sgemm_dib_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS),
+    GemmKernel(
+        "software",
+        "sgemm_dib_tiled_nnz",
+        "sgemm_dib_tiled_nnz_c{columns}",
+        _CONVERTED,
+        SPARSE_SHARED_TILE,
+        MAX_TILED_ROWS,
+    ),
+)
+
+GEMM_KERNELS = {kernel.name: kernel for kernel in _TABLE}
+DENSE_KERNELS = tuple(kernel.name for kernel in _TABLE if not kernel.sparse)
+SPARSE_KERNELS = tuple(kernel.name for kernel in _TABLE if kernel.sparse)

@@ -1,0 +1,69 @@
+"""What an operator is: a computation on operands in device memory, its launches, its reference and its cost.
+
+An operator is made from a shape, its operands' data, device memory and facts of the GPU, never from a configuration, so
+that a run of one layer, a network, a benchmark and a test build it alike.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+    from workloads.operators.verify import Expected
+
+
+@dataclass(frozen=True)
+class GpuFacts:
+    """What of a GPU decides how a kernel's work is split.
+
+    compute_units: of the whole GPU; lds_bytes: local data share of one compute unit.
+    """
+
+    compute_units: int
+    lds_bytes: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """What an operator costs on any machine, in closed form.
+
+    macs: multiply-accumulates of the definition, zeros included; needed_macs: those that its kernels cannot leave out
+    (fewer than macs where they skip zeros); read_bytes: operands that the result depends on, each element once;
+    written_bytes: the result; stored_bytes: what the launches' stores write, results between launches included.
+    """
+
+    macs: int
+    needed_macs: int
+    read_bytes: int
+    written_bytes: int
+    stored_bytes: int
+
+
+class Operator(Protocol):
+    """A computation that is ready to run: operands lie in device memory, launches point to them."""
+
+    @property
+    def name(self) -> str:
+        """For reports."""
+
+    @property
+    def launches(self) -> "tuple[Launch, ...]":
+        """In order; each starts when the one before has ended."""
+
+    @property
+    def inputs(self) -> Mapping[str, np.ndarray]:
+        """Views of the operands in device memory; the launches leave them as they are."""
+
+    @property
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """Views of the results in device memory."""
+
+    @property
+    def work(self) -> Work:
+        """What it costs."""
+
+    def expected(self) -> "Iterator[Expected]":
+        """What the outputs should hold, from the inputs by NumPy in FP64, part by part, with the allowed error."""
