@@ -19,8 +19,9 @@ from gpusim.timeline.window import Window
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from memory import timeline as kinds
+from memory.dram.constants import RECORD_WORDS
 from memory.dram.spec import resolve
-from memory.dram.state import RECORD_WORDS, decide_no_clock_ahead
+from memory.dram.state import decide_no_clock_ahead
 from memory.network.state import FIRST_SCALAR_PORT
 from memory.timeline import EVENT_WORDS, KIND_BITS
 from memory.wheel import SIZE

@@ -16,7 +16,7 @@ from gpusim.core.loop import DEADLOCK, FINISHED, LIVELOCK
 from gpusim.jit import JIT_DISABLED
 from memory.cache.l2_state import L2Spec
 from memory.cache.write_policy import WRITE_POLICIES
-from memory.dram.commands import release
+from memory.dram.requests import release
 from memory.dram.spec import DramSpec
 from memory.network.state import CrossbarSpec
 from memory.sets.replacement import POLICIES
