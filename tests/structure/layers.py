@@ -42,7 +42,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "memory.network": (*_TOOLS, "isa", "memory"),
     "memory.sets": _TOOLS,
     "memory.translation": (*_TOOLS, "isa", "memory", "memory.network", "memory.sets"),
-    "memory.dram": (*_TOOLS, "isa", "memory"),
+    "memory.dram.standards": (),
+    "memory.dram": (*_TOOLS, "isa", "memory", "memory.dram.standards"),
     "memory.cache": (*_TOOLS, "isa", "memory", *_PATH[:-1]),
     "spartan": (*_TOOLS, "isa", "memory", "memory.dram"),
     "gpusim.core.cu": (*_TOOLS, "isa", "isa.opcodes", "isa.encoding", "memory", "memory.network", "memory.cache"),
@@ -59,6 +60,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.config": (
         "gpusim.base",
         "isa",
+        "memory.dram.standards",
         "memory.dram",
         "spartan",
         "gpusim.core",
