@@ -1,8 +1,11 @@
 """The wake-up wheel: in which of the next cycles which units have something to do.
 
-One bit a unit and cycle. Waking is idempotent, so waking twice or for nothing is harmless; a wake further
-away than the wheel reaches is clamped, and the unit, finding nothing ready, wakes itself again. Units run in
-a fixed order within a cycle: by class, then by number.
+One bit a unit and cycle. Waking is idempotent, and a spurious wake-up changes nothing: a unit that finds nothing to do
+does nothing. So a wake-up further away than the wheel reaches may come early: the unit wakes itself again. Units run
+in a fixed order within a cycle, class by class (`gpusim.core.units` says how).
+
+Two ways to wake: `wake` takes any cycle; `wake_at`, for callers that know their cycle to be ahead and within reach, is
+half as long, and wake-ups are the most frequent thing that units do.
 """
 
 from typing import Any
@@ -15,27 +18,39 @@ SIZE = 1024  # cycles; a power of two
 WORD_BITS = 32
 ROW_WORDS = 32  # a row fills two lines of the host's cache
 
-# classes in the order in which they run within a cycle: each is the number of its first word in a row
-TRANSLATION = 0
-CU_RESPONSE = 1  # an answer from the crossbar; two words: up to 64 CUs
-CU_RETURN = 3  # finished loads, stores, LDS accesses; two words
-CU_LOOK_UP = 5  # the vector L1's look-up; two words
-SCALAR = 7  # two words: up to 64 shader arrays
-FETCH = 9  # two words
-L2_FILL = 11  # lines from DRAM and the engine
-L2_SERVE = 12  # the oldest waiting request
-L2_TAKE = 13  # a request from the crossbar
-ENGINE = 14
-DRAM = 15
-CU_ISSUE = 16  # two words
-DISPATCH = 18
-CLASSES = (
-    *(TRANSLATION, CU_RESPONSE, CU_RETURN, CU_LOOK_UP, SCALAR, FETCH),
-    *(L2_FILL, L2_SERVE, L2_TAKE, ENGINE, DRAM, CU_ISSUE, DISPATCH),
-)
-WIDE = (CU_RESPONSE, CU_RETURN, CU_LOOK_UP, SCALAR, FETCH, CU_ISSUE)
-WORDS = DISPATCH + 1
-_WIDE = sum(1 << unit_class for unit_class in WIDE)
+CLASSES: dict[str, int] = {}  # name → number, in the order in which they run
+MOST_UNITS: dict[str, int] = {}
+_words: list[int] = []  # of a row, each the class that it belongs to
+
+
+def _class(name: str, most_units: int) -> int:
+    """Number of a class that runs after those before it, which is that of its first word in a row."""
+    number = CLASSES[name] = len(_words)
+    MOST_UNITS[name] = most_units
+    _words.extend([number] * (-(-most_units // WORD_BITS)))
+    return number
+
+
+# Classes in the order in which they run within a cycle. A unit whose work comes for several reasons has a class for
+# each, so that a visit finds what it came for.
+TRANSLATION = _class("TRANSLATION", 1)  # L2 TLB and page walkers
+CU_RESPONSE = _class("CU_RESPONSE", 64)  # a CU's vector L1: an answer from the crossbar
+CU_RETURN = _class("CU_RETURN", 64)  # finished loads, stores, LDS accesses
+CU_LOOK_UP = _class("CU_LOOK_UP", 64)  # the vector L1's look-up
+SCALAR = _class("SCALAR", 64)  # scalar caches, one a shader array
+FETCH = _class("FETCH", 64)  # instruction fetch, one a shader array
+L2_FILL = _class("L2_FILL", 32)  # an L2 channel: lines from DRAM and the engine
+L2_SERVE = _class("L2_SERVE", 32)  # its oldest waiting request
+L2_TAKE = _class("L2_TAKE", 32)  # a request from the crossbar
+ENGINE = _class("ENGINE", 1)
+DRAM = _class("DRAM", 32)  # channels
+CU_ISSUE = _class("CU_ISSUE", 64)
+DISPATCH = _class("DISPATCH", 1)
+
+WORDS = len(_words)
+WIDE = tuple(number for number in CLASSES.values() if _words.count(number) == 2)
+_WIDE = sum(1 << number for number in WIDE)
+assert WORDS <= ROW_WORDS and max(map(_words.count, _words)) <= 2
 
 WHEEL = State(
     "wheel",
@@ -54,39 +69,35 @@ def wake_at_start(m: Any, unit_class: int) -> None:
 
 @jit
 def wake_at(m, unit_class, t, unit):
-    """As `wake`, for a cycle `t` that is known to lie within the wheel's reach, its class's turn still to come."""
+    """Run `unit` of `unit_class` in cycle `t`, which lies within the wheel's reach, its class's turn still to come."""
     word = unit >> 5 if (_WIDE >> unit_class) & 1 else 0  # known to the compiler, as the class is
     m.wheel.row[t & (SIZE - 1), unit_class + word] |= 1 << (unit & 31)
 
 
 @jit
-def wake(m, unit_class, t, unit):
-    """Run `unit` of `unit_class` in cycle `t`, or in the next one in which its class's turn is still to come."""
-    now = m.wheel.now
-    t = max(t, now + 1 - (unit_class > m.wheel.running))
-    wake_at(m, unit_class, min(t, now + SIZE - 1), unit)
+def within_reach(m, t):
+    """Cycle `t`, or the last one that the wheel reaches if that is before: the unit then wakes itself again."""
+    return min(t, m.wheel.now + SIZE - 1)
 
 
 @jit
-def wake_later(m, unit_class, t, unit):
-    """As `wake`, for a cycle `t` after the current one."""
-    wake_at(m, unit_class, min(t, m.wheel.now + SIZE - 1), unit)
+def wake(m, unit_class, t, unit):
+    """Run `unit` of `unit_class` in cycle `t`, or in the next one in which its class's turn is still to come."""
+    t = max(t, m.wheel.now + 1 - (unit_class > m.wheel.running))
+    wake_at(m, unit_class, within_reach(m, t), unit)
 
 
 @jit
 def due(m, slot, unit_class):
-    """Mask of the units of a class of one word that run in a cycle; they are taken off the wheel."""
+    """Mask of the units of a class that run in a cycle; they are taken off the wheel."""
     wheel = m.wheel
     wheel.running = unit_class
     units = np.int64(wheel.row[slot, unit_class])
     wheel.row[slot, unit_class] = 0
+    if (_WIDE >> unit_class) & 1:  # known to the compiler
+        units |= np.int64(wheel.row[slot, unit_class + 1]) << WORD_BITS
+        wheel.row[slot, unit_class + 1] = 0
     return units
-
-
-@jit
-def due_of_wide(m, slot, unit_class):
-    """The same for a class of two words."""
-    return due(m, slot, unit_class) | due(m, slot, unit_class + 1) << WORD_BITS
 
 
 @jit

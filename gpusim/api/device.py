@@ -10,7 +10,7 @@ c.numpy(); result.kernel.cycles
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 import numpy as np
@@ -33,12 +33,14 @@ from gpusim.host.command_processor import (
 )
 from gpusim.host.command_processor import LaunchError as LaunchError
 from gpusim.results.record import RunRecord
-from gpusim.timeline.timeline import Timeline
 from isa.device_memory import DeviceMemory
 from isa.grid import Grid, Size, grid
 from isa.kernarg import Kernarg, pack
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.code_object import Kernel
+
+if TYPE_CHECKING:
+    from gpusim.timeline.timeline import Timeline
 
 Caches = Literal["flushed", "warm"]
 
@@ -102,7 +104,7 @@ class Device:
         checked: bool = False,
         hotspots: int = 0,
         observer: Observer | None = None,
-        timeline: Timeline | None = None,
+        timeline: "Timeline | None" = None,
     ) -> LaunchResult:
         """Run a kernel to its end and return its metrics.
 
@@ -139,7 +141,7 @@ class Device:
         checked: bool = False,
         hotspots: int = 0,
         observer: Observer | None = None,
-        timeline: Timeline | None = None,
+        timeline: "Timeline | None" = None,
     ) -> Queue:
         """A queue of launches and copies, which runs at the end of its `with` block; options as for `launch`.
 

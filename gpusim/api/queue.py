@@ -1,5 +1,6 @@
 """Several launches with copies between them, from a script: one result, each launch still to be seen."""
 
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -55,12 +56,21 @@ class Queue:
             raise QueueError("the queue has not run yet: its commands run when the with block ends")
         return self._result
 
-    def launch(self, kernel: KernelFunction, global_size: Size, *arguments: Any, **options: Any) -> None:
-        """Run a kernel to its end; arguments as for `Device.launch`, but for what the whole queue has.
+    def launch(
+        self,
+        kernel: KernelFunction,
+        global_size: Size,
+        local_size: Size | None = None,
+        args: Sequence[Any] | Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        """Run a kernel to its end; arguments and options as for `Device.launch`, but for what the whole queue has.
 
         Raises KernargError, GridError, LaunchError.
         """
-        self._add(self._device.command(kernel, global_size, *arguments, **options))
+        command = self._device.command(kernel, global_size, local_size, args, **options)
+        values = args.values() if isinstance(args, Mapping) else args or ()
+        self._add(command, *(value for value in values if isinstance(value, DeviceArray)))
 
     def write(self, array: DeviceArray, host: Any) -> None:
         """Copy `host` to the array, which must have its shape and type, or fill it with one number."""

@@ -1,11 +1,10 @@
 """Getting the compiled core ready: from the cache, or by compiling its two halves side by side."""
 
 import os
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpusim.base.errors import UserError
 from gpusim.core.loop import run_cycles
@@ -14,6 +13,9 @@ from gpusim.jit import JIT_DISABLED, cache_dir, is_compiled, load, new_record
 from gpusim.jit.cache import DOMAINS
 from isa.execution.executor import compile_interpreter
 from spartan.engine import engine_finish
+
+if TYPE_CHECKING:
+    import subprocess
 
 _ENTRY_POINTS = (run_cycles, engine_finish)
 
@@ -30,6 +32,8 @@ _SECOND_PROCESS = "from gpusim.core.prepare import compile_in_second_process; co
 
 def _probe(place: Path) -> None:
     """UserError if compiled code cannot be kept in `place`."""
+    import tempfile
+
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=place):
@@ -51,7 +55,7 @@ def compile_in_second_process() -> None:
     compile_interpreter()
 
 
-def _compile_with(helper: subprocess.Popen[str]) -> None:
+def _compile_with(helper: "subprocess.Popen[str]") -> None:
     """Compile the rest of the timing core while `helper` compiles its share. What it fails to do is done here."""
     from gpusim.jit.compile import compile_entry_points, compile_on_the_way, split
 
@@ -76,6 +80,8 @@ def _compile() -> None:
 
         compile_entry_points("timing", _ENTRY_POINTS, new_record(machine_dtype()))
         return
+    import subprocess
+
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, "-c", _SECOND_PROCESS]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as helper:

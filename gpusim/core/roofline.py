@@ -5,7 +5,7 @@ from typing import Any
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import FETCH, ISSUED, MEMORY
 from gpusim.core.gpu_spec import GpuSpec
-from isa.encoding.instruction import SALU, SMEM
+from isa.opcodes.opcode import SALU, SMEM
 from memory.dram.controller import dram_totals
 
 

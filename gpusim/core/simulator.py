@@ -2,16 +2,16 @@
 
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from gpusim.base.progress import Progress
-from gpusim.core.cu.code_table import code_table, fetch_table
+from gpusim.core.cu.code_table import FetchTable, code_table, fetch_table
 from gpusim.core.cu.configure import set_fetch_table
 from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.core.cu.spec import SIMDS
+from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import MAX_WORKGROUPS, SLOTS
 from gpusim.core.engine_link import attach_engine
 from gpusim.core.facts import Hotspot, RunFacts, machine_facts
@@ -26,8 +26,9 @@ from gpusim.core.roofline import roofline
 from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
 from isa.encoding.disassembler import disassemble
-from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
 from isa.launch import Launch
+from isa.object.code_object import Kernel
 from memory.dram.controller import dram_totals
 from spartan.engine import engine_finish
 from spartan.engine_spec import EngineSpec
@@ -35,6 +36,7 @@ from spartan.engine_spec import EngineSpec
 OBSERVER_PERIOD_S = 0.1
 FIRST_CHUNK_CYCLES = 2_000
 STUCK_CYCLES = 2_000_000  # without an instruction issued or a packet moved
+HUGE_PAGE_WAVEFRONTS = 1024  # from here on a launch counts as a long run, whose memory is worth pages of 2 MiB
 
 
 class DeadlockError(Exception):
@@ -65,12 +67,13 @@ def simulate(
     fit = occupancy(launch, gpu.cu)
     compile_s = prepare_core()
     uses_engine = engine_spec is not None and bool(launch.regions)
-    context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS, max_instructions)
-    m = new_machine(gpu, launch, fit, uses_engine)
+    x, y, z = launch.workgroups
+    huge_pages = x * y * z * launch.wavefronts_per_workgroup >= HUGE_PAGE_WAVEFRONTS
+    context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS, max_instructions, huge_pages)
+    m = new_machine(gpu, launch, fit, uses_engine, not huge_pages, huge_pages)
     if warm is not None:
         warm.restore(m)
-    code = code_table(context.instructions, gpu.cu)
-    fetched = fetch_table(context.instructions, gpu.cu.instruction_buffer_bytes, context.first_address)
+    code, fetched = _code_tables(launch.kernel, gpu.cu, context.first_address)
     set_fetch_table(m, fetched, gpu.cu.instruction_buffer_bytes)
     run = m.run
     run.code, run.trace_base = address_of(code), context.trace_address
@@ -106,6 +109,13 @@ def simulate(
                 raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {cycles:g} cycles")
     del attached, code, fetched
     return facts
+
+
+@lru_cache(maxsize=64)
+def _code_tables(kernel: Kernel, cu: ComputeUnitSpec, first_address: int) -> tuple[np.ndarray, FetchTable]:
+    """What the timing model knows of a kernel's instructions, kept for its next launch."""
+    instructions = program_of(kernel).instructions
+    return code_table(instructions, cu), fetch_table(instructions, cu.instruction_buffer_bytes, first_address)
 
 
 def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:

@@ -7,46 +7,19 @@ are closed and its write queues empty.
 
 from typing import Any
 
-import numpy as np
-
-from memory.sets.rows import FILLING, NO_TAG
+from memory.cache.l2_contents import L2Contents
 
 
 class WarmCaches:
-    """L2 tags, order of use and dirty bytes between launches; empty at first."""
+    """What launches leave for one another; empty at first."""
 
     def __init__(self) -> None:
-        self._shape: tuple[int, ...] = ()
-        self._held: dict[str, np.ndarray] = {}
+        self._l2 = L2Contents()
 
     def restore(self, m: Any) -> None:
-        """Fill the L2 of a new machine; an L2 of another shape stays empty."""
-        if self._shape == _shape(m):
-            for name, values in self._held.items():
-                getattr(m.l2, name)[: len(values)] = values
+        """Fill the caches of a new machine; those of another shape stay empty."""
+        self._l2.restore(m)
 
     def keep(self, m: Any) -> None:
-        """Remember the L2 of a machine whose launch has ended."""
-        l2 = m.l2
-        rows, stride = int(l2.channels * l2.sets), int(l2.stride)
-        kept = {
-            "rows": l2.rows[: 2 * rows * stride].copy(),
-            "note": l2.note[: rows * stride].copy(),
-            "mask": l2.mask[: rows * stride].copy(),
-            "order": l2.order.copy(),
-        }
-        tags, orders = np.moveaxis(kept["rows"].reshape(rows, 2, stride), 1, 0)
-        ways = slice(0, int(l2.ways))
-        filling = np.zeros(orders.shape, bool)  # only after a launch that was stopped
-        filling[:, ways] = orders[:, ways] >= FILLING
-        tags[filling] = NO_TAG
-        orders[filling] = 0
-        kept["note"].reshape(rows, stride)[filling] = 0
-        self._shape, self._held = _shape(m), kept
-
-
-def _shape(m: Any) -> tuple[int, ...]:
-    """What decides where a line lies in L2, and what its order words mean."""
-    l2, address_map = m.l2, m.map
-    lies = (l2.channels, l2.sets, l2.ways, address_map.interleave_lines_bits, address_map.hash_channels)
-    return tuple(int(p) for p in (*lies, l2.replacement, l2.write))
+        """Remember the caches of a machine whose launch has ended."""
+        self._l2.keep(m)

@@ -116,7 +116,7 @@ class CommandProcessor:
                 facts = self._launch(command, options, observer)
                 record.launches.append(facts)
                 record.partial = facts.partial
-                return facts.time_us
+                return facts.time_us if self.timing else 0.0
 
             return run_one
 

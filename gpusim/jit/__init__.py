@@ -4,6 +4,16 @@ Rooms below (`isa`, `memory`, `spartan`) and the core import from here. Nothing 
 is `gpusim.jit.compile`, which is imported to compile and for nothing else.
 """
 
+from gpusim.jit.by_address import (
+    layout_of,
+    offset_of,
+    record_address,
+    record_at,
+    record_text,
+    record_type,
+    records,
+    views,
+)
 from gpusim.jit.cache import cache_dir
 from gpusim.jit.entry_points import is_compiled, load
 from gpusim.jit.functions import JIT_DISABLED, CoreFunction, function_address, jit, primitive, registered
@@ -27,8 +37,8 @@ from gpusim.jit.raw import (
     st_u8,
     unlikely,
 )
-from gpusim.jit.state import Field, State, counter_fields, i16, i32, new_record, record_dtype, u16, u32
-from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16
+from gpusim.jit.state import Field, State, Template, counter_fields, i16, i32, new_record, record_dtype, u16, u32
+from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16, raise_4
 
 __all__ = [
     "CoreFunction",
@@ -36,6 +46,7 @@ __all__ = [
     "JIT_DISABLED",
     "LANES",
     "State",
+    "Template",
     "WIDE_LANES",
     "address_in",
     "address_of",
@@ -51,6 +62,7 @@ __all__ = [
     "i32",
     "is_compiled",
     "jit",
+    "layout_of",
     "ld_i16",
     "ld_i32",
     "ld_i64",
@@ -65,7 +77,14 @@ __all__ = [
     "prefetch",
     "primitive",
     "quotient",
+    "offset_of",
+    "raise_4",
+    "record_address",
+    "record_at",
     "record_dtype",
+    "record_text",
+    "record_type",
+    "records",
     "registered",
     "st_i16",
     "st_i32",
@@ -74,4 +93,5 @@ __all__ = [
     "u16",
     "u32",
     "unlikely",
+    "views",
 ]

@@ -10,8 +10,6 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import platformdirs
-
 from gpusim.jit.machine_code import host
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +20,7 @@ DOMAINS: dict[str, tuple[str, ...]] = {
     "isa": ("gpusim/jit", "isa"),
     "timing": (
         *("gpusim/jit", "gpusim/core", "memory", "spartan"),
-        *("isa/trace.py", "isa/region.py", "isa/encoding/instruction.py"),
+        *("isa/trace.py", "isa/region.py", "isa/opcodes/opcode.py"),
     ),
 }
 FLAGS = ("GPUSIM_PLAIN_NUMBA", "NUMBA_BOUNDSCHECK", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
@@ -50,5 +48,13 @@ def domain_hash(domain: str) -> str:
 
 def cache_dir(domain: str) -> Path:
     """Folder of a domain's compiled code; `GPUSIM_CACHE_DIR` moves it."""
-    base = os.environ.get("GPUSIM_CACHE_DIR") or platformdirs.user_cache_dir("gpusim", appauthor=False)
+    return _folder(os.environ.get("GPUSIM_CACHE_DIR") or "", domain)
+
+
+@cache
+def _folder(base: str, domain: str) -> Path:
+    if not base:
+        import platformdirs
+
+        base = platformdirs.user_cache_dir("gpusim", appauthor=False)
     return Path(base) / f"{domain}-{domain_hash(domain)}"

@@ -2,7 +2,8 @@
 
 Numba specialises a callee for every mix of argument types it meets (literal integers, int32, int64); with
 explicit signatures each function is compiled once. The signature follows from the parameter list: a
-parameter named `m` is the machine record, every other one an int64 unless annotated with a Numba type.
+parameter named `m` is the machine record, every other one an int64 unless annotated with a record's type
+(`gpusim.jit.by_address`) or Numba's.
 """
 
 import gc
@@ -10,7 +11,6 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from typing import Any, TypeVar
 
 import numba
@@ -38,10 +38,14 @@ def _in_cache(domain: str, make: Callable[[], T]) -> T:
         numba.config.CACHE_DIR = before
 
 
+def _define_operations() -> list[Any]:
+    """Numba's side of all operations, made before a compilation begins: during one Numba learns of none."""
+    return [operation.intrinsic for operation in primitives()]
+
+
 @cache
 def _dispatcher(function: CoreFunction) -> Any:
-    for module in {primitive.llvm_module for primitive in primitives()}:
-        import_module(module)  # Numba learns of intrinsics between compilations only
+    _define_operations()
     options = dict(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, forceinline=function.inline)
     dispatcher = _in_cache(domain_of(function.__module__), lambda: numba.njit(**options)(function.py_func))
     if function.outline or function.cold:
@@ -70,7 +74,7 @@ def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
     out = []
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.annotation is not inspect.Parameter.empty:
-            out.append(parameter.annotation)
+            out.append(getattr(parameter.annotation, "numba_type", parameter.annotation))
         else:
             out.append(record if name == "m" else types.int64)
     return tuple(out)
@@ -177,7 +181,6 @@ def native_callback(function: Callable[..., int]) -> tuple[int, Any]:
     function = getattr(function, "py_func", function)
     if JIT_DISABLED:
         return function_address(function), function
-    for module in {primitive.llvm_module for primitive in primitives()}:
-        import_module(module)
+    _define_operations()
     compiled = _c_function(function, types.int64(*[types.int64] * 4))
     return compiled.address, compiled

@@ -127,15 +127,19 @@ def jit(
     return noted
 
 
+def note_primitive(operation: Primitive) -> Primitive:
+    """Have the compiler know of an operation before it compiles a function that uses it."""
+    _primitives.append(operation)
+    return operation
+
+
 def primitive(llvm_module: str) -> Callable[[F], F]:
     """Make a function of plain Python the twin of an operation that `llvm_module` defines under its name."""
 
     def decorate(twin: F) -> F:
         if JIT_DISABLED:
             return twin
-        noted = Primitive(twin, llvm_module)
-        _primitives.append(noted)
-        return noted  # type: ignore[return-value]
+        return note_primitive(Primitive(twin, llvm_module))  # type: ignore[return-value]
 
     return decorate
 

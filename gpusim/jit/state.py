@@ -5,12 +5,16 @@ A component documents its state as a `State`: a table of fields. The machine is 
 sizes is reached with run-time strides inside a flat field, so another configuration never recompiles.
 """
 
+import mmap
+import os
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpusim.base.counters import Counter, CounterTable
+from gpusim.base.host_memory import zeroed
 
 HOST_LINE_BYTES = 64
 SPREAD_BYTES = 1024
@@ -125,12 +129,33 @@ def _plain_record(place: np.ndarray) -> Any:
     return record
 
 
-def new_record(dtype: np.dtype) -> Any:
+def new_record(dtype: np.dtype, huge_pages: bool = False) -> Any:
     """A zeroed record, used as `m`: fields read as attributes, scalars written as `m.part.field = value`.
 
-    Untouched pages of large maxima cost no memory.
+    Untouched pages of large maxima cost no memory. huge_pages: for a long run (see `zeroed`).
     """
-    raw = np.zeros(dtype.itemsize + HOST_LINE_BYTES, np.uint8)
-    start = -raw.ctypes.data % HOST_LINE_BYTES
-    place = raw[start : start + dtype.itemsize].view(dtype)
-    return _plain_record(place.reshape(()))
+    return _plain_record(zeroed(dtype.itemsize, huge_pages).view(dtype).reshape(()))
+
+
+class Template:
+    """A record that others begin as: a copy shares the template's pages until it writes to them.
+
+    To be filled in before the first copy. Only where `AVAILABLE`: on Linux.
+    """
+
+    AVAILABLE = hasattr(os, "memfd_create")
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self._dtype = dtype
+        self._file = os.memfd_create("record")
+        weakref.finalize(self, os.close, self._file)
+        os.ftruncate(self._file, dtype.itemsize)
+        self.record = self._mapped(mmap.MAP_SHARED)
+
+    def copy(self) -> Any:
+        """A record that begins as the template is."""
+        return self._mapped(mmap.MAP_PRIVATE)
+
+    def _mapped(self, sharing: int) -> Any:
+        pages = mmap.mmap(self._file, self._dtype.itemsize, flags=sharing)
+        return _plain_record(np.frombuffer(pages, self._dtype).reshape(()))

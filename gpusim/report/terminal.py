@@ -10,18 +10,6 @@ from gpusim.results import metrics
 from gpusim.results.record import RunRecord
 
 
-def _print_hotspots(record: RunRecord, out: TextIO) -> None:
-    total = record.total
-    whole = sum(total.stalls.values())
-    print(f"\n{record.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons", file=out)
-    for h in total.hotspots:
-        reasons = sorted(h.stalls.items(), key=lambda item: -item[1])[:3]
-        text = ", ".join(f"{name} {100 * n / h.cycles:.0f} %" for name, n in reasons)
-        print(
-            f"{h.cycles:>15,}  {100 * h.cycles / whole:5.1f} %  {h.address:#07x}  {h.instruction:<56}  {text}", file=out
-        )
-
-
 def shown(path: str, value: Any) -> str:
     """A value as a person reads it."""
     if value is None:
@@ -64,13 +52,36 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     trees = [metrics.to_tree(r) for r in records]
     titles = [r.title for r in records]
     ratios = metrics.normalized(trees[1], trees[0]) if len(records) == 2 else None
+    compared = f"ratio to {records[0].variant}"
     if out.isatty():
-        _tables(titles, trees, ratios, out)
+        _tables(titles, trees, ratios, compared, out)
     else:
-        _lines(titles, trees, ratios, out)
+        _lines(titles, trees, ratios, compared, out)
     for record in records:
+        if len(record.launches) > 1:
+            _print_launches(record, out)
         if record.total.hotspots:
             _print_hotspots(record, out)
+
+
+def _print_launches(record: RunRecord, out: TextIO) -> None:
+    print(f"\n{record.title}: launches, their cycles, share of all", file=out)
+    cycles = record.total.cycles
+    for number, facts in enumerate(record.launches, 1):
+        share = f"{100 * facts.cycles / cycles:5.1f} %" if cycles else ""
+        print(f"{number:>6}  {facts.cycles:>15,}  {share}  {facts.kernel.name}".rstrip(), file=out)
+
+
+def _print_hotspots(record: RunRecord, out: TextIO) -> None:
+    total = record.total
+    whole = sum(total.stalls.values())
+    print(f"\n{record.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons", file=out)
+    for h in total.hotspots:
+        reasons = sorted(h.stalls.items(), key=lambda item: -item[1])[:3]
+        text = ", ".join(f"{name} {100 * n / h.cycles:.0f} %" for name, n in reasons)
+        print(
+            f"{h.cycles:>15,}  {100 * h.cycles / whole:5.1f} %  {h.address:#07x}  {h.instruction:<56}  {text}", file=out
+        )
 
 
 def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:
@@ -102,8 +113,14 @@ def _share(path: str, values: dict[str, Any]) -> str:
     return f" ({100 * value / whole:.1f} %)" if value is not None and whole else ""
 
 
-def _lines(titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, float | None] | None, out: TextIO) -> None:
-    print("; ".join(titles) + ("; ratio to dense" if ratios is not None else ""), file=out)
+def _lines(
+    titles: list[str],
+    trees: list[dict[str, Any]],
+    ratios: dict[str, float | None] | None,
+    compared: str,
+    out: TextIO,
+) -> None:
+    print("; ".join(titles) + (f"; {compared}" if ratios is not None else ""), file=out)
     rows = [row for group in _rows(trees, ratios).values() for row in group]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for path, *cells, unit in rows:
@@ -112,7 +129,11 @@ def _lines(titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, flo
 
 
 def _tables(
-    titles: list[str], trees: list[dict[str, Any]], ratios: dict[str, float | None] | None, out: TextIO
+    titles: list[str],
+    trees: list[dict[str, Any]],
+    ratios: dict[str, float | None] | None,
+    compared: str,
+    out: TextIO,
 ) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -124,7 +145,7 @@ def _tables(
         for title in titles:
             table.add_column(title, justify="right")
         if ratios is not None:
-            table.add_column("ratio to dense", justify="right")
+            table.add_column(compared, justify="right")
         table.add_column("unit")
         for path, *cells, unit in rows:
             table.add_row(path.partition(".")[2] or path, *cells, unit)

@@ -4,15 +4,16 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from isa.encoding.instruction import Instruction, Opcode
+from isa.architecture import FIRST_VGPR
+from isa.encoding.instruction import Instruction
 from isa.encoding.validity import checks_of, extension_problem
 from isa.opcodes import TABLES
 from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, LITERAL, SDWA, SDWA_WORD, Format, encoding_of
+from isa.opcodes.opcode import Opcode
 
 if TYPE_CHECKING:
     from isa.object.code_object import Kernel
 
-_VGPR_0 = 256
 _SOURCES = ("ssrc0", "ssrc1", "src0")
 
 
@@ -41,7 +42,7 @@ def decode_kernel(kernel: "Kernel") -> list[Instruction]:
     Where the kernel jumps through a register (calls, long branches), the code addresses that it computes from the
     program counter and the other functions of its code object belong to it too. An instruction that falls through
     stands directly before its successor. Raises DecodeError for unknown encodings, for control flow that leaves the
-    code or enters the middle of an instruction, and for a jump whose targets nothing tells.
+    code or enters the middle of an instruction, and for a jump whose targets are not known.
     """
     code, base = kernel.code, kernel.code_address
     found: dict[int, Instruction] = {}
@@ -194,7 +195,7 @@ def _extend(opcode: Opcode, fields: dict[str, int], word: int, here: int) -> Non
         )
     extra = _extract(SDWA_WORD if kind == "sdwa" else DPP_WORD, word)
     fields.update(extra)
-    fields["src0"] = _VGPR_0 + extra["src0"]
+    fields["src0"] = FIRST_VGPR + extra["src0"]
 
 
 @cache

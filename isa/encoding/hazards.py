@@ -16,11 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from isa.architecture import HW_MODE, HW_TRAPSTS
 from isa.encoding.decoder import branch_target
 from isa.encoding.disassembler import disassemble
-from isa.encoding.instruction import SALU, VALU, VMEM, Instruction
+from isa.encoding.instruction import Instruction
 from isa.encoding.registers import EXECZ, M0, SCALARS, VCC, VCCZ, VGPRS, registers, source_mask, vgpr_mask
-from isa.execution.layout import HW_MODE, HW_TRAPSTS
+from isa.opcodes.opcode import SALU, VALU, VMEM
 
 MODE_VSKIP_BIT = 28
 _WIDE_DWORDS = 3  # of a store whose data is read late
@@ -218,7 +219,7 @@ def _demands(instruction: Instruction, masks: tuple[int, int]) -> list[_Demand]:
 
 
 def _stores_into(written: int) -> Callable[[Instruction], bool]:
-    """Whether an instruction is a wide store whose data registers are among those `written` behind it."""
+    """Whether an instruction is a wide store whose data registers are among those `written` after it."""
 
     def check(first: Instruction) -> bool:
         return bool(_late_data(first) & written)

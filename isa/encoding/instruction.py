@@ -1,31 +1,8 @@
-"""Opcodes and decoded instructions: the types the decoder, disassembler, executor and timing share."""
+"""A decoded instruction: what the decoder, disassembler, interpreter and timing share."""
 
 from dataclasses import dataclass, field
 
-# Functional units: the issue categories of the compute unit (GCN3: at most one instruction of each a cycle).
-VALU, SALU, VMEM, LDS, SMEM, BRANCH, INTERNAL, EXPORT = range(8)
-UNIT_NAMES = ("valu", "salu", "vmem", "lds", "smem", "branch", "internal", "export")
-
-# VALU rate classes: a wavefront occupies its SIMD for 4 cycles times the class
-FULL_RATE, HALF_RATE, QUARTER_RATE, EIGHTH_RATE, SIXTEENTH_RATE = 1, 2, 4, 8, 16
-
-
-@dataclass(frozen=True)
-class Opcode:
-    """One row of the opcode table (isa/opcodes).
-
-    encoding: 'sop1', 'sop2', 'sopk', 'sopc', 'sopp', 'smem', 'vop1', 'vop2', 'vopc', 'vop3', 'ds', 'flat', 'mubuf', ...
-    operands: the operand signature in disassembly order, e.g. 'vdst:32 src0:f32 vsrc1:f32' (see isa/opcodes).
-    unit: VALU ... EXPORT; rate: VALU rate class.
-    """
-
-    mnemonic: str
-    encoding: str
-    number: int
-    operands: str
-    unit: int
-    rate: int = FULL_RATE
-    flags: frozenset[str] = frozenset()
+from isa.opcodes.opcode import Opcode
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,13 @@
-"""Operands of decoded instructions: where their values lie, and the pool of constants."""
+"""Operands of decoded instructions: their types, constants, and which registers they name."""
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
-import numpy as np
-
-from gpusim.jit import address_of
+from isa.architecture import FIRST_VGPR, LITERAL_CODE
 from isa.encoding.instruction import Instruction
-from isa.execution.layout import LANES, ROW_BYTES
 
-LITERAL_CODE = 255
-FIRST_VGPR = 256
-SCALAR_REGISTERS = 128  # operand codes below it are scalar registers
-SPECIAL_CODES = (251, 252, 253)  # VCCZ, EXECZ, SCC
 _INLINE_FLOATS = {
     240: 0.5,
     241: -0.5,
@@ -46,14 +40,15 @@ class Operand:
         return max(1, self.bits // 32)
 
 
-def parse_operands(text: str) -> list[Operand]:
+@cache
+def parse_operands(text: str) -> tuple[Operand, ...]:
     """Operand signature of an opcode; operands without a type get letter '' and 0 bits."""
     out = []
     for token in text.split():
         field, _, kind = token.partition(":")
         typed = kind[:1] in "buif" and kind[1:].isdigit()
         out.append(Operand(field, kind[0] if typed else "", int(kind[1:]) if typed else 0))
-    return out
+    return tuple(out)
 
 
 def float_bits(value: float, bits: int) -> int:
@@ -84,56 +79,7 @@ def constant_of(code: int, operand: Operand, literal: int | None) -> int | None:
     return None
 
 
-class Pool:
-    """Constants that instructions read by address: 256-byte rows for vectors, 64-bit words for scalars."""
-
-    def __init__(self) -> None:
-        self._rows: dict[tuple[int, int], int] = {}
-        self._words: dict[int, int] = {}
-        self._row_values: list[int] = []
-        self._row_patches: list[tuple[Any, int, int]] = []
-        self._word_patches: list[tuple[Any, int, int]] = []
-
-    def vector(self, row: np.ndarray, word: int, bits: int, dwords: int) -> None:
-        """Let word `word` of a program row become the address of rows that hold `bits` in every lane."""
-        key = (bits, dwords)
-        if key not in self._rows:
-            self._rows[key] = len(self._row_values)
-            self._row_values += [(bits >> 32 * d) & 0xFFFF_FFFF for d in range(dwords)]
-        self._row_patches.append((row, word, self._rows[key]))
-
-    def scalar(self, row: np.ndarray, word: int, bits: int) -> None:
-        """Let word `word` of a program row become the address of a 64-bit word that holds `bits`."""
-        index = self._words.setdefault(bits & (1 << 64) - 1, len(self._words))
-        self._word_patches.append((row, word, index))
-
-    def finish(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lay the pool out and fill in the addresses; returns the buffers, to be kept alive."""
-        rows = aligned_bytes((len(self._row_values) + 1) * ROW_BYTES)
-        lanes = rows.view(np.uint32).reshape(-1, LANES)
-        for k, value in enumerate(self._row_values):
-            lanes[k] = value
-        words = np.array(list(self._words) or [0], np.uint64)
-        for row, word, k in self._row_patches:
-            row[word] = address_of(rows) + k * ROW_BYTES
-        for row, word, k in self._word_patches:
-            row[word] = address_of(words) + 8 * k
-        return rows, words
-
-
-def aligned_bytes(size: int, alignment: int = 256) -> np.ndarray:
-    """A zeroed byte buffer of `size` whose address is a multiple of `alignment`."""
-    raw = np.zeros(size + alignment, np.uint8)
-    start = -raw.ctypes.data % alignment
-    return raw[start : start + size]
-
-
-def vgpr(number: int) -> int:
-    """Byte offset of a vector register in the register file."""
-    return number * ROW_BYTES
-
-
-def highest_vgpr(instruction: Instruction, operands: list[Operand]) -> int:
+def highest_vgpr(instruction: Instruction, operands: Sequence[Operand]) -> int:
     """Highest vector register number among the operands that say where they lie, or -1."""
     top = -1
     for operand in operands:

@@ -3,17 +3,20 @@
 Bit n stands for operand code n: scalar registers below 128 (VCC 106, M0 124, EXEC 126), the status bits VCCZ, EXECZ
 and SCC at 251 to 253, vector register n at 256 + n. Who writes VCC or EXEC writes VCCZ or EXECZ. EXEC counts as read
 where an instruction names it or stores it, not by every vector instruction that it masks; of relative moves
-(v_movrel, s_movrel) only the registers they name are told.
+(v_movrel, s_movrel) only the registers they name are reported.
 """
 
 from functools import cache
 
-from isa.encoding.instruction import LDS, Instruction, Opcode
-from isa.encoding.operands import FIRST_VGPR, SCALAR_REGISTERS, SPECIAL_CODES, Operand, parse_operands
+from isa import architecture
+from isa.architecture import FIRST_VGPR, SCALAR_REGISTERS, STATUS_CODES
+from isa.encoding.instruction import Instruction
+from isa.encoding.operands import Operand, parse_operands
+from isa.opcodes.opcode import LDS, Opcode
 
-VCC, EXEC = 3 << 106, 3 << 126
-M0 = 1 << 124
-VCCZ, EXECZ, SCC = (1 << code for code in SPECIAL_CODES)
+VCC, EXEC = 3 << architecture.VCC, 3 << architecture.EXEC
+M0 = 1 << architecture.M0
+VCCZ, EXECZ, SCC = (1 << code for code in STATUS_CODES)
 SCALARS = (1 << SCALAR_REGISTERS) - 1
 VGPRS = ((1 << 256) - 1) << FIRST_VGPR
 
@@ -51,7 +54,7 @@ def source_mask(code: int, dwords: int) -> int:
     """What a source operand names: registers or a status bit, 0 for a constant."""
     if code < SCALAR_REGISTERS or code >= FIRST_VGPR:
         return scalar_mask(code, dwords)
-    return 1 << code if code in SPECIAL_CODES else 0
+    return 1 << code if code in STATUS_CODES else 0
 
 
 def registers(instruction: Instruction) -> tuple[int, int]:
@@ -101,7 +104,7 @@ def registers(instruction: Instruction) -> tuple[int, int]:
 
 
 @cache
-def _plan(opcode: Opcode) -> tuple[list[Operand], int, int, bool, bool]:
+def _plan(opcode: Opcode) -> tuple[tuple[Operand, ...], int, int, bool, bool]:
     """Operands, what is read and written without being named, whether the destination is read, whether it is kept."""
     name = opcode.mnemonic
     reads = BRANCH_CONDITIONS.get(name, 0)

@@ -1,8 +1,8 @@
 """How many instructions of each functional unit a kernel's code holds."""
 
 from isa.encoding.decoder import decode_kernel
-from isa.encoding.instruction import UNIT_NAMES
 from isa.object.code_object import Kernel
+from isa.opcodes.opcode import UNIT_NAMES
 
 
 def static_counts(kernel: Kernel) -> dict[str, int]:

@@ -1,22 +1,22 @@
 """Which field values an instruction may have: register ranges, source numbers, modifiers, unused fields.
 
 The decoder refuses what the hardware does not define, instead of guessing: a number of the reserved part of the
-operand space, a register group that is misaligned or ends behind the last register, a modifier on an operand
+operand space, a register group that is misaligned or ends after the last register, a modifier on an operand
 whose type has none, a bit in a field that the instruction does not use (GCN3 ISA manual, chapters 5, 6 and 13).
 """
 
 from collections.abc import Callable
 from functools import cache
 
-from isa.encoding.instruction import Opcode
+from isa.architecture import FIRST_VGPR, LITERAL_CODE, M0
 from isa.opcodes.formats import FORMATS
+from isa.opcodes.opcode import Opcode
 
 _SGPR_END = 102
 _SPECIAL_PAIRS = (102, 104, 106, 108, 110, 126)  # FLAT_SCRATCH, XNACK_MASK, VCC, TBA, TMA, EXEC
 _TTMP_0, _TTMP_END = 112, 124
-_M0, _RESERVED_125, _LITERAL = 124, 125, 255
+_RESERVED_125 = 125
 _SCALAR_REGISTERS = 128
-_VGPR_0 = 256
 
 Check = Callable[[dict[str, int]], str | None]
 
@@ -48,13 +48,13 @@ def scalar_problem(number: int, bits: int) -> str | None:
 
 def source_problem(number: int, bits: int, literal: bool) -> str | None:
     """What is wrong with a source operand number (0 to 511) of `bits`; `literal`: whether 255 is allowed."""
-    if number >= _VGPR_0:
-        return vgpr_problem(number - _VGPR_0, bits)
+    if number >= FIRST_VGPR:
+        return vgpr_problem(number - FIRST_VGPR, bits)
     if number < _SCALAR_REGISTERS:
         return scalar_problem(number, bits)
     if number <= 208 or 240 <= number <= 248 or 251 <= number <= 254:
         return None
-    if number == _LITERAL:
+    if number == LITERAL_CODE:
         return None if literal else "a literal constant is not allowed here"
     return f"source operand number {number} is reserved"
 
@@ -93,11 +93,11 @@ def checks_of(opcode: Opcode, layout: str) -> tuple[Check, ...]:
     if "no_gds" in opcode.flags:
         checks.append(lambda fields: "does not work on GDS" if fields["gds"] else None)
     if ("sdata", "imm") not in operands and "sdata" in named:
-        checks.append(lambda fields: "M0 and EXEC are no scalar data" if fields["sdata"] >= _M0 else None)
-    for place in range(3):
+        checks.append(lambda fields: "M0 and EXEC are no scalar data" if fields["sdata"] >= M0 else None)
+    for number in range(3):
         for kind in ("scalar", "sgpr", "vgpr", "mask"):
-            if f"{kind}_src{place}" in opcode.flags:
-                name = f"ssrc{place}" if f"ssrc{place}" in named else f"src{place}"
+            if f"{kind}_src{number}" in opcode.flags:
+                name = f"ssrc{number}" if f"ssrc{number}" in named else f"src{number}"
                 checks.append(_kind_check(name, kind))
     return tuple(checks)
 
@@ -143,9 +143,9 @@ def _kind_check(name: str, kind: str) -> Check:
     def check(fields: dict[str, int]) -> str | None:
         number = fields[name]
         if kind == "vgpr":
-            return None if number >= _VGPR_0 else f"{name} must be a vector register"
+            return None if number >= FIRST_VGPR else f"{name} must be a vector register"
         if kind == "scalar":
-            return f"{name} must not be a vector register" if number >= _VGPR_0 else None
+            return f"{name} must not be a vector register" if number >= FIRST_VGPR else None
         if kind == "mask":
             return None if number < _TTMP_END else f"{name} must be a scalar register pair or VCC"
         return None if number < _SCALAR_REGISTERS else f"{name} must be a scalar register"
@@ -155,9 +155,9 @@ def _kind_check(name: str, kind: str) -> Check:
 
 def _modifier_check(opcode: Opcode, kinds: dict[str, str]) -> Check:
     allowed = 0
-    for place in range(3):
-        if has_float_modifiers(opcode, kinds.get(f"src{place}", "")):
-            allowed |= 1 << place
+    for number in range(3):
+        if has_float_modifiers(opcode, kinds.get(f"src{number}", "")):
+            allowed |= 1 << number
     floats = kinds.get("vdst", "").startswith("f")
     compares = "compare" in opcode.flags and kinds["src0"][0] == "f" and kinds["src1"][0] == "f"
     clamps = floats or compares or "clamp" in opcode.flags
@@ -195,14 +195,14 @@ def _buffer_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
 def extension_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
     """What is wrong with the SDWA or DPP word that is in `fields`."""
     kinds = dict(operand.partition(":")[::2] for operand in opcode.operands.split())
-    for place, name in ((0, "src0"), (1, "vsrc1")):
+    for number, name in ((0, "src0"), (1, "vsrc1")):
         floats = has_float_modifiers(opcode, kinds.get(name, ""))
-        signs = fields[f"src{place}_neg"] | fields[f"src{place}_abs"]
+        signs = fields[f"src{number}_neg"] | fields[f"src{number}_abs"]
         if signs and not floats:
             return f"negation or magnitude of {name}, which is no floating-point number"
-        if fields.get(f"src{place}_sext", 0) and (floats or name not in kinds):
+        if fields.get(f"src{number}_sext", 0) and (floats or name not in kinds):
             return f"sign extension of {name}, which is no integer"
-        if fields.get(f"src{place}_sel", 0) > 6 or (name not in kinds and fields.get(f"src{place}_sel", 0)):
+        if fields.get(f"src{number}_sel", 0) > 6 or (name not in kinds and fields.get(f"src{number}_sel", 0)):
             return f"undefined selection of {name}"
     if fields.get("dst_sel", 0) > 6 or fields.get("dst_unused", 0) > 2:
         return "undefined destination selection"

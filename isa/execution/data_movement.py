@@ -1,6 +1,6 @@
 """Moving data between register rows and host memory, lane by lane, and the atomic operations.
 
-`host` is added to a lane's address in the work area to give a host address.
+`host` is added to a lane's address in the work area to give a host address; `row` is a row of registers.
 """
 
 import struct
@@ -8,30 +8,9 @@ import struct
 import numpy as np
 
 from gpusim.jit import jit, ld_i16, ld_i32, ld_i64, ld_u8, ld_u16, ld_u32, primitive, st_i16, st_i32, st_i64, st_u8
-from isa.execution.layout import LANES, ROW_BYTES
-
-# atomic operations: new value of a memory word from the old one and the instruction's data
-(
-    A_SWAP,
-    A_CMPSWAP,
-    A_ADD,
-    A_SUB,
-    A_RSUB,
-    A_SMIN,
-    A_UMIN,
-    A_SMAX,
-    A_UMAX,
-    A_AND,
-    A_OR,
-    A_XOR,
-    A_INC,
-    A_DEC,
-    A_MSKOR,
-    A_FCMPSWAP,
-    A_FMIN,
-    A_FMAX,
-    A_FADD,
-) = range(19)
+from isa.architecture import LANES, ROW_BYTES
+from isa.execution.codes import Atomic
+from isa.execution.state import Work
 
 _SIGN = -(1 << 63)
 
@@ -70,48 +49,48 @@ def atomic_result(operation, size, old, data, data1):
 
     The compare-and-swap forms swap `data` in where memory equals `data1`.
     """
-    if operation == A_ADD:
+    if operation == Atomic.ADD:
         return old + data
-    if operation == A_SWAP:
+    if operation == Atomic.SWAP:
         return data
-    if operation == A_CMPSWAP:
+    if operation == Atomic.COMPARE_SWAP:
         return data if old == data1 else old
-    if operation == A_SUB:
+    if operation == Atomic.SUB:
         return old - data
-    if operation == A_RSUB:
+    if operation == Atomic.REVERSE_SUB:
         return data - old
-    if operation == A_AND:
+    if operation == Atomic.AND:
         return old & data
-    if operation == A_OR:
+    if operation == Atomic.OR:
         return old | data
-    if operation == A_XOR:
+    if operation == Atomic.XOR:
         return old ^ data
-    if operation == A_MSKOR:
+    if operation == Atomic.MASKED_OR:
         return (old & ~data) | data1
-    if operation >= A_FCMPSWAP:
-        if operation == A_FADD:
+    if operation >= Atomic.FLOAT_COMPARE_SWAP:
+        if operation == Atomic.FLOAT_ADD:
             return single_sum(old, data)
         x = float_value(old, size)
-        if operation == A_FCMPSWAP:
+        if operation == Atomic.FLOAT_COMPARE_SWAP:
             return data if x == float_value(data1, size) else old
         y = float_value(data, size)
-        if operation == A_FMIN:
+        if operation == Atomic.FLOAT_MIN:
             return data if y < x else old
         return data if y > x else old
     below = (old ^ _SIGN) < (data ^ _SIGN)  # unsigned
-    if operation == A_UMIN:
+    if operation == Atomic.UNSIGNED_MIN:
         return old if below else data
-    if operation == A_UMAX:
+    if operation == Atomic.UNSIGNED_MAX:
         return data if below else old
-    if operation == A_INC:
+    if operation == Atomic.INCREMENT:
         return old + 1 if below else 0
-    if operation == A_DEC:
+    if operation == Atomic.DECREMENT:
         return data if old == 0 or not (below or old == data) else old - 1
     if size == 4:
         signed_below = (old ^ 0x8000_0000) < (data ^ 0x8000_0000)
     else:
         signed_below = old < data
-    if operation == A_SMIN:
+    if operation == Atomic.SIGNED_MIN:
         return old if signed_below else data
     return data if signed_below else old
 
@@ -168,48 +147,48 @@ def copy_row(to, source):
 
 
 @jit
-def gather(work, host, row, exe, size, signed):
+def gather(work: Work, host, row, active, size, signed):
     """Load each active lane's `size` bytes from its address + `host` into the register rows at `row`."""
-    if exe == -1 and size == 4:
+    if active == -1 and size == 4:
         for i in range(LANES):
-            st_i32(row, i, ld_u32(host + ld_i64(work, i), 0))
-    elif exe == -1 and size == 16:
+            st_i32(row, i, ld_u32(host + work.address[i], 0))
+    elif active == -1 and size == 16:
         for i in range(LANES):
-            a = host + ld_i64(work, i)
+            a = host + work.address[i]
             st_i32(row, i, ld_u32(a, 0))
             st_i32(row, LANES + i, ld_u32(a, 1))
             st_i32(row, 2 * LANES + i, ld_u32(a, 2))
             st_i32(row, 3 * LANES + i, ld_u32(a, 3))
-    elif exe == -1 and size == 8:
+    elif active == -1 and size == 8:
         for i in range(LANES):
-            a = host + ld_i64(work, i)
+            a = host + work.address[i]
             st_i32(row, i, ld_u32(a, 0))
             st_i32(row, LANES + i, ld_u32(a, 1))
     else:
         for i in range(LANES):
-            if (exe >> i) & 1:
-                load_lane(host + ld_i64(work, i), row, i, size, signed)
+            if (active >> i) & 1:
+                load_lane(host + work.address[i], row, i, size, signed)
 
 
 @jit
-def scatter(work, host, row, exe, size):
+def scatter(work: Work, host, row, active, size):
     """Store each active lane's `size` bytes of the register rows at `row` to its address + `host`, in lane order."""
-    if exe == -1 and size == 4:
+    if active == -1 and size == 4:
         for i in range(LANES):
-            st_i32(host + ld_i64(work, i), 0, ld_u32(row, i))
-    elif exe == -1 and size == 8:
+            st_i32(host + work.address[i], 0, ld_u32(row, i))
+    elif active == -1 and size == 8:
         for i in range(LANES):
-            a = host + ld_i64(work, i)
+            a = host + work.address[i]
             st_i32(a, 0, ld_u32(row, i))
             st_i32(a, 1, ld_u32(row, LANES + i))
-    elif exe == -1 and size == 16:
+    elif active == -1 and size == 16:
         for i in range(LANES):
-            a = host + ld_i64(work, i)
+            a = host + work.address[i]
             st_i32(a, 0, ld_u32(row, i))
             st_i32(a, 1, ld_u32(row, LANES + i))
             st_i32(a, 2, ld_u32(row, 2 * LANES + i))
             st_i32(a, 3, ld_u32(row, 3 * LANES + i))
     else:
         for i in range(LANES):
-            if (exe >> i) & 1:
-                store_lane(host + ld_i64(work, i), row, i, size)
+            if (active >> i) & 1:
+                store_lane(host + work.address[i], row, i, size)

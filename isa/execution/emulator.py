@@ -3,13 +3,26 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim.jit import address_of, call_i64_4, jit, ld_i64, popcount, st_i64
-from isa.encoding.instruction import UNIT_NAMES
+from gpusim.jit import (
+    Field,
+    State,
+    address_of,
+    call_i64_4,
+    jit,
+    ld_i64,
+    popcount,
+    record_at,
+    record_type,
+    records,
+    st_i64,
+    views,
+)
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
+from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
     BUSY_MASK,
     BUSY_SHIFT,
@@ -32,115 +45,119 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 UNITS = len(UNIT_NAMES)
-# words of the counters, behind the instructions by unit
-(
-    N_WORKGROUPS,
-    N_WAVEFRONTS,
-    N_LOAD_LINES,
-    N_STORE_LINES,
-    N_ATOMIC_LINES,
-    N_SCALAR_LINES,
-    N_SPARSE_LINES,
-    N_STORE_BYTES,
-    N_LDS_CYCLES,
-    N_RECORDS,
-    N_WORDS,
-) = range(UNITS, UNITS + 11)
-# words of a run
-(
-    E_CONTEXT,
-    E_START,
-    E_PRODUCE,
-    E_TRACE,
-    E_PREFIX,
-    E_COUNTERS,
-    E_STATE,
-    E_WAVES,
-    E_GROUPS,
-    E_NEXT,
-    E_RUNNING,
-    E_WORDS,
-) = range(12)
-WAITING, DONE = 1, 2  # state of a wavefront of the running workgroup; 0: ready
+LINE_KINDS = ("load", "store", "atomic", "scalar", "sparse")
+_LOAD, _STORE, _ATOMIC, _SCALAR, _SPARSE = range(len(LINE_KINDS))
+
+COUNTERS = State(
+    "counters",
+    {
+        "instructions": Field((UNITS,), "wavefront instructions by functional unit"),
+        "lines": Field((len(LINE_KINDS),), "distinct 64-byte lines summed over instructions, by LINE_KINDS"),
+        "workgroups": Field((), "workgroups begun"),
+        "wavefronts": Field((), "wavefronts begun"),
+        "store_bytes": Field((), "bytes written by stores"),
+        "lds_cycles": Field((), "LDS bank cycles"),
+        "memory_records": Field((), "instructions with a memory record"),
+    },
+)
+
+RUN = State(
+    "functional_run",
+    {
+        "context": Field((), "address of the functional context"),
+        "start": Field((), "address of the producer's start function"),
+        "produce": Field((), "address of its produce function"),
+        "traces": Field((), "address of slot 0's trace buffer"),
+        "unit_prefix": Field((), "address of int64 [instructions + 1, units]: of each unit before an index"),
+        "wave_state": Field((), "address of int64: READY, WAITING or DONE for each wavefront of the running workgroup"),
+        "wavefronts": Field((), "wavefronts of a workgroup"),
+        "workgroups": Field((), "workgroups of the launch"),
+        "next_workgroup": Field((), "the next one to begin"),
+        "running": Field((), "wavefronts of the running workgroup that have not ended"),
+        "counters": Field((), "what was counted", COUNTERS.dtype()),
+    },
+)
+READY, WAITING, DONE = range(3)
+run_at = record_at(RUN)
+if TYPE_CHECKING:
+    Run = Any
+else:
+    Run = record_type(RUN)
+
 _FIRST_SLICES = 1
 _BATCH_S = 0.1
 
 
 @jit
-def count_slice(trace, prefix, counters):
+def count_slice(run: Run, trace):
     """Add one slice's instructions by unit and its memory lines to the counters."""
+    counters = run.counters
     for s in range(ld_i64(trace, SEGMENTS)):
         segment = ld_i64(trace, SEGMENT_0 + s)
-        first = prefix + 8 * UNITS * (segment & 0xFFFF_FFFF)
-        last = prefix + 8 * UNITS * (segment >> 32)
-        for u in range(UNITS):
-            st_i64(counters, u, ld_i64(counters, u) + ld_i64(last, u) - ld_i64(first, u))
+        first = run.unit_prefix + 8 * UNITS * (segment & 0xFFFF_FFFF)
+        last = run.unit_prefix + 8 * UNITS * (segment >> 32)
+        for unit in range(UNITS):
+            counters.instructions[unit] += ld_i64(last, unit) - ld_i64(first, unit)
     at = 0
     words = ld_i64(trace, MEMORY_WORDS)
     while at < words:
         record = trace + 8 * (MEMORY_0 + at)
         header = ld_i64(record, 0)
         lines = header & LINES_MASK
-        st_i64(counters, N_RECORDS, ld_i64(counters, N_RECORDS) + 1)
+        counters.memory_records += 1
         with_masks = 1 if header & (RECORD_STORE | RECORD_ATOMIC) else 0
-        kind = N_LOAD_LINES
+        kind = _LOAD
         if header & RECORD_SCALAR:
-            kind = N_SCALAR_LINES
+            kind = _SCALAR
         elif header & RECORD_STORE:
-            kind = N_STORE_LINES
+            kind = _STORE
         elif header & RECORD_ATOMIC:
-            kind = N_ATOMIC_LINES
+            kind = _ATOMIC
         elif lines and ld_i64(record, 1) & LINE_SPARSE:
-            kind = N_SPARSE_LINES
-        st_i64(counters, kind, ld_i64(counters, kind) + lines)
+            kind = _SPARSE
+        counters.lines[kind] += lines
         if header & RECORD_LDS:
-            cycles = (header >> BUSY_SHIFT) & BUSY_MASK
-            st_i64(counters, N_LDS_CYCLES, ld_i64(counters, N_LDS_CYCLES) + cycles)
-        if with_masks:
-            touched = 0
+            counters.lds_cycles += (header >> BUSY_SHIFT) & BUSY_MASK
+        if with_masks and header & RECORD_STORE:
             for k in range(lines):
-                touched += popcount(ld_i64(record, 2 + 2 * k))
-            if header & RECORD_STORE:
-                st_i64(counters, N_STORE_BYTES, ld_i64(counters, N_STORE_BYTES) + touched)
+                counters.store_bytes += popcount(ld_i64(record, 2 + 2 * k))
         at += 1 + lines * (1 + with_masks)
 
 
 @jit
-def run_slices(run, slices):
-    """Run up to `slices` slices of the launch; 1 when it is finished, 0 if not, or a fault."""
-    context = ld_i64(run, E_CONTEXT)
-    state = ld_i64(run, E_STATE)
-    waves = ld_i64(run, E_WAVES)
-    counters = ld_i64(run, E_COUNTERS)
+def run_slices(address, slices):
+    """Run up to `slices` slices of the run at `address`; 1 when it is finished, 0 if not, or a fault."""
+    run = run_at(address, 0)
+    waves = run.wavefronts
     for _ in range(slices):
-        if ld_i64(run, E_RUNNING) == 0:
-            group = ld_i64(run, E_NEXT)
-            if group == ld_i64(run, E_GROUPS):
+        if run.running == 0:
+            group = run.next_workgroup
+            if group == run.workgroups:
                 return 1
-            st_i64(run, E_NEXT, group + 1)
-            st_i64(run, E_RUNNING, waves)
+            run.next_workgroup += 1
+            run.running = waves
             for w in range(waves):
-                call_i64_4(ld_i64(run, E_START), context, w, group, w)
-                st_i64(state, w, 0)
-            st_i64(counters, N_WORKGROUPS, ld_i64(counters, N_WORKGROUPS) + 1)
-            st_i64(counters, N_WAVEFRONTS, ld_i64(counters, N_WAVEFRONTS) + waves)
+                call_i64_4(run.start, run.context, w, group, w)
+                st_i64(run.wave_state, w, READY)
+            run.counters.workgroups += 1
+            run.counters.wavefronts += waves
         w = 0
-        while w < waves and ld_i64(state, w) != 0:
+        while w < waves and ld_i64(run.wave_state, w) != READY:
             w += 1
         if w == waves:  # all that are left have reached the barrier
             for k in range(waves):
-                if ld_i64(state, k) == WAITING:
-                    st_i64(state, k, 0)
+                if ld_i64(run.wave_state, k) == WAITING:
+                    st_i64(run.wave_state, k, READY)
                     w = k if k < w else w
-        status = call_i64_4(ld_i64(run, E_PRODUCE), context, w, 0, 0)
+        status = call_i64_4(run.produce, run.context, w, 0, 0)
         if status < 0:
             return status
-        count_slice(ld_i64(run, E_TRACE) + w * 8 * TRACE_WORDS, ld_i64(run, E_PREFIX), counters)
+        count_slice(run, run.traces + w * 8 * TRACE_WORDS)
         if status == END:
-            st_i64(state, w, DONE)
-            st_i64(run, E_RUNNING, ld_i64(run, E_RUNNING) - 1)
+            st_i64(run.wave_state, w, DONE)
+            run.running -= 1
         elif status != MORE:
-            st_i64(state, w, WAITING)
+            st_i64(run.wave_state, w, WAITING)
     return 0
 
 
@@ -193,24 +210,23 @@ def run_functional(
     if shadows is not None:
         context.register_regions(shadows)
     compile_s = context.compile_s + compile_interpreter(run_slices)
-    state = np.zeros(waves, np.int64)
-    counters = np.zeros(N_WORDS, np.int64)
-    run = np.zeros(E_WORDS, np.int64)
-    run[E_CONTEXT], run[E_START], run[E_PRODUCE] = context.address, context.start_address, context.produce_address
-    run[E_TRACE], run[E_PREFIX] = context.trace_address, address_of(context.program.unit_prefix)
-    run[E_COUNTERS], run[E_STATE] = address_of(counters), address_of(state)
-    run[E_WAVES], run[E_GROUPS] = waves, int(np.prod(launch.workgroups))
-    seconds, finished = _loop(context, run, observer)
-    names = ("load", "store", "atomic", "scalar", "sparse")
-    places = (N_LOAD_LINES, N_STORE_LINES, N_ATOMIC_LINES, N_SCALAR_LINES, N_SPARSE_LINES)
+    wave_state = np.zeros(waves, np.int64)
+    buffer = records(RUN)
+    run = views(buffer)[0]
+    run.context, run.start, run.produce = context.address, context.start_address, context.produce_address
+    run.traces, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
+    run.wave_state, run.wavefronts = address_of(wave_state), waves
+    run.workgroups = int(np.prod(launch.workgroups))
+    seconds, finished = _loop(context, address_of(buffer), run, observer)
+    counters = run.counters
     return FunctionalResult(
-        instructions={name: int(n) for name, n in zip(UNIT_NAMES, counters, strict=False)},
-        workgroups=int(counters[N_WORKGROUPS]),
-        wavefronts=int(counters[N_WAVEFRONTS]),
-        lines={name: int(counters[place]) for name, place in zip(names, places, strict=True)},
-        store_bytes=int(counters[N_STORE_BYTES]),
-        lds_cycles=int(counters[N_LDS_CYCLES]),
-        memory_records=int(counters[N_RECORDS]),
+        instructions=dict(zip(UNIT_NAMES, counters.instructions, strict=True)),
+        workgroups=counters.workgroups,
+        wavefronts=counters.wavefronts,
+        lines=dict(zip(LINE_KINDS, counters.lines, strict=True)),
+        store_bytes=counters.store_bytes,
+        lds_cycles=counters.lds_cycles,
+        memory_records=counters.memory_records,
         seconds=seconds,
         compile_s=compile_s,
         finished=finished,
@@ -218,19 +234,19 @@ def run_functional(
 
 
 def _loop(
-    context: FunctionalContext, run: np.ndarray, observer: Callable[[int, int], bool] | None
+    context: FunctionalContext, address: int, run: Any, observer: Callable[[int, int], bool] | None
 ) -> tuple[float, bool]:
     """Run in batches of about a tenth of a second, so that an interrupt is seen soon."""
     seconds, slices = 0.0, _FIRST_SLICES
     while True:
         cpu, wall = time.thread_time(), time.perf_counter()
-        status = run_slices(address_of(run), slices)
+        status = run_slices(address, slices)
         seconds += time.thread_time() - cpu
         wall = time.perf_counter() - wall
         if status < 0:
             raise context.fault()
         if status == 1:
             return seconds, True
-        if observer is not None and not observer(int(run[E_NEXT]), context.executed_instructions):
+        if observer is not None and not observer(run.next_workgroup, context.executed_instructions):
             return seconds, False
         slices = max(1, int(slices * min(4.0, _BATCH_S / max(wall, 1e-6))))

@@ -8,17 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim.jit import address_of, function_address, load
+from gpusim.base.host_memory import zeroed
+from gpusim.jit import address_of, function_address, load, records, views
+from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import aligned_bytes
-from isa.execution import layout as at
 from isa.execution.faults import ExecutionFault, has_address, nearest_text
+from isa.execution.flat_access import access_lanes
 from isa.execution.interpreter import memory_instruction, produce
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
-from isa.execution.memory_access import access_lanes
 from isa.execution.program import Program, build_program, initial_mode
+from isa.execution.program_table import PROGRAM_ROW
+from isa.execution.state import (
+    CONTEXT,
+    HELPERS,
+    MAX_REGIONS,
+    PATTERN,
+    SCALAR_FILE_BYTES,
+    SCRATCH_ROWS,
+    WAVEFRONT,
+    WORK,
+)
 from isa.execution.wave_state import start
 from isa.lanes import library
 from isa.object.code_object import Kernel
@@ -28,10 +39,8 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 MAX_INSTRUCTIONS = 1 << 32  # of one wavefront, before it counts as an endless loop
-LANES = at.LANES
 
 _reported: list[bool] = []  # the lane library's compilation counts once a process
-
 
 _ENTRY_POINTS = (start, produce, memory_instruction, access_lanes)
 
@@ -58,7 +67,8 @@ def _compile() -> None:
 
 
 @cache
-def _program(kernel: Kernel) -> Program:
+def program_of(kernel: Kernel) -> Program:
+    """The kernel made ready, once."""
     return build_program(kernel)
 
 
@@ -81,109 +91,110 @@ class FunctionalContext:
 
     address: the context for the callbacks; start_address, produce_address: the producer (`isa.trace`);
     trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart; instructions: the static code that
-    segments index; compile_s: seconds this process spent compiling. Workgroup x, y, z has the number
-    x + y * nx + z * nx * ny. Raises ProgramError, DecodeError,
-    DeviceMemoryError, ValueError (arguments, work-group size).
+    segments index; compile_s: seconds this process spent compiling; huge_pages: for a long run (see `zeroed`).
+    Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
+    ValueError (arguments, work-group size).
     """
 
     def __init__(
-        self, launch: "Launch", slots: int, workgroup_slots: int, max_instructions: int = MAX_INSTRUCTIONS
+        self,
+        launch: "Launch",
+        slots: int,
+        workgroup_slots: int,
+        max_instructions: int = MAX_INSTRUCTIONS,
+        huge_pages: bool = False,
     ) -> None:
         if slots < 1 or workgroup_slots < 1 or max_instructions < 1:
             raise ValueError("a functional context needs at least one slot, workgroup slot and instruction")
         kernel = launch.kernel
         _check_workgroup(launch)
         self.launch = launch
-        self.program = _program(kernel)
+        self.program = program_of(kernel)
         self.instructions: list[Instruction] = self.program.instructions
         self.compile_s = compile_interpreter()
         self.start_address, self.produce_address = function_address(start), function_address(produce)
 
-        self._words = np.zeros(at.C_WORDS, np.int64)
-        self.address = address_of(self._words)
-        self._keep: dict[str, np.ndarray] = {}
+        self._keep: dict[str, Any] = {}
+        context = records(CONTEXT)
+        self.state = views(context)[0]
+        self.address = self._buffer("context", context)
         self._lay_out_program()
-        self._lay_out_registers(slots, workgroup_slots)
+        self._lay_out_wavefronts(slots, workgroup_slots, huge_pages)
         self._lay_out_memory(slots)
-        self._words[at.C_MAX_INSTRUCTIONS] = max_instructions
-        self._words[at.C_FLOAT_MODE] = initial_mode(kernel)
-        self.trace_address = int(self._words[at.C_TRACE])
         self._lay_out_launch()
+        self.state.max_instructions = max_instructions
+        self.trace_address = int(self.state.traces)
 
     def _buffer(self, name: str, array: np.ndarray) -> int:
         self._keep[name] = array
         return address_of(array)
 
     def _lay_out_program(self) -> None:
-        program, words = self.program, self._words
-        table = program.table.copy()
-        patterns = np.zeros((max(1, program.patterns), at.P_WORDS), np.int64)
-        patterns[:, at.P_PHASE] = -1
+        program, state = self.program, self.state
+        patterns = records(PATTERN, max(1, program.patterns))
+        patterns["phase"] = -1
         base = self._buffer("patterns", patterns)
-        rows = np.isin(table[:, at.I_KIND], (at.K_LDS, at.K_FLAT, at.K_BUFFER))
-        table[rows, at.M_PATTERN] = base + table[rows, at.M_PATTERN] * at.PATTERN_BYTES
-        words[at.C_PROGRAM] = self._buffer("table", table)
-        words[at.C_PROGRAM_LENGTH] = len(table)
-        words[at.C_PC_TABLE] = self._buffer("index_of", program.index_of)
-        words[at.C_CODE_BYTES] = len(program.kernel.code)
-        words[at.C_START_INDEX], words[at.C_END_INDEX] = program.start_index, program.end_index
+        table = records(PROGRAM_ROW, len(program.table))
+        table[:] = program.table
+        at = program.with_patterns
+        table["patterns"][at] = base + table["patterns"][at] * patterns.itemsize
+        state.program = self._buffer("table", table)
+        state.program_length = len(table)
+        state.index_of = self._buffer("index_of", program.index_of)
+        state.code_bytes = len(program.kernel.code)
+        state.start_index, state.end_index = program.start_index, program.end_index
+        state.float_mode = initial_mode(program.kernel)
         lanes = library()
-        helpers = np.array([lanes.address(name) for name in at.HELPERS], np.int64)
-        words[at.C_HELPERS] = self._buffer("helpers", helpers)
-        words[at.C_MEMORY_FUNCTION] = function_address(memory_instruction)
-        words[at.C_LANES_FUNCTION] = function_address(access_lanes)
+        for name in HELPERS.fields:
+            setattr(state.helpers, name, lanes.address(name))
+        state.memory_function = function_address(memory_instruction)
+        state.lanes_function = function_address(access_lanes)
 
-    def _lay_out_registers(self, slots: int, workgroup_slots: int) -> None:
-        words, kernel = self._words, self.program.kernel
-        words[at.C_FREE_FILES] = self._buffer("free_files", np.arange(slots - 1, -1, -1, dtype=np.int64))
-        words[at.C_FREE_FILE_COUNT] = slots
-        vgpr_stride = (self.program.vgprs + at.SCRATCH_ROWS) * at.ROW_BYTES
-        words[at.C_VGPRS] = self._buffer("vgprs", aligned_bytes(slots * vgpr_stride))
-        words[at.C_VGPR_STRIDE], words[at.C_VGPR_COUNT] = vgpr_stride, self.program.vgprs
-        words[at.C_SGPRS] = self._buffer("sgprs", aligned_bytes(slots * at.SGPR_BYTES))
-        words[at.C_SGPR_STRIDE] = at.SGPR_BYTES
-        words[at.C_WAVES] = self._buffer("waves", np.zeros(slots * at.W_WORDS, np.int64))
+    def _lay_out_wavefronts(self, slots: int, workgroup_slots: int, huge: bool) -> None:
+        state, kernel = self.state, self.program.kernel
+        state.free_files = self._buffer("free_files", np.arange(slots - 1, -1, -1, dtype=np.int64))
+        state.free_file_count = slots
+        stride = (self.program.vgprs + SCRATCH_ROWS) * ROW_BYTES
+        state.vectors = self._buffer("vectors", zeroed(slots * stride, huge))
+        state.vectors_stride, state.vector_registers = stride, self.program.vgprs
+        state.scalars = self._buffer("scalars", zeroed(slots * SCALAR_FILE_BYTES, huge))
+        wavefronts = records(WAVEFRONT, slots)
+        self.wavefronts = views(wavefronts)
+        state.wavefronts = self._buffer("wavefronts", wavefronts)
         lds_bytes = kernel.lds_bytes + self.launch.dynamic_lds_bytes
         lds_stride = -(-max(lds_bytes, 1) // 256) * 256
-        words[at.C_LDS] = self._buffer("lds", aligned_bytes(workgroup_slots * lds_stride))
-        words[at.C_LDS_STRIDE], words[at.C_LDS_BYTES] = lds_stride, lds_bytes
-        words[at.C_TRACE] = self._buffer("trace", aligned_bytes(slots * TRACE_WORDS * 8))
-        words[at.C_WORK] = self._buffer("work", np.zeros(at.X_WORDS, np.int64))
-        words[at.C_FAULT] = self._buffer("fault", np.zeros(at.F_WORDS, np.int64))
-        words[at.C_REGIONS] = self._buffer("regions", np.zeros(at.MAX_REGIONS * at.R_WORDS, np.int64))
+        state.lds = self._buffer("lds", zeroed(workgroup_slots * lds_stride, huge))
+        state.lds_stride, state.lds_bytes = lds_stride, lds_bytes
+        state.traces = self._buffer("traces", zeroed(slots * TRACE_WORDS * 8, huge))
+        state.work = self._buffer("work", records(WORK))
 
     def _lay_out_memory(self, slots: int) -> None:
         """Code, arguments, dispatch packet, queue and private memory go to device memory."""
-        words, launch, kernel = self._words, self.launch, self.program.kernel
+        state, launch, kernel = self.state, self.launch, self.program.kernel
         memory = launch.memory
-        load_base = load_image(memory, kernel)
-        words[at.C_CODE_ADDRESS] = load_base + kernel.code_address
+        state.code_address = load_image(memory, kernel) + kernel.code_address
         scratch_bytes = -(-kernel.private_segment_bytes // 4) * 4 * LANES
         self.block = LaunchBlock(launch, slots * scratch_bytes)
         self._finalizer = weakref.finalize(self, self.block.release)
-        words[at.C_SCRATCH], words[at.C_SCRATCH_STRIDE] = self.block.scratch_address, scratch_bytes
-        words[at.C_SCRATCH_TOTAL] = slots * scratch_bytes
-        words[at.C_IMAGE] = address_of(memory.image)
-        words[at.C_MEMORY_BASE] = VIRTUAL_BASE
-        words[at.C_MEMORY_LINES] = memory.capacity_bytes // LINE_BYTES
-        words[at.C_PERMISSIONS] = address_of(memory.permissions)
+        state.scratch, state.scratch_stride = self.block.scratch_address, scratch_bytes
+        state.scratch_bytes = slots * scratch_bytes
+        state.image = address_of(memory.image)
+        state.memory_base = VIRTUAL_BASE
+        state.memory_lines = memory.capacity_bytes // LINE_BYTES
+        state.permissions = address_of(memory.permissions)
         ends = np.array(sorted(a.end for a in memory.allocations), np.int64)
-        words[at.C_ENDS], words[at.C_ENDS_COUNT] = self._buffer("ends", ends), len(ends)
+        state.ends, state.end_count = self._buffer("ends", ends), len(ends)
 
     def _lay_out_launch(self) -> None:
-        launch, kernel = self.launch, self.program.kernel
-        words = np.zeros(at.L_WORDS, np.int64)
-        words[at.L_GROUPS_X : at.L_GROUPS_Z + 1] = launch.workgroups
-        words[at.L_GRID_X : at.L_GRID_Z + 1] = launch.global_size
-        words[at.L_SIZE_X : at.L_SIZE_Z + 1] = launch.local_size
-        words[at.L_ENABLE_X : at.L_ENABLE_Z + 1] = kernel.enable_workgroup_id
-        words[at.L_ENABLE_INFO] = kernel.enable_workgroup_info
-        words[at.L_ENABLE_WAVE_OFFSET] = kernel.enable_private_segment_wave_offset
-        words[at.L_WORKITEM_IDS] = kernel.workitem_id_components
+        launch, kernel, state = self.launch, self.program.kernel, self.state.launch
+        state.groups, state.grid, state.group_size = launch.workgroups, launch.global_size, launch.local_size
+        state.enable_group_id = kernel.enable_workgroup_id
+        state.enable_group_info = kernel.enable_workgroup_info
+        state.enable_scratch_offset = kernel.enable_private_segment_wave_offset
+        state.work_item_ids = kernel.workitem_id_components
         data = user_data(launch, self.block)
-        words[at.L_USER_SGPRS] = len(data)
-        words[at.L_USER_DATA : at.L_USER_DATA + len(data)] = data
-        self._words[at.C_LAUNCH] = self._buffer("launch", words)
+        state.user_sgprs = len(data)
+        state.user_data[: len(data)] = data
 
     def register_regions(self, shadows: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Serve sparse loads inside `launch.regions` from their compacted images.
@@ -193,9 +204,8 @@ class FunctionalContext:
         ordinary one. ValueError for a wrong number or shape.
         """
         regions = self.launch.regions
-        if len(shadows) != len(regions) or len(regions) > at.MAX_REGIONS:
-            raise ValueError(f"{len(regions)} sparse regions with {len(shadows)} images; at most {at.MAX_REGIONS}")
-        words = self._keep["regions"].reshape(at.MAX_REGIONS, at.R_WORDS)
+        if len(shadows) != len(regions) or len(regions) > MAX_REGIONS:
+            raise ValueError(f"{len(regions)} sparse regions with {len(shadows)} images; at most {MAX_REGIONS}")
         for k, (region, (image, lines)) in enumerate(zip(regions, shadows, strict=True)):
             whole = region.column_bytes * region.columns // 4
             if (
@@ -205,35 +215,34 @@ class FunctionalContext:
                 or lines.size != region.columns
             ):
                 raise ValueError(f"sparse region at {region.address:#x}: its compacted image has another shape")
-            words[k, at.R_BASE], words[k, at.R_END] = region.address, region.end
-            words[k, at.R_COLUMN_BYTES] = region.column_bytes
-            words[k, at.R_SHADOW] = self._buffer(f"shadow {k}", image)
-            words[k, at.R_LINES] = self._buffer(f"lines {k}", lines)
-        self._words[at.C_REGION_COUNT] = len(regions)
+            state = self.state.regions[k]
+            state.base, state.end, state.column_bytes = region.address, region.end, region.column_bytes
+            state.compacted = self._buffer(f"compacted {k}", image)
+            state.column_lines = self._buffer(f"column lines {k}", lines)
+        self.state.region_count = len(regions)
 
     @property
     def first_address(self) -> int:
         """Address of `instructions[0]` in device memory."""
-        load_base = int(self._words[at.C_CODE_ADDRESS]) - self.program.kernel.code_address
+        load_base = self.state.code_address - self.program.kernel.code_address
         return load_base + self.instructions[0].address
 
     @property
     def executed_instructions(self) -> int:
         """Instructions executed so far by all wavefronts."""
-        return int(self._words[at.C_TOTAL])
+        return int(self.state.executed)
 
     @property
     def lds_bytes(self) -> int:
         """LDS bytes a workgroup allocates."""
-        return int(self._words[at.C_LDS_BYTES])
+        return int(self.state.lds_bytes)
 
     def fault(self) -> ExecutionFault:
         """The error behind a negative status of `produce`."""
-        words = self._keep["fault"]
-        code, slot, pc, lane, address, size = (int(v) for v in words)
-        address &= (1 << 64) - 1
-        wave = self._keep["waves"].reshape(-1, at.W_WORDS)[slot]
-        instruction = self.instructions[pc]
+        fault = self.state.fault
+        code, address = fault.code, fault.address & (1 << 64) - 1
+        wave = self.wavefronts[fault.slot]
+        instruction = self.instructions[fault.pc]
         nearest = ""
         if has_address(code):
             nearest = nearest_text(self.launch.memory, code, address, self.lds_bytes)
@@ -242,10 +251,10 @@ class FunctionalContext:
             self.program.kernel.name,
             instruction.address,
             disassemble(instruction),
-            int(wave[at.W_WORKGROUP]),
-            int(wave[at.W_WAVE]),
-            lane,
+            wave.workgroup,
+            wave.number,
+            fault.lane,
             address if has_address(code) or address else None,
-            size,
+            fault.size,
             nearest,
         )

@@ -4,8 +4,9 @@ import struct
 import weakref
 from typing import TYPE_CHECKING
 
+from isa.architecture import PRIVATE_APERTURE_HIGH, SHARED_APERTURE_HIGH
 from isa.device_memory import Allocation, DeviceMemory
-from isa.execution.layout import PRIVATE_APERTURE_HIGH, SHARED_APERTURE_HIGH
+from isa.execution.state import MAX_USER_SGPRS
 from isa.object.code_object import Kernel
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def user_data(launch: "Launch", block: LaunchBlock) -> list[int]:
     for enabled, count in zip(kernel.enable_grid_workgroup_count, launch.workgroups, strict=True):
         if enabled:
             out.append(count)
-    if len(out) > 16:
-        raise ValueError(f"kernel '{kernel.name}' asks for {len(out)} user SGPRs, at most 16 exist")
-    out += [0] * (min(kernel.user_sgprs, 16) - len(out))
+    if len(out) > MAX_USER_SGPRS:
+        raise ValueError(f"kernel '{kernel.name}' asks for {len(out)} user SGPRs, at most {MAX_USER_SGPRS} exist")
+    out += [0] * (min(kernel.user_sgprs, MAX_USER_SGPRS) - len(out))
     return out

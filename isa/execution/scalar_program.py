@@ -1,21 +1,25 @@
 """Program rows of scalar arithmetic and program control: SOP1, SOP2, SOPK, SOPC, SOPP."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
+from isa.architecture import HW_ID, HW_MODE, HW_STATUS, HW_TRAPSTS, MODE_BITS, SCALAR_REGISTERS
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import SCALAR_REGISTERS, Operand, Pool, Unsupported, parse_operands
-from isa.execution import layout as at
+from isa.encoding.operands import Operand, Unsupported, parse_operands
+from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Condition, Kind
+from isa.execution.constants import Constants
+from isa.execution.state import SINK
 from isa.execution.vector_program import scalar_operand
 from isa.lanes import LaneLibrary
 
 _BRANCHES = {
-    "s_branch": at.ALWAYS,
-    "s_cbranch_scc0": at.SCC0,
-    "s_cbranch_scc1": at.SCC1,
-    "s_cbranch_vccz": at.VCCZ,
-    "s_cbranch_vccnz": at.VCCNZ,
-    "s_cbranch_execz": at.EXECZ,
-    "s_cbranch_execnz": at.EXECNZ,
+    "s_branch": Condition.ALWAYS,
+    "s_cbranch_scc0": Condition.SCC0,
+    "s_cbranch_scc1": Condition.SCC1,
+    "s_cbranch_vccz": Condition.VCCZ,
+    "s_cbranch_vccnz": Condition.VCCNZ,
+    "s_cbranch_execz": Condition.EXECZ,
+    "s_cbranch_execnz": Condition.EXECNZ,
 }
 # No effect on results. Messages: interrupts and debug data have no receiver, geometry shaders do not exist here.
 _NOTHING = frozenset(
@@ -33,102 +37,103 @@ _NOTHING = frozenset(
     ]
 )
 _TRAP_ABORT, _TRAP_DEBUG = 2, 3  # LLVM AMDGPU guide, trap handler: llvm.trap, llvm.debugtrap
-_READABLE = (at.HW_MODE, at.HW_STATUS, at.HW_TRAPSTS, at.HW_ID)
+_READABLE = (HW_MODE, HW_STATUS, HW_TRAPSTS, HW_ID)
 _MOVES = {
-    "s_movrels_b32": at.RELATIVE_SOURCE,
-    "s_movrels_b64": at.RELATIVE_SOURCE,
-    "s_movreld_b32": at.RELATIVE_DESTINATION,
-    "s_movreld_b64": at.RELATIVE_DESTINATION,
+    "s_movrels_b32": RELATIVE_SOURCE,
+    "s_movrels_b64": RELATIVE_SOURCE,
+    "s_movreld_b32": RELATIVE_DESTINATION,
+    "s_movreld_b64": RELATIVE_DESTINATION,
 }
 
 
-def scalar_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: LaneLibrary, mode: int | None) -> None:
+def scalar_row(
+    row: Any, instruction: Instruction, constants: Constants, library: LaneLibrary, mode: int | None
+) -> None:
     """Fill the program row of a SOP instruction; branch targets are filled in by the caller. Raises Unsupported."""
     name = instruction.opcode.mnemonic
     fields = instruction.fields
     operands = parse_operands(instruction.opcode.operands)
     if name in _NOTHING:
-        row[at.I_KIND] = at.K_NOP
+        row.kind = Kind.NO_OPERATION
     elif name == "s_barrier":
-        row[at.I_KIND] = at.K_BARRIER
+        row.kind = Kind.BARRIER
     elif name == "s_endpgm":
-        row[at.I_KIND] = at.K_END
+        row.kind = Kind.END
     elif name == "s_trap":
         number = fields["simm16"]
         if number not in (_TRAP_ABORT, _TRAP_DEBUG):
             raise Unsupported(f"nothing handles trap {number}")
-        row[at.I_KIND] = at.K_TRAP if number == _TRAP_ABORT else at.K_NOP  # no debugger: its trap returns at once
+        row.kind = Kind.TRAP if number == _TRAP_ABORT else Kind.NO_OPERATION  # no debugger: its trap returns at once
     elif name in _BRANCHES:
-        row[at.I_KIND], row[at.I_CONDITION] = at.K_BRANCH, _BRANCHES[name]
+        row.kind, row.condition = Kind.BRANCH, _BRANCHES[name]
     elif name == "s_getpc_b64":
-        row[at.I_KIND], row[at.I_D] = at.K_GET_PC, 4 * fields["sdst"]
+        row.kind, row.destination = Kind.GET_PC, 4 * fields["sdst"]
     elif name in ("s_setpc_b64", "s_swappc_b64"):
         if fields["ssrc0"] >= SCALAR_REGISTERS:
             raise Unsupported("its target is not a register")
-        row[at.I_KIND] = at.K_SET_PC if name == "s_setpc_b64" else at.K_SWAP_PC
-        row[at.I_A], row[at.I_D] = 4 * fields["ssrc0"], 4 * fields["sdst"]
+        row.kind = Kind.SET_PC if name == "s_setpc_b64" else Kind.SWAP_PC
+        row.source[0], row.destination = 4 * fields["ssrc0"], 4 * fields["sdst"]
     elif name in ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32"):
-        _hardware_register(row, instruction, pool, name)
+        _hardware_register(row, instruction, constants, name)
     elif name in _MOVES:
-        row[at.I_KIND], row[at.I_SUBKIND] = at.K_SCALAR_MOVE_RELATIVE, _MOVES[name]
-        row[at.I_D], row[at.I_D_DWORDS] = 4 * fields["sdst"], operands[0].dwords
-        if scalar_operand(row, at.I_A, fields["ssrc0"], operands[1], instruction.literal, pool):
+        row.kind, row.relative = Kind.SCALAR_MOVE_RELATIVE, _MOVES[name]
+        row.destination, row.destination_dwords = 4 * fields["sdst"], operands[0].dwords
+        if scalar_operand(row, 0, fields["ssrc0"], operands[1], instruction.literal, constants):
             raise Unsupported("its source is a status bit")
-        if _MOVES[name] == at.RELATIVE_SOURCE and not row[at.I_A_MASK]:
+        if _MOVES[name] == RELATIVE_SOURCE and not row.source_relative[0]:
             raise Unsupported("its source is a constant")
     else:
-        _arithmetic(row, instruction, operands, pool, library)
+        _arithmetic(row, instruction, operands, constants, library)
 
 
 def _arithmetic(
-    row: np.ndarray, instruction: Instruction, operands: list[Operand], pool: Pool, library: LaneLibrary
+    row: Any, instruction: Instruction, operands: Sequence[Operand], constants: Constants, library: LaneLibrary
 ) -> None:
     name, fields = instruction.opcode.mnemonic, instruction.fields
     if instruction.opcode.encoding == "sopp" or not library.has(name):
         raise Unsupported("it has no semantics")
-    row[at.I_KIND] = at.K_SALU
-    row[at.I_FUNCTION] = library.address(name)
-    row[at.I_D] = 4 * at.S_SINK
-    word = at.I_A
-    dwords = at.I_A_DWORDS
+    row.kind = Kind.SALU
+    row.function = library.address(name)
+    row.destination = 4 * SINK
+    k = 0
     for operand in operands:
         if operand.field == "sdst":
             # comparisons (s_cmpk) name a register that they only read
-            row[at.I_D], row[at.I_D_DWORDS] = 4 * fields["sdst"], library.signature(name).destination_dwords
+            row.destination, row.destination_dwords = 4 * fields["sdst"], library.signature(name).destination_dwords
         elif operand.field == "simm16":
-            pool.scalar(row, word, fields["simm16"])
-            row[dwords] = 1
+            constants.scalar(row, k, fields["simm16"])
+            row.source_dwords[k] = 1
         elif operand.field in ("ssrc0", "ssrc1"):
-            row[dwords] = operand.dwords
-            if scalar_operand(row, word, fields[operand.field], operand, instruction.literal, pool):
-                row[at.I_KIND] = at.K_SALU_SPECIAL
-            word, dwords = at.I_B, at.I_B_DWORDS
+            row.source_dwords[k] = operand.dwords
+            if scalar_operand(row, k, fields[operand.field], operand, instruction.literal, constants):
+                row.kind = Kind.SALU_STATUS
+            k = 1
         else:
             raise Unsupported(f"operand {operand.field} is not implemented")
-    for word, dwords in ((at.I_A, at.I_A_DWORDS), (at.I_B, at.I_B_DWORDS)):
-        if not row[dwords]:  # no such source: anything readable
-            pool.scalar(row, word, 0)
+    for k in (0, 1):
+        if not row.source_dwords[k]:  # no such source: anything readable
+            constants.scalar(row, k, 0)
     if "saveexec" in name:
-        row[at.I_KIND] = at.K_SAVEEXEC
+        row.kind = Kind.SAVE_EXEC
 
 
-def _hardware_register(row: np.ndarray, instruction: Instruction, pool: Pool, name: str) -> None:
+def _hardware_register(row: Any, instruction: Instruction, constants: Constants, name: str) -> None:
     """s_getreg and s_setreg: register number, offset and size lie in simm16 (GCN3 ISA manual, section 12.3)."""
     fields = instruction.fields
     selector = fields["simm16"]
     number, offset, size = selector & 63, selector >> 6 & 31, (selector >> 11) + 1
-    row[at.I_IMMEDIATE] = selector
+    row.hardware_register = selector
     if name == "s_getreg_b32":
         if number not in _READABLE:
             raise Unsupported(f"hardware register {number} cannot be read")
-        row[at.I_KIND], row[at.I_D] = at.K_GET_REGISTER, 4 * fields["sdst"]
+        row.kind, row.destination = Kind.GET_REGISTER, 4 * fields["sdst"]
         return
-    if number == at.HW_MODE and offset + size > at.MODE_BITS:
+    if number == HW_MODE and offset + size > MODE_BITS:
         raise Unsupported("it writes MODE bits other than rounding, denormals, DX10_CLAMP and IEEE")
-    if number not in (at.HW_MODE, at.HW_TRAPSTS):
+    if number not in (HW_MODE, HW_TRAPSTS):
         raise Unsupported(f"hardware register {number} cannot be written")
-    row[at.I_KIND] = at.K_SET_REGISTER
+    row.kind = Kind.SET_REGISTER
     if name == "s_setreg_imm32_b32":
-        pool.scalar(row, at.I_A, instruction.literal or 0)
+        constants.scalar(row, 0, instruction.literal or 0)
     else:
-        row[at.I_A], row[at.I_A_MASK] = 4 * fields["sdst"], -1
+        row.source[0], row.source_relative[0] = 4 * fields["sdst"], -1

@@ -1,44 +1,47 @@
 """Program rows of vector arithmetic: VOP1, VOP2, VOPC, VOP3, with SDWA and DPP."""
 
-import numpy as np
+from typing import Any
 
-from isa.encoding.instruction import Instruction
-from isa.encoding.operands import (
+from isa.architecture import (
     FIRST_VGPR,
     LITERAL_CODE,
+    MODE_IEEE_BIT,
+    MODE_SINGLE_RESULTS,
+    MODE_WIDE_RESULTS,
     SCALAR_REGISTERS,
-    SPECIAL_CODES,
-    Operand,
-    Pool,
-    Unsupported,
-    constant_of,
-    parse_operands,
-    vgpr,
+    STATUS_CODES,
+    VCC,
 )
-from isa.execution import layout as at
-from isa.lanes import ABS_FLAG, CLAMP_FLAG, NEG_FLAG, LaneLibrary, dpp_lanes
+from isa.encoding.instruction import Instruction
+from isa.encoding.operands import Operand, Unsupported, constant_of, parse_operands
+from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Kind, Saturation
+from isa.execution.constants import Constants, vgpr
+from isa.execution.program_table import BROADCAST_ROWS, SOURCES
+from isa.execution.state import MODE, SINK
+from isa.lanes import ABS_FLAG, CLAMP_FLAG, NEG_FLAG, LaneLibrary, Signature, dpp_lanes
 
 _SDWA_DWORD = 6
-_SIGN_HELPERS = {16: at.H_SIGN_F16, 32: at.H_SIGN_F32, 64: at.H_SIGN_F64}
-_OUTPUT_HELPERS = {16: at.H_OUTPUT_F16, 32: at.H_OUTPUT_F32, 64: at.H_OUTPUT_F64}
+_FLOAT_BITS = (16, 32, 64)
 _CARRIES = ("v_add_u32", "v_addc_u32")
 _BORROWS = ("v_sub_u32", "v_subrev_u32", "v_subb_u32", "v_subbrev_u32")
 _NOTHING = ("v_nop", "v_clrexcp")
 _RELATIVE = {
-    "v_movrels_b32": at.RELATIVE_SOURCE,
-    "v_movreld_b32": at.RELATIVE_DESTINATION,
-    "v_movrelsd_b32": at.RELATIVE_SOURCE | at.RELATIVE_DESTINATION,
+    "v_movrels_b32": RELATIVE_SOURCE,
+    "v_movreld_b32": RELATIVE_DESTINATION,
+    "v_movrelsd_b32": RELATIVE_SOURCE | RELATIVE_DESTINATION,
 }
 
 
-def vector_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: LaneLibrary, mode: int | None) -> None:
+def vector_row(
+    row: Any, instruction: Instruction, constants: Constants, library: LaneLibrary, mode: int | None
+) -> None:
     """Fill the program row of a VOP instruction; raises Unsupported. mode: MODE where it is known, else None."""
     name = instruction.opcode.mnemonic
     if name in _NOTHING:
-        row[at.I_KIND] = at.K_NOP
+        row.kind = Kind.NO_OPERATION
         return
     if name in ("v_readlane_b32", "v_writelane_b32", "v_readfirstlane_b32"):
-        _lane_access(row, instruction, pool, name)
+        _lane_access(row, instruction, constants, name)
         return
     operation = name if library.has(name) else name.replace("v_cmpx_", "v_cmp_")
     moves = _RELATIVE.get(name, 0)
@@ -51,124 +54,127 @@ def vector_row(row: np.ndarray, instruction: Instruction, pool: Pool, library: L
         raise Unsupported("it has no semantics")
     signature = library.signature(operation)
     fields = instruction.fields
-    for k in range(3):
-        row[at.I_SOURCE + at.SOURCE_WORDS * k + at.SRC_SCALAR] = -1
-    row[at.I_FUNCTION] = library.address(operation, mode)
-    row[at.I_MASK_IN] = 4 * (at.S_VCC if signature.reads_mask else at.S_MODE)
-    row[at.I_MASK_OUT] = 4 * (at.S_VCC if signature.returns_mask else at.S_SINK)
+    row.source_scalar = (-1, -1, -1)
+    row.function = library.address(operation, mode)
+    row.mask_in = 4 * (VCC if signature.reads_mask else MODE)
+    row.mask_out = 4 * (VCC if signature.returns_mask else SINK)
     if "sdst" in fields and signature.returns_mask:
-        row[at.I_MASK_OUT] = 4 * fields["sdst"]
-    slow = _sources(row, instruction, pool, signature)
-    row[at.I_D] = vgpr(fields.get("vdst", 0))
-    row[at.I_D_DWORDS] = signature.destination_dwords
-    slow |= _result(row, instruction, signature.destination is not None, clamp)
+        row.mask_out = 4 * fields["sdst"]
+    general = _sources(row, instruction, constants, library, signature)
+    row.destination = vgpr(fields.get("vdst", 0))
+    row.destination_dwords = signature.destination_dwords
+    general |= _result(row, instruction, library, signature.destination is not None, clamp)
     if "dpp_ctrl" in fields:
-        row[at.I_DPP] = 1 | fields["dpp_ctrl"] << 8 | fields["bound_ctrl"] << 24
-        row[at.I_DPP_LANES] = dpp_lanes(fields["row_mask"], fields["bank_mask"])
-        slow = True
+        row.dpp, row.dpp_control, row.dpp_bound = 1, fields["dpp_ctrl"], fields["bound_ctrl"]
+        row.dpp_lanes = dpp_lanes(fields["row_mask"], fields["bank_mask"])
+        general = True
     if library.mode_with_destination(operation):
-        row[at.I_FLAGS] |= at.FLAG_MODE_WITH_D
-        slow = True
+        row.mode_with_destination = 1
+        general = True
     if name.startswith("v_cmpx_"):
-        row[at.I_FLAGS] |= at.FLAG_CMPX
-        slow = True
+        row.writes_exec = 1
+        general = True
     if moves:
-        if (slow and row[at.I_SOURCE + at.SRC_SCALAR] < 0) or (moves & at.RELATIVE_SOURCE and not row[at.I_A_MASK]):
+        if (general and row.source_scalar[0] < 0) or (moves & RELATIVE_SOURCE and not row.source_relative[0]):
             raise Unsupported("its modifiers or its constant source are not implemented")
-        row[at.I_KIND] = at.K_VECTOR_MOVE_RELATIVE
-        row[at.I_SUBKIND] = moves
-    elif slow and _one_scalar(row):
-        row[at.I_KIND] = at.K_VALU_SCALAR
-    elif slow:
-        row[at.I_KIND] = at.K_VALU_SLOW
+        row.kind = Kind.VECTOR_MOVE_RELATIVE
+        row.relative = moves
+    elif general and _one_scalar(row):
+        row.kind = Kind.VALU_ONE_SCALAR
+    elif general:
+        row.kind = Kind.VALU_GENERAL
     else:
         masks = signature.reads_mask or signature.returns_mask
-        row[at.I_KIND] = at.K_VALU_MASK if masks else at.K_VALU
+        row.kind = Kind.VALU_LANE_MASK if masks else Kind.VALU
 
 
-def _one_scalar(row: np.ndarray) -> bool:
+def _one_scalar(row: Any) -> bool:
     """Turn a row whose only trouble is one scalar register, in however many sources, into the faster form."""
-    if row[at.I_FLAGS] or row[at.I_OUTPUT] or row[at.I_SDWA_MERGE] or row[at.I_DPP]:
+    if row.reads_status or row.writes_exec or row.mode_with_destination or row.saturation:
         return False
-    sources = row[at.I_SOURCE : at.I_SOURCE + 3 * at.SOURCE_WORDS].reshape(3, at.SOURCE_WORDS)
-    scalar = sources[:, at.SRC_SCALAR] >= 0
-    if sources[:, [at.SRC_SIGN, at.SRC_SDWA]].any() or len({tuple(s) for s in sources[scalar].tolist()}) != 1:
+    if row.output or row.merges or row.dpp or any(row.source_sign) or any(row.source_sdwa):
         return False
-    row[at.I_SCALAR], row[at.I_SCALAR_DWORDS] = sources[scalar][0][[at.SRC_SCALAR, at.SRC_DWORDS]]
-    for k in np.flatnonzero(scalar):
-        row[at.I_A + 2 * k], row[at.I_A_MASK + 2 * k] = at.BROADCAST_OFFSET, -1
+    scalar = [k for k in range(SOURCES) if row.source_scalar[k] >= 0]
+    if len({(row.source_scalar[k], row.source_dwords[k]) for k in scalar}) != 1:
+        return False
+    row.scalar, row.scalar_dwords = row.source_scalar[scalar[0]], row.source_dwords[scalar[0]]
+    for k in scalar:
+        row.source[k], row.source_relative[k] = BROADCAST_ROWS, -1
     return True
 
 
-def _source_operands(instruction: Instruction, reads_mask: bool, row: np.ndarray) -> list[Operand]:
+def _source_operands(instruction: Instruction, reads_mask: bool, row: Any) -> list[Operand]:
     """The operands that are sources of values; notes where the lane mask is read."""
     out = []
-    for place, operand in enumerate(parse_operands(instruction.opcode.operands)):
+    for position, operand in enumerate(parse_operands(instruction.opcode.operands)):
         if operand.field in ("vdst", "sdst") or operand.field == "vcc":
             continue
         promoted_mask = operand.field == "src2" and operand.letter == "b" and operand.bits == 64
-        if reads_mask and promoted_mask and place > 1:
+        if reads_mask and promoted_mask and position > 1:
             code = instruction.fields["src2"]
             if code >= SCALAR_REGISTERS:
                 raise Unsupported("its lane mask is a constant")
-            row[at.I_MASK_IN] = 4 * code
+            row.mask_in = 4 * code
             continue
         out.append(operand)
     return out
 
 
-def _sources(row: np.ndarray, instruction: Instruction, pool: Pool, signature) -> bool:  # type: ignore[no-untyped-def]
-    """Fill in the sources; returns whether the slow path is needed."""
+def _sources(
+    row: Any, instruction: Instruction, constants: Constants, library: LaneLibrary, signature: Signature
+) -> bool:
+    """Fill in the sources; returns whether VALU_GENERAL is needed."""
     fields = instruction.fields
     operands = _source_operands(instruction, signature.reads_mask, row)
     if len(operands) != len(signature.sources):
         raise Unsupported(f"it has {len(operands)} sources where its semantics takes {len(signature.sources)}")
-    slow = False
+    general = False
     for k, (operand, dwords) in enumerate(zip(operands, signature.source_dwords, strict=True)):
-        word, words = at.I_A + 2 * k, at.I_SOURCE + at.SOURCE_WORDS * k
-        row[words + at.SRC_DWORDS] = dwords
+        row.source_dwords[k] = dwords
         code = LITERAL_CODE if operand.field == "literal" else fields[operand.field]
         if operand.field == "vsrc1":
             code += FIRST_VGPR
         constant = constant_of(code, operand, instruction.literal)
         if code >= FIRST_VGPR:
-            row[word], row[word + 1] = vgpr(code - FIRST_VGPR), -1
+            row.source[k], row.source_relative[k] = vgpr(code - FIRST_VGPR), -1
         elif constant is not None:
-            pool.vector(row, word, constant, dwords)
-        elif code < SCALAR_REGISTERS or code in SPECIAL_CODES:
+            constants.vector(row, k, constant, dwords)
+        elif code < SCALAR_REGISTERS or code in STATUS_CODES:
             if dwords > 2:
                 raise Unsupported("a source of four registers is scalar")
-            row[words + at.SRC_SCALAR] = 4 * code
-            if code in SPECIAL_CODES:
-                row[at.I_FLAGS] |= at.FLAG_SPECIAL
-            slow = True
+            row.source_scalar[k] = 4 * code
+            if code in STATUS_CODES:
+                row.reads_status = 1
+            general = True
         else:
             raise Unsupported(f"source operand {code} is not implemented")
-        slow |= _source_modifiers(row, words, fields, operand, instruction.opcode.encoding == "vop3")
-    return slow
+        general |= _source_modifiers(row, k, instruction, operand, library)
+    return general
 
 
-def _source_modifiers(row: np.ndarray, words: int, fields: dict[str, int], operand: Operand, vop3: bool) -> bool:
+def _source_modifiers(row: Any, k: int, instruction: Instruction, operand: Operand, library: LaneLibrary) -> bool:
+    """Fill in the modifiers of source `k`; returns whether it has any."""
+    fields = instruction.fields
     number = 1 if operand.field == "vsrc1" else int(operand.field[-1]) if operand.field.startswith("src") else 3
     if number > 2:
         return False
-    if vop3:
+    if instruction.opcode.encoding == "vop3":
         negate, absolute = fields["neg"] >> number & 1, fields.get("abs", 0) >> number & 1
     else:
         negate, absolute = fields.get(f"src{number}_neg", 0), fields.get(f"src{number}_abs", 0)
     select, extend = fields.get(f"src{number}_sel", _SDWA_DWORD), fields.get(f"src{number}_sext", 0)
     if select != _SDWA_DWORD or extend:
-        row[words + at.SRC_SDWA] = 1 | select << 8 | extend << 16
+        row.source_sdwa[k], row.source_select[k], row.source_extend[k] = 1, select, extend
     if negate or absolute:
-        if operand.letter not in ("f", "b") or operand.bits not in _SIGN_HELPERS:
+        if operand.letter not in ("f", "b") or operand.bits not in _FLOAT_BITS:
             raise Unsupported("it negates an integer source")
         flags = (NEG_FLAG if negate else 0) | (ABS_FLAG if absolute else 0)
-        row[words + at.SRC_SIGN] = _SIGN_HELPERS[operand.bits] << 8 | flags
-    return bool(row[words + at.SRC_SDWA] or row[words + at.SRC_SIGN])
+        row.source_sign[k], row.source_sign_flags[k] = library.address(f"row_sign_f{operand.bits}"), flags
+    return bool(row.source_sdwa[k] or row.source_sign[k])
 
 
-def _result(row: np.ndarray, instruction: Instruction, writes: bool, clamp: int) -> bool:
-    """Fill in output modifiers and the SDWA destination; returns whether the slow path is needed.
+def _result(row: Any, instruction: Instruction, library: LaneLibrary, writes: bool, clamp: int) -> bool:
+    """Fill in output modifiers and the SDWA destination; returns whether VALU_GENERAL is needed.
 
     clamp: the clamp bit, unless the operation itself saturates.
     """
@@ -177,49 +183,51 @@ def _result(row: np.ndarray, instruction: Instruction, writes: bool, clamp: int)
         return False  # a comparison's clamp bit only concerns exceptions
     omod = fields.get("omod", 0)
     destination = next(o for o in parse_operands(instruction.opcode.operands) if o.field == "vdst")
-    slow = False
+    general = False
     if clamp or omod:
         if destination.letter == "f":
-            flags = omod | (CLAMP_FLAG if clamp else 0)
-            row[at.I_OUTPUT] = _OUTPUT_HELPERS[destination.bits] << 8 | flags
+            row.output = library.address(f"row_output_f{destination.bits}")
+            row.output_flags = omod | (CLAMP_FLAG if clamp else 0)
+            results = MODE_SINGLE_RESULTS if destination.bits == 32 else MODE_WIDE_RESULTS
+            row.output_refused_by = results | 1 << MODE_IEEE_BIT
         elif name in _CARRIES and not omod:
-            row[at.I_FLAGS] |= at.FLAG_CARRY_SATURATES
+            row.saturation = Saturation.CARRY
         elif name in _BORROWS and not omod:
-            row[at.I_FLAGS] |= at.FLAG_BORROW_SATURATES
+            row.saturation = Saturation.BORROW
         else:
             raise Unsupported("clamp or output modifier of an integer result")
-        slow = True
+        general = True
     if fields.get("dst_sel", _SDWA_DWORD) != _SDWA_DWORD:
-        row[at.I_SDWA_MERGE] = 1 | fields["dst_sel"] << 8 | fields["dst_unused"] << 16
-        slow = True
-    return slow
+        row.merges, row.merge_select, row.merge_unused = 1, fields["dst_sel"], fields["dst_unused"]
+        general = True
+    return general
 
 
-def _lane_access(row: np.ndarray, instruction: Instruction, pool: Pool, name: str) -> None:
+def _lane_access(row: Any, instruction: Instruction, constants: Constants, name: str) -> None:
     """v_readlane, v_readfirstlane and v_writelane."""
     fields = instruction.fields
     source = fields["src0"]
     word32 = Operand("src0", "b", 32)
     if name == "v_writelane_b32":
-        row[at.I_KIND], row[at.I_D] = at.K_WRITE_LANE, vgpr(fields["vdst"])
-        scalar_operand(row, at.I_A, source, word32, instruction.literal, pool)
+        row.kind, row.destination = Kind.WRITE_LANE, vgpr(fields["vdst"])
+        scalar_operand(row, 0, source, word32, instruction.literal, constants)
     else:
         if source < FIRST_VGPR:
             raise Unsupported("its source is not a vector register")
-        row[at.I_KIND] = at.K_READ_LANE if name == "v_readlane_b32" else at.K_READ_FIRST_LANE
-        row[at.I_D] = 4 * fields["sdst"]
-        row[at.I_A], row[at.I_A_MASK] = vgpr(source - FIRST_VGPR), -1
+        row.kind = Kind.READ_LANE if name == "v_readlane_b32" else Kind.READ_FIRST_LANE
+        row.destination = 4 * fields["sdst"]
+        row.source[0], row.source_relative[0] = vgpr(source - FIRST_VGPR), -1
     if name != "v_readfirstlane_b32":
-        scalar_operand(row, at.I_B, fields["src1"], word32, instruction.literal, pool)
+        scalar_operand(row, 1, fields["src1"], word32, instruction.literal, constants)
 
 
-def scalar_operand(row: np.ndarray, word: int, code: int, operand: Operand, literal: int | None, pool: Pool) -> bool:
-    """Fill in a scalar source at `word` (and its mask behind); returns whether it is SCC, VCCZ or EXECZ."""
+def scalar_operand(row: Any, k: int, code: int, operand: Operand, literal: int | None, constants: Constants) -> bool:
+    """Fill in scalar source `k`; returns whether it is SCC, VCCZ or EXECZ."""
     constant = constant_of(code, operand, literal)
     if constant is not None:
-        pool.scalar(row, word, constant)
+        constants.scalar(row, k, constant)
         return False
-    if code >= SCALAR_REGISTERS and code not in SPECIAL_CODES:
+    if code >= SCALAR_REGISTERS and code not in STATUS_CODES:
         raise Unsupported(f"scalar source operand {code} is not implemented")
-    row[word], row[word + 1] = 4 * code, -1
-    return code in SPECIAL_CODES
+    row.source[k], row.source_relative[k] = 4 * code, -1
+    return code in STATUS_CODES

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -19,7 +20,7 @@ import llvmlite.binding as llvm
 from gpusim.jit import JIT_DISABLED, cache_dir
 from gpusim.jit.machine_code import LoadedCode, host, target_machine
 from isa.lanes.host_mode import HostMode, runs_directly
-from isa.lanes.llvm_backend import UNGUARDED, ModuleText
+from isa.lanes.llvm_module import UNGUARDED, ModuleText
 from isa.lanes.numpy_backend import NumpyMode, scalar_callable, vector_callable
 from isa.lanes.table import ALIASES, SCALAR, VECTOR, Signature, parse_signature
 
@@ -98,10 +99,10 @@ def load_semantics() -> None:
 def object_path() -> Path:
     """Where the compiled library for the present sources and host lies."""
     h = hashlib.sha256()
-    for folder in ("lanes", "semantics"):
-        for file in sorted((_SOURCES / folder).glob("*.py")):
-            h.update(file.name.encode())
-            h.update(file.read_bytes())
+    folders = (sorted((_SOURCES / folder).glob("*.py")) for folder in ("lanes", "semantics"))
+    for file in (_SOURCES / "architecture.py", *chain(*folders)):
+        h.update(file.name.encode())
+        h.update(file.read_bytes())
     h.update(repr(host()).encode())
     return cache_dir("isa").parent / f"lanes-{h.hexdigest()[:16]}.o"
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from isa.architecture import LANES, ROW_BYTES
 from isa.lanes import exact_rounding as exact
 from isa.lanes.host_mode import FP32_INPUTS, FP32_RESULTS, FP32_ROUND, HALF_INPUTS, HALF_RESULTS, wanted_fields
 from isa.lanes.table import HALF, HALF_NEAREST, HOST_MODE, Operation, rows_of
 from isa.lanes.values import BITS, Maker, Value, is_float
 
-LANES = 64
 _ALL = (1 << 64) - 1
 _DTYPE = {"b": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64}
 _DTYPE |= {f"{s}{n}": np.dtype(f"{s}{n // 8}").type for s in "ui" for n in (8, 16, 32, 64)}
@@ -191,7 +191,9 @@ def _row(address: int) -> np.ndarray:
 def _load(address: int, kind: str) -> np.ndarray:
     low = _row(address)
     if BITS[kind] == 64:
-        return (low.astype(np.uint64) | (_row(address + 256).astype(np.uint64) << np.uint64(32))).view(_DTYPE[kind])
+        return (low.astype(np.uint64) | (_row(address + ROW_BYTES).astype(np.uint64) << np.uint64(32))).view(
+            _DTYPE[kind]
+        )
     return low.astype(f"u{BITS[kind] // 8}").view(_DTYPE[kind])
 
 
@@ -268,7 +270,7 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
             else:
                 kind, _, count = token.partition("x")
                 base = next(arguments)
-                stride = 256 * rows_of(kind)
+                stride = ROW_BYTES * rows_of(kind)
                 values = [Value(x, kind, _load(base + i * stride, kind)) for i in range(int(count or 1))]
                 operands.append(tuple(values) if count else values[0])
         if flush_half_inputs:
@@ -289,7 +291,7 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
                 bits = value.to("u32") if value.kind == "b" else value.as_(kind).bits()
                 for word in [bits.raw, bits.raw >> 32] if BITS[kind] == 64 else [bits.raw]:
                     np.copyto(_row(row), word.astype(np.uint32), where=live)
-                    row += 256
+                    row += ROW_BYTES
         return returned
 
     return run

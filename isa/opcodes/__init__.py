@@ -6,11 +6,11 @@ VOPC instructions are derived from their rows (GCN3 ISA manual, chapter 13: VOPC
 
 from collections.abc import Iterator
 
-from isa.encoding.instruction import Opcode
 from isa.opcodes.ds import DS
 from isa.opcodes.flat import FLAT
 from isa.opcodes.mtbuf import MTBUF
 from isa.opcodes.mubuf import MUBUF
+from isa.opcodes.opcode import Opcode
 from isa.opcodes.refused import EXP, MIMG, VINTRP, VOP3_VINTRP
 from isa.opcodes.smem import SCALAR_MEMORY
 from isa.opcodes.sop1 import SOP1
@@ -27,11 +27,11 @@ _VOP3_OFFSETS = {"vopc": 0x000, "vop2": 0x100, "vop1": 0x140}
 
 
 def _promoted(opcode: Opcode) -> Opcode:
-    """The VOP3 form of a VOP1, VOP2 or VOPC instruction: any source in any place, VCC replaced by an SGPR pair."""
+    """The VOP3 form of a VOP1, VOP2 or VOPC instruction: any source at any position, VCC replaced by an SGPR pair."""
     operands = []
-    for place, operand in enumerate(opcode.operands.split()):
+    for position, operand in enumerate(opcode.operands.split()):
         if operand == "vcc":
-            last_source = place > 1
+            last_source = position > 1
             operands.append("src2:b64" if last_source else "sdst:b64")
         else:
             operands.append(operand.replace("vsrc1", "src1"))

@@ -1,6 +1,6 @@
 """DS: local and global data share (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import LDS, Opcode
+from isa.opcodes.opcode import LDS, Opcode
 from isa.opcodes.table import rows
 
 DS: tuple[Opcode, ...] = rows(

@@ -1,6 +1,6 @@
 """FLAT: flat address space (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import VMEM, Opcode
+from isa.opcodes.opcode import VMEM, Opcode
 from isa.opcodes.table import rows
 
 FLAT: tuple[Opcode, ...] = rows(

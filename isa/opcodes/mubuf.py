@@ -1,6 +1,6 @@
 """MUBUF: untyped buffer memory (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import VMEM, Opcode
+from isa.opcodes.opcode import VMEM, Opcode
 from isa.opcodes.table import rows
 
 MUBUF: tuple[Opcode, ...] = rows(

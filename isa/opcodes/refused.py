@@ -3,7 +3,7 @@
 Compute kernels have no image descriptors, export targets or interpolated attributes in this simulator.
 """
 
-from isa.encoding.instruction import EXPORT, VALU, VMEM, Opcode
+from isa.opcodes.opcode import EXPORT, VALU, VMEM, Opcode
 from isa.opcodes.table import rows
 
 MIMG: tuple[Opcode, ...] = rows(

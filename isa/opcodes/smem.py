@@ -1,6 +1,6 @@
 """SMEM: scalar memory (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import SMEM, Opcode
+from isa.opcodes.opcode import SMEM, Opcode
 from isa.opcodes.table import rows
 
 SCALAR_MEMORY: tuple[Opcode, ...] = rows(

@@ -1,6 +1,6 @@
 """SOP1: scalar, one source (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import SALU, Opcode
+from isa.opcodes.opcode import SALU, Opcode
 from isa.opcodes.table import rows
 
 SOP1: tuple[Opcode, ...] = rows(

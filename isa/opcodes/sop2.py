@@ -1,6 +1,6 @@
 """SOP2: scalar, two sources (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import SALU, Opcode
+from isa.opcodes.opcode import SALU, Opcode
 from isa.opcodes.table import rows
 
 SOP2: tuple[Opcode, ...] = rows(

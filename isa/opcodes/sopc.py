@@ -1,6 +1,6 @@
 """SOPC: scalar compares, the result is SCC (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import SALU, Opcode
+from isa.opcodes.opcode import SALU, Opcode
 from isa.opcodes.table import rows
 
 SOPC: tuple[Opcode, ...] = rows(

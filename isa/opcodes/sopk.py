@@ -1,6 +1,6 @@
 """SOPK: scalar with a 16-bit constant (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import SALU, Opcode
+from isa.opcodes.opcode import SALU, Opcode
 from isa.opcodes.table import rows
 
 SOPK: tuple[Opcode, ...] = rows(

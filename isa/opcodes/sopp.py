@@ -1,6 +1,6 @@
 """SOPP: program control (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import SALU, Opcode
+from isa.opcodes.opcode import SALU, Opcode
 from isa.opcodes.table import rows
 
 SOPP: tuple[Opcode, ...] = rows(

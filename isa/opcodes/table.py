@@ -14,16 +14,7 @@ Polaris are: transcendental functions, 32-bit multiplies, fused multiply-add, di
 conversions, comparisons, shifts eighth; 64-bit multiplies, fused multiply-adds, reciprocals and roots sixteenth.
 """
 
-from isa.encoding.instruction import (
-    BRANCH,
-    EIGHTH_RATE,
-    FULL_RATE,
-    INTERNAL,
-    QUARTER_RATE,
-    SIXTEENTH_RATE,
-    VMEM,
-    Opcode,
-)
+from isa.opcodes.opcode import BRANCH, EIGHTH_RATE, FULL_RATE, INTERNAL, QUARTER_RATE, SIXTEENTH_RATE, VMEM, Opcode
 
 _RATES = {"quarter": QUARTER_RATE, "eighth": EIGHTH_RATE, "sixteenth": SIXTEENTH_RATE}
 _UNITS = {"internal": INTERNAL, "branch": BRANCH, "vmem": VMEM}

@@ -1,6 +1,6 @@
 """VOP1: vector, one source (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import VALU, Opcode
+from isa.opcodes.opcode import VALU, Opcode
 from isa.opcodes.table import rows
 
 VOP1: tuple[Opcode, ...] = rows(

@@ -1,6 +1,6 @@
 """VOP2: vector, two sources (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import VALU, Opcode
+from isa.opcodes.opcode import VALU, Opcode
 from isa.opcodes.table import rows
 
 VOP2: tuple[Opcode, ...] = rows(

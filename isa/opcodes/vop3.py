@@ -1,6 +1,6 @@
 """VOP3: vector instructions that have only the 64-bit encoding (GCN3 ISA manual, chapter 12)."""
 
-from isa.encoding.instruction import VALU, Opcode
+from isa.opcodes.opcode import VALU, Opcode
 from isa.opcodes.table import rows
 
 VOP3: tuple[Opcode, ...] = rows(

@@ -3,7 +3,7 @@
 The numbers are regular: a type's block of conditions, then the block that writes EXEC as well (v_cmpx).
 """
 
-from isa.encoding.instruction import VALU, Opcode
+from isa.opcodes.opcode import VALU, Opcode
 from isa.opcodes.table import row
 
 _CLASS_NUMBERS = {"f32": 0x10, "f64": 0x12, "f16": 0x14}

@@ -8,7 +8,8 @@ import pytest
 from tests.support.assembly import Assembly
 from workloads.toolchain import build
 
-MODULES = sorted(p.stem for p in Path(__file__).parent.glob("test_*.py") if p.stem != "test_objects")
+WITHOUT_OBJECTS = ("test_objects", "test_scripted")
+MODULES = sorted(p.stem for p in Path(__file__).parent.glob("test_*.py") if p.stem not in WITHOUT_OBJECTS)
 
 needs_assembler = pytest.mark.skipif(
     not build.compiler_available() or not build.compiler_version().startswith(build.COMPILER_VERSION),

@@ -5,7 +5,7 @@ import pytest
 from gpusim.core.cu.state import MEMORY
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
-from isa.encoding.instruction import VMEM
+from isa.opcodes.opcode import VMEM
 from memory.wheel import SIZE
 from tests.exact.machine import TURN, after_wait, finished, first_issue, l1_miss_data, l2_miss, turn
 from tests.support.machines import LINE, altered

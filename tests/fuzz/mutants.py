@@ -15,7 +15,7 @@ from elftools.elf.elffile import ELFFile
 from hypothesis import strategies as st
 
 from isa.encoding.decoder import DecodeError, decode
-from isa.encoding.instruction import BRANCH, LDS, SMEM, VMEM
+from isa.opcodes.opcode import BRANCH, LDS, SMEM, VMEM
 from tests.corpus.build import BASE, Variant, committed
 from tests.support.gfx803_words import forms, opcodes, random_words
 from tests.support.isa_coverage import refusal

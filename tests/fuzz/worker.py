@@ -22,7 +22,7 @@ def serve(requests: BinaryIO, answers: BinaryIO, checked: bool) -> None:
         checked_memory.install()
     import isa.execution.executor
 
-    isa.executor.compile_interpreter()
+    isa.execution.executor.compile_interpreter()
     answers.write(b"ready\n")
     answers.flush()
     while header := requests.read(4):

@@ -15,10 +15,9 @@ import numpy as np
 from gpusim.core import simulator
 from gpusim.core.cu.code_table import CYCLES_MASK, CYCLES_SHIFT
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import CU_BITS, MAX_IN_FLIGHT, SIMD_BITS, SLOTS
-from gpusim.core.cu.wave import TURN_CYCLES
+from gpusim.core.cu.state import CU_BITS, MAX_IN_FLIGHT, SIMD_BITS, SLOTS, TURN_CYCLES
 from gpusim.core.loop import RUNNING, run_cycles
-from isa.encoding.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import LINES_MASK
 from memory.cache.l1_state import MAX_QUEUE
 from memory.cache.l2_state import MAX_INPUT

@@ -3,9 +3,9 @@
 import random
 
 from isa.encoding.decoder import allows
-from isa.encoding.instruction import Opcode
 from isa.opcodes import TABLES
 from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, SDWA, SDWA_WORD
+from isa.opcodes.opcode import Opcode
 
 ENCODING_BITS = {
     "sop2": 0b10 << 30,

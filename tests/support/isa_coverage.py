@@ -8,15 +8,16 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-import numpy as np
-
+from gpusim.jit import records, views
 from isa.encoding.decoder import DecodeError, decode
-from isa.encoding.instruction import Instruction, Opcode
-from isa.encoding.operands import Pool, Unsupported
-from isa.execution import layout as at
-from isa.execution.program import _BUILDERS  # the one list of which encodings have a builder
+from isa.encoding.instruction import Instruction
+from isa.encoding.operands import Unsupported
+from isa.execution.constants import Constants
+from isa.execution.program import BUILDERS
+from isa.execution.program_table import PROGRAM_ROW
 from isa.lanes import library
 from isa.opcodes import TABLES
+from isa.opcodes.opcode import Opcode
 from tests.support.gfx803_words import ENCODING_BITS, forms, random_words
 
 SAMPLES = 40  # words tried of an opcode and form
@@ -51,7 +52,7 @@ What is refused is refused when a kernel is loaded, with mnemonic, encoding and 
 single opcodes a kernel is refused for
 
 - the bit GDS of any DS instruction, the bits TFE and LDS of any buffer instruction, the bit TFE of a FLAT one;
-- `s_setreg` on bits of MODE behind rounding, denormals, DX10_CLAMP and IEEE (bits 9:0).
+- `s_setreg` on bits of MODE other than rounding, denormals, DX10_CLAMP and IEEE (bits 9:0).
 """
 _NEVER = ("tfe", "lds", "gds")  # bits that no instruction is executed with; the page says so once
 
@@ -67,11 +68,11 @@ class Coverage:
 
 def refusal(instruction: Instruction) -> str | None:
     """Why the program builder refuses an instruction; None where it takes it."""
-    builder = _BUILDERS.get(instruction.opcode.encoding)
+    builder = BUILDERS.get(instruction.opcode.encoding)
     if builder is None:
         return "this encoding is not implemented"
     try:
-        builder(np.zeros(at.ROW_WORDS, np.int64), instruction, Pool(), library(), None)
+        builder(views(records(PROGRAM_ROW))[0], instruction, Constants(), library(), None)
     except Unsupported as reason:
         return str(reason)
     return None

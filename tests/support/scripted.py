@@ -15,7 +15,7 @@ from gpusim.core.occupancy import Occupancy
 from gpusim.core.prepare import prepare_core
 from gpusim.jit import address_of, jit, ld_i64, st_i64
 from gpusim.jit.compile import native_callback
-from isa.encoding.instruction import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import (
     BARRIER,
     BUSY_SHIFT,

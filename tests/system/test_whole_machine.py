@@ -73,7 +73,7 @@ def test_another_configuration_does_not_recompile() -> None:
         scalar_cache=ScalarCacheSpec(replacement="random"),
         instruction_cache=InstructionCacheSpec(replacement="random"),
         translation=TranslationSpec(l1_replacement="fifo", l2_replacement="plru"),
-        dram=DramSpec(part="hbm1", channels=32),
+        dram=DramSpec(standard="hbm2", channels=32, refresh="per_bank", page_policy="timeout"),
     )
     run("sgemm_dib_tiled", (64, 64, 128), 0.7, EngineSpec(sib_kib=64, prefetch_buffer_kib=32), other)
     run("sgemm_4x4", (32, 32, 64), 0.0, None, other)
@@ -148,9 +148,11 @@ def decide_no_clock_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "new_machine", looking_at_each)
 
 
-@pytest.mark.parametrize("part", ["gddr5", "hbm1"])
-def test_dram_channels_that_decide_no_clock_ahead_change_nothing(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    gpu = GpuSpec(dram=DramSpec(part=part), l2=L2Spec(size_kib=64))
+@pytest.mark.parametrize("standard", ["gddr5", "hbm1"])
+def test_dram_channels_that_decide_no_clock_ahead_change_nothing(
+    standard: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu = GpuSpec(dram=DramSpec(standard=standard), l2=L2Spec(size_kib=64))
     expected = run("software", (64, 128, 256), 0.6, None, gpu)
     decide_no_clock_ahead(monkeypatch)
     assert run("software", (64, 128, 256), 0.6, None, gpu) == expected

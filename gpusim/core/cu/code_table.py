@@ -2,7 +2,7 @@
 
 `code_table`, one word an instruction:
 
-bits 0-3    unit (isa.encoding.instruction): the issue category
+bits 0-3    unit (isa.opcodes.opcode): the issue category
 bits 12-15  action: NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE
 bits 16-19  vmcnt limit    bits 20-23  lgkmcnt limit
 bits 27-31  flags
@@ -19,7 +19,8 @@ import numpy as np
 
 from gpusim.core.cu.interlocks import VALU_CYCLES, interlocks
 from gpusim.core.cu.spec import ComputeUnitSpec
-from isa.encoding.instruction import INTERNAL, LDS, SMEM, VALU, VMEM, Instruction
+from isa.encoding.instruction import Instruction
+from isa.opcodes.opcode import INTERNAL, LDS, SMEM, VALU, VMEM
 from isa.trace import LINE_BYTES
 
 CYCLES_SHIFT, CYCLES_MASK = 32, 0xFFFF

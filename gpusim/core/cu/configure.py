@@ -3,20 +3,19 @@
 from typing import Any
 
 from gpusim.core.cu.code_table import FETCH_BYTES, FetchTable
+from gpusim.core.cu.scheduling import SCHEDULES
 from gpusim.core.cu.spec import MAX_WAVES_PER_SIMD, SIMDS, ComputeUnitSpec
-from gpusim.core.cu.state import GREEDY, NEVER, OLDEST, ROUND_ROBIN
+from gpusim.core.cu.state import NEVER
 from gpusim.jit import address_of
 from isa.launch import Launch
 from isa.trace import LINE_BYTES
 from memory.cache.instruction import set_last_code_line
 
-_POLICIES = {"oldest": OLDEST, "round_robin": ROUND_ROBIN, "greedy": GREEDY}
-
 
 def configure_cus(m: Any, spec: ComputeUnitSpec, arrays: int, cus_per_array: int) -> None:
     """Size the CUs of `arrays` shader arrays in the machine record; all their wavefront slots are free."""
     c, cus = m.cu, arrays * cus_per_array
-    c.cus, c.policy = cus, _POLICIES[spec.schedule]
+    c.cus, c.policy = cus, SCHEDULES[spec.schedule]
     c.branch_cycles, c.launch_cycles = spec.branch_cycles, spec.launch_cycles
     c.lds_latency, c.lds_backlog = spec.lds_latency_cycles, spec.lds_backlog_cycles
     c.array[:cus] = [cu // cus_per_array for cu in range(cus)]

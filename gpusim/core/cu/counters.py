@@ -1,7 +1,7 @@
 """What the compute units and the run of a grid count: instructions by kind, wavefront-cycles by stall reason, work."""
 
 from gpusim.base.counters import EACH, Counter, CounterTable
-from isa.encoding.instruction import BRANCH, EXPORT, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from isa.opcodes.opcode import BRANCH, EXPORT, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 
 # Kinds of instruction as reported: units whose instructions they are, meaning. Every instruction is of one kind.
 _KINDS: dict[str, tuple[tuple[int, ...], str]] = {

@@ -1,31 +1,34 @@
 """The dispatcher: places workgroups on compute units that have room, one shader array after another."""
 
+from gpusim.core.cu.instruction_buffer import forget_fetches, redirect
+from gpusim.core.cu.scheduling import OLDEST, forget_rank
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import FREE, GREEDY, IDLE, MAX_WORKGROUPS, OLDEST, ORDER_BITS, SIMD_BITS, SIMDS_BITS, SLOTS
-from gpusim.core.cu.wave import forget_fetches, open_slice, pause, redirect, release_barrier, wave_of
-from gpusim.jit import call_i64_4, ctz, jit, unlikely
+from gpusim.core.cu.state import FREE, IDLE, MAX_WORKGROUPS, ORDER_BITS, SIMD_BITS, SIMDS_BITS, SLOTS
+from gpusim.core.cu.wave import open_slice, pause, release_barrier, wave_of
+from gpusim.jit import call_i64_4, ctz, jit
 from memory.timeline import ENDED, PLACED, record
+from memory.waiting import CU_ROOM, freed, wait_for
 from memory.wheel import DISPATCH, wake
 
 
 @jit
 def _has_room(m, cu):
-    c = m.cu
+    """1 if the CU can hold a workgroup more: wavefront slots, and what else limits the kernel's workgroups on a CU."""
     run = m.run
-    if c.wg_resident[cu] >= run.workgroups_per_cu:
+    if m.cu.wg_resident[cu] >= run.workgroups_per_cu:
         return 0
     room = 0
     for simd in range(SIMDS):
-        room += run.waves_per_simd - c.simd[cu * SIMDS + simd].resident
+        room += run.waves_per_simd - m.cu.simd[cu * SIMDS + simd].resident
     return 1 if room >= run.workgroup_waves else 0
 
 
 @jit
 def _emptiest_simd(m, cu):
-    c = m.cu
+    """SIMD of the CU with the fewest resident wavefronts, of several the first: 0 to 3."""
     best = 0
     for simd in range(1, SIMDS):
-        if c.simd[cu * SIMDS + simd].resident < c.simd[cu * SIMDS + best].resident:
+        if m.cu.simd[cu * SIMDS + simd].resident < m.cu.simd[cu * SIMDS + best].resident:
             best = simd
     return best
 
@@ -33,28 +36,28 @@ def _emptiest_simd(m, cu):
 @jit
 def _place_wave(m, now, cu, group_slot, workgroup, number):
     """Give a wavefront a slot and its initial state; it may issue after the launch latency. 0 on a fault."""
-    c = m.cu
     run = m.run
-    g = cu * SIMDS + _emptiest_simd(m, cu)
-    i = ctz(c.simd[g].free)
-    c.simd[g].free &= ~(1 << i)
-    w = (g << SIMD_BITS) + i
-    wave = c.wave[w]
-    rank = c.simd[g].resident
-    c.simd[g].order |= i << (ORDER_BITS * rank)
+    simd = cu * SIMDS + _emptiest_simd(m, cu)
+    state = m.cu.simd[simd]
+    i = ctz(state.free)
+    state.free &= ~(1 << i)
+    w = (simd << SIMD_BITS) + i
+    wave = m.cu.wave[w]
+    rank = state.resident
+    state.order |= i << (ORDER_BITS * rank)
     wave.rank = rank
-    c.simd[g].resident = rank + 1
+    state.resident = rank + 1
     wave.workgroup = group_slot
-    c.wg_slot[cu, group_slot, number] = w & (SLOTS - 1)
+    m.cu.wg_slot[cu, group_slot, number] = w & (SLOTS - 1)
     wave.generation = (wave.generation + 1) & 0xFF
     wave.lgkm = 0
     wave.vm_head = 0
     wave.vm_tail = 0
     wave.scalar_result = 0
-    c.started[w] = now
+    m.cu.started[w] = now
     wave.mark = now
     run.waves_left += 1
-    if unlikely(m.timeline.placements):
+    if m.timeline.placements:
         record(m, PLACED, w, workgroup, number)
     status = call_i64_4(run.start, run.producer, w, workgroup, number | (cu * MAX_WORKGROUPS + group_slot) << 32)
     if status < 0:
@@ -63,110 +66,97 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     if not open_slice(m, w):
         return 0
     redirect(m, w)
-    pause(m, w, now + c.launch_cycles, IDLE)
+    pause(m, w, now + m.cu.launch_cycles, IDLE)
     return 1
 
 
 @jit(outline=True)
 def dispatch_tick(m, now):
     """Place the next workgroup if the dispatcher is free and a CU has room."""
-    c = m.cu
     run = m.run
     if run.next_workgroup >= run.workgroups or run.fault:
         return
     if run.dispatch_free > now:
         wake(m, DISPATCH, run.dispatch_free, 0)
         return
-    for step in range(c.cus):
+    for step in range(m.cu.cus):
         at = run.cu_next + step
-        if at >= c.cus:
-            at -= c.cus
+        if at >= m.cu.cus:
+            at -= m.cu.cus
         cu = run.cu_order[at]
         if _has_room(m, cu):
-            run.cu_next = at + 1 if at + 1 < c.cus else 0
+            run.cu_next = at + 1 if at + 1 < m.cu.cus else 0
             slot = 0
-            while c.wg_used[cu, slot]:
+            while m.cu.wg_used[cu, slot]:
                 slot += 1
             n = run.workgroup_waves
-            c.wg_used[cu, slot] = 1
-            c.wg_size[cu, slot] = n
-            c.wg_left[cu, slot] = n
-            c.wg_arrived[cu, slot] = 0
-            if c.wg_resident[cu] == 0:
-                c.active_since[cu] = now
-            c.wg_resident[cu] += 1
+            m.cu.wg_used[cu, slot] = 1
+            m.cu.wg_size[cu, slot] = n
+            m.cu.wg_left[cu, slot] = n
+            m.cu.wg_arrived[cu, slot] = 0
+            if m.cu.wg_resident[cu] == 0:
+                m.cu.active_since[cu] = now
+            m.cu.wg_resident[cu] += 1
             workgroup = run.next_workgroup
             run.next_workgroup += 1
             for number in range(n):
                 if not _place_wave(m, now, cu, slot, workgroup, number):
                     return
             run.dispatch_free = now + n * run.dispatch_interval
-            run.dispatch_waits = 0
             wake(m, DISPATCH, run.dispatch_free, 0)
             return
-    run.dispatch_waits = 1
+    wait_for(m, CU_ROOM, 0)
 
 
 @jit
-def _close_rank(mask, rank):
+def _without_rank(mask, rank):
     """The mask by rank without the bit of a rank, the younger ones moved up."""
     low = (1 << rank) - 1
     return (mask & low) | ((mask >> (rank + 1)) << rank)
 
 
-@jit(cold=True)
-def _close_last(m, g, rank):
-    """Who issued last to each unit, now that the wavefront of a rank has ended and younger ones move up."""
-    c = m.cu
-    for unit in range(8):
-        if c.policy == GREEDY and c.simd[g].last[unit] == rank + 1:
-            c.simd[g].last[unit] = 0  # who issued last is gone: the oldest comes next
-        elif c.simd[g].last[unit] > rank:
-            c.simd[g].last[unit] -= 1
-
-
 @jit(outline=True)
 def end_wave(m, now, w):
     """The wavefront ends: free its slot, move younger ones up, and free the workgroup with its last."""
-    c = m.cu
-    wave = c.wave[w]
+    wave = m.cu.wave[w]
     run = m.run
-    g = w >> SIMD_BITS
-    cu = g >> SIMDS_BITS
-    c.resident_cycles += wave.mark - c.started[w]
-    if unlikely(m.timeline.placements):
+    simd = w >> SIMD_BITS
+    state = m.cu.simd[simd]
+    cu = simd >> SIMDS_BITS
+    m.cu.resident_cycles += wave.mark - m.cu.started[w]
+    if m.timeline.placements:
         record(m, ENDED, w, wave.mark, 0)
     rank = wave.rank
-    units = c.simd[g].wanted
+    units = state.wanted
     while units:
         unit = ctz(units)
         units &= units - 1
-        c.simd[g].want[unit] = _close_rank(c.simd[g].want[unit], rank)
-    if unlikely(c.policy != OLDEST):
-        _close_last(m, g, rank)
-    c.simd[g].paused = _close_rank(c.simd[g].paused, rank)
-    n = c.simd[g].resident - 1
-    order = c.simd[g].order
+        state.want[unit] = _without_rank(state.want[unit], rank)
+    if m.cu.policy != OLDEST:
+        forget_rank(m, simd, rank)
+    state.paused = _without_rank(state.paused, rank)
+    n = state.resident - 1
+    order = state.order
     older = (1 << (ORDER_BITS * rank)) - 1
-    c.simd[g].order = (order & older) | ((order >> ORDER_BITS) & ~older)
+    state.order = (order & older) | ((order >> ORDER_BITS) & ~older)
     for r in range(rank, n):
-        c.wave[wave_of(m, g, r)].rank = r
-    c.simd[g].resident = n
-    c.simd[g].free |= 1 << (w & ((1 << SIMD_BITS) - 1))
+        m.cu.wave[wave_of(m, simd, r)].rank = r
+    state.resident = n
+    state.free |= 1 << (w & ((1 << SIMD_BITS) - 1))
     wave.state = FREE
     forget_fetches(m, w)
     run.waves_left -= 1
     run.waves_done += 1
     slot = wave.workgroup
-    left = c.wg_left[cu, slot] - 1
-    c.wg_left[cu, slot] = left
+    left = m.cu.wg_left[cu, slot] - 1
+    m.cu.wg_left[cu, slot] = left
     if left == 0:
-        c.wg_used[cu, slot] = 0
-        c.wg_resident[cu] -= 1
-        if c.wg_resident[cu] == 0:
-            c.active_cycles += max(wave.mark - c.active_since[cu], 0)
+        m.cu.wg_used[cu, slot] = 0
+        m.cu.wg_resident[cu] -= 1
+        if m.cu.wg_resident[cu] == 0:
+            m.cu.active_cycles += max(wave.mark - m.cu.active_since[cu], 0)
         run.done += 1
-    elif c.wg_arrived[cu, slot] == left:
+    elif m.cu.wg_arrived[cu, slot] == left:
         release_barrier(m, now, cu, slot)
-    if run.dispatch_waits:
+    if freed(m, CU_ROOM):
         wake(m, DISPATCH, now, 0)

@@ -1,21 +1,12 @@
 """Instruction fetch: each wavefront's instruction buffer, filled from the array's instruction cache.
 
 The code is seen in *granules*: what a buffer's capacity and a fetch of 32 bytes have in common. A wavefront reads from
-one granule; behind it lie those that are fetched or under way. Each cycle a CU may fetch for one of its wavefronts:
+one granule; after it come those that are fetched or under way. Each cycle a CU may fetch for one of its wavefronts:
 first those whose next instruction is missing, then those with room in the buffer, round robin in both. CUs that meet
 at a bank of the cache are served in an order that rotates every cycle.
 """
 
-from gpusim.core.cu.state import (
-    ARRIVALS,
-    FETCH,
-    FETCHING,
-    MISSING,
-    SLOTS,
-    STARVED,
-    TURN,
-    WANT,
-)
+from gpusim.core.cu.state import ARRIVALS, FETCH, FETCHING, MISSING, NEXT_SLOT, SLOTS, STARVED, WANT
 from gpusim.core.cu.wave import pause
 from gpusim.jit import ctz, ctz_from, jit
 from memory.cache.instruction import FETCH_HIT, FETCH_STALLED, instruction_fill, instruction_look_up
@@ -32,34 +23,32 @@ def _line_to_fetch(m, w):
 @jit
 def _arrives(m, cu, slot, t):
     """The wavefront's next granules, as many as a fetch brings, are in its buffer from cycle `t` on."""
-    c = m.cu
     w = cu * SLOTS + slot
-    wave = c.wave[w]
-    g = wave.next_granule
-    end = min(wave.granule + c.buffer_granules, m.run.granules)
+    wave = m.cu.wave[w]
+    granule = wave.next_granule
+    end = min(wave.granule + m.cu.buffer_granules, m.run.granules)
     more = True
     while more:
-        wave.arrives[g & (ARRIVALS - 1)] = t
-        if g == wave.granule:
+        wave.arrives[granule & (ARRIVALS - 1)] = t
+        if granule == wave.granule:
             wave.ready_at = t
-            c.fetch[cu, STARVED] &= ~(1 << slot)
+            m.cu.fetch[cu, STARVED] &= ~(1 << slot)
             if wave.state == FETCHING:
                 pause(m, w, t, FETCH)
-        g += 1
-        more = g < end and g & (c.fetch_granules - 1) != 0
-    wave.next_granule = g
-    if g >= end:
-        c.fetch[cu, WANT] &= ~(1 << slot)
+        granule += 1
+        more = granule < end and granule & (m.cu.fetch_granules - 1) != 0
+    wave.next_granule = granule
+    if granule >= end:
+        m.cu.fetch[cu, WANT] &= ~(1 << slot)
 
 
 @jit(inline=True)
 def _fetch_for(m, now, array, cu, busy):
     """Fetch for one of the CU's wavefronts, starved ones first, round robin; returns the banks busy afterwards."""
-    c = m.cu
-    wants = c.fetch[cu, WANT]
-    if wants & c.fetch[cu, STARVED]:
-        wants &= c.fetch[cu, STARVED]
-    later = wants & ~((1 << c.fetch[cu, TURN]) - 1)
+    wants = m.cu.fetch[cu, WANT]
+    if wants & m.cu.fetch[cu, STARVED]:
+        wants &= m.cu.fetch[cu, STARVED]
+    later = wants & ~((1 << m.cu.fetch[cu, NEXT_SLOT]) - 1)
     slot = ctz(later) if later else ctz(wants)
     line = _line_to_fetch(m, cu * SLOTS + slot)
     bank = 1 << (line & (m.icache.banks - 1))
@@ -67,33 +56,32 @@ def _fetch_for(m, now, array, cu, busy):
         return busy
     result = instruction_look_up(m, now, array, line)
     if result != FETCH_STALLED:
-        c.fetch[cu, TURN] = slot + 1
+        m.cu.fetch[cu, NEXT_SLOT] = slot + 1
         if result == FETCH_HIT:
             _arrives(m, cu, slot, now + m.icache.latency)
         else:
-            c.fetch[cu, WANT] &= ~(1 << slot)
-            c.fetch[cu, MISSING] |= 1 << slot
+            m.cu.fetch[cu, WANT] &= ~(1 << slot)
+            m.cu.fetch[cu, MISSING] |= 1 << slot
     return busy | bank
 
 
 @jit(inline=True)
 def fetch_tick(m, now, array):
     """One cycle of an array's fetch: at most one for each CU and one from each bank."""
-    c = m.cu
     cus_per_array = m.scalar.cus_per_array
     first = array * cus_per_array
     # a division costs as much as a fetch, and most arrays have a power of two of CUs
-    turn = now & (cus_per_array - 1) if cus_per_array & (cus_per_array - 1) == 0 else now % cus_per_array
-    asking = c.fetching_cus[array]
+    goes_first = now & (cus_per_array - 1) if cus_per_array & (cus_per_array - 1) == 0 else now % cus_per_array
+    asking = m.cu.fetching_cus[array]
     busy = 0
     left = 0
     while asking:
-        k = ctz_from(asking, turn)
+        k = ctz_from(asking, goes_first)
         asking ^= 1 << k
-        if c.fetch[first + k, WANT]:
+        if m.cu.fetch[first + k, WANT]:
             busy = _fetch_for(m, now, array, first + k, busy)
-            left |= (c.fetch[first + k, WANT] != 0) << k
-    c.fetching_cus[array] = left
+            left |= (m.cu.fetch[first + k, WANT] != 0) << k
+    m.cu.fetching_cus[array] = left
     if left:
         wake_at(m, FETCH_CLASS, now + 1, array)
 
@@ -101,17 +89,16 @@ def fetch_tick(m, now, array):
 @jit
 def fetch_filled(m, now, array, mshr):
     """A line of the array's instruction cache has come: it goes on to all wavefronts that wait for it."""
-    c = m.cu
     line = instruction_fill(m, now, array, mshr)
     first = array * m.scalar.cus_per_array
     for k in range(m.scalar.cus_per_array):
-        missing = c.fetch[first + k, MISSING]
+        missing = m.cu.fetch[first + k, MISSING]
         while missing:
             slot = ctz(missing)
             missing &= missing - 1
             if _line_to_fetch(m, (first + k) * SLOTS + slot) == line:
-                c.fetch[first + k, MISSING] &= ~(1 << slot)
-                c.fetch[first + k, WANT] |= 1 << slot
-                c.fetching_cus[array] |= 1 << k
+                m.cu.fetch[first + k, MISSING] &= ~(1 << slot)
+                m.cu.fetch[first + k, WANT] |= 1 << slot
+                m.cu.fetching_cus[array] |= 1 << k
                 _arrives(m, first + k, slot, now + m.icache.latency)
     wake_at(m, FETCH_CLASS, now, array)

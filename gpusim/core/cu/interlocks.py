@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
-from isa.encoding.instruction import BRANCH, SALU, SMEM, VALU, Instruction
+from isa.encoding.instruction import Instruction
 from isa.encoding.registers import BRANCH_CONDITIONS, EXECZ, SCALARS, VCCZ, registers
+from isa.opcodes.opcode import BRANCH, SALU, SMEM, VALU
 
 VALU_CYCLES = 4  # a wavefront of 64 on a SIMD of 16 lanes
 TURN_CYCLES = SIMDS

@@ -1,8 +1,7 @@
 """Specification of the compute units and of the dispatcher that feeds them."""
 
-from typing import Literal
-
 from gpusim.base.spec import Spec, param
+from gpusim.core.cu.scheduling import SCHEDULES
 
 SIMDS = 4  # of a GCN compute unit: the issue logic visits one a cycle
 MAX_WAVES_PER_SIMD = 10
@@ -29,10 +28,11 @@ class ComputeUnitSpec(Spec):
     barriers: int = param(
         16, "workgroups of more than one wavefront resident at a time", "LLVM AMDGPU back end: 16 on GCN", ge=1, le=40
     )
-    schedule: Literal["oldest", "round_robin", "greedy"] = param(
+    schedule: str = param(
         "oldest",
         "which ready wavefront of a SIMD issues: oldest, round_robin, or greedy (the last one, then the oldest)",
         "GCN arbitrates by age",
+        among=SCHEDULES,
     )
     instruction_buffer_bytes: int = param(
         64,

@@ -1,7 +1,8 @@
 """State of the compute units: wavefront slots, SIMDs, LDS and scalar pipes, workgroups, stall accounts.
 
-A wavefront slot is numbered `w = cu << CU_BITS | simd << SIMD_BITS | i`, a SIMD `g = w >> SIMD_BITS`. Within a SIMD the
-masks of who wants what are kept by *rank*: bit 0 is the oldest resident wavefront, so the lowest set bit is the oldest.
+A SIMD is numbered `simd = cu << SIMDS_BITS | number in its CU`, a wavefront slot `w = simd << SIMD_BITS | number in
+its SIMD`. Within a SIMD the masks of who wants what are kept by *rank*: bit 0 is the oldest resident wavefront, so the
+lowest set bit is the oldest.
 """
 
 from gpusim.core.cu.counters import (
@@ -21,6 +22,7 @@ SIMDS_BITS = 2
 CU_BITS = SIMD_BITS + SIMDS_BITS
 SLOTS = 1 << CU_BITS
 ORDER_BITS = SIMD_BITS  # a slot among those of its SIMD
+TURN_CYCLES = SIMDS  # a SIMD is visited every fourth cycle
 assert MAX_WAVES_PER_SIMD < 1 << SIMD_BITS and SIMDS == 1 << SIMDS_BITS
 MAX_SLOTS = MAX_CUS * SLOTS
 MAX_SIMDS = MAX_CUS * SIMDS
@@ -34,11 +36,11 @@ NEVER = 1 << 60
 
 ARRIVALS = 8  # granules of an instruction buffer at most, a power of two
 
-# words of a CU's instruction fetch: masks of wavefronts by slot, and whose turn it is
+# words of a CU's instruction fetch: masks of wavefronts by slot, and the round-robin pointer
 WANT = 0  # those with room in their instruction buffer
 STARVED = 1  # those whose next instruction is neither there nor under way
 MISSING = 2  # those whose next granule misses the instruction cache
-TURN = 3  # slot that is looked at first
+NEXT_SLOT = 3  # round-robin pointer: the slot that is looked at first
 
 # wavefront states
 FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL, FETCHING = range(8)
@@ -46,8 +48,6 @@ FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL, FETCHING = range(8
 # stall reasons, in the order of STALL_REASONS
 ISSUED, NOT_SELECTED, EXECUTION, MEMORY, THROTTLE, SYNCHRONIZATION, FETCH, IDLE = range(len(STALL_REASONS))
 REASONS = len(STALL_REASONS)
-
-OLDEST, ROUND_ROBIN, GREEDY = range(3)
 
 # a wavefront's state lies together: what nearly every instruction uses fills the first line of the host's cache, what
 # memory instructions, waits and jumps use the second
@@ -108,7 +108,7 @@ CU = State(
     "cu",
     {
         "cus": Field((), "compute units"),
-        "policy": Field((), "OLDEST, ROUND_ROBIN or GREEDY"),
+        "policy": Field((), "which wavefront issues: a number of SCHEDULES"),
         "branch_cycles": Field((), "cycles from a branch to the wavefront's next issue"),
         "lds_latency": Field((), "cycles from the last bank access to data"),
         "lds_backlog": Field((), "bank cycles queued from which the LDS takes no more"),
@@ -118,7 +118,7 @@ CU = State(
         "wave": Field((MAX_SLOTS,), "wavefront slots", WAVE.dtype()),
         "started": Field((MAX_SLOTS,), "cycle of dispatch, by wavefront slot"),
         # instruction fetch
-        "fetch": Field((MAX_CUS, 4), "a CU's wavefronts that fetch, by WANT ... TURN"),
+        "fetch": Field((MAX_CUS, 4), "a CU's wavefronts that fetch, by WANT ... NEXT_SLOT"),
         "fetching_cus": Field((MAX_ARRAYS,), "mask of the array's CUs that want to fetch"),
         "array": Field((MAX_CUS,), "shader array of the CU"),
         "bit_in_array": Field((MAX_CUS,), "bit of the CU in masks of its array"),
@@ -166,7 +166,6 @@ RUN = State(
         "workgroups_per_cu": Field((), "workgroups of this kernel that a CU can hold"),
         "dispatch_interval": Field((), "cycles the dispatcher needs for a wavefront"),
         "dispatch_free": Field((), "cycle in which the dispatcher may place the next workgroup"),
-        "dispatch_waits": Field((), "1: no CU has room"),
         "cu_order": Field((MAX_CUS,), "CUs in the order the dispatcher visits them: one of each shader array in turn"),
         "cu_next": Field((), "position in it"),
         "waves_left": Field((), "wavefronts resident"),

@@ -9,7 +9,8 @@ from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.cu.state import FETCH
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
-from isa.encoding.instruction import SALU, Instruction, Opcode
+from isa.encoding.instruction import Instruction
+from isa.opcodes.opcode import SALU, Opcode
 from memory.cache.instruction import InstructionCacheSpec
 from memory.dram.spec import DramSpec
 from memory.sets.replacement import POLICIES

@@ -33,7 +33,8 @@ def test_warm_l2_hits_where_a_cold_one_misses() -> None:
     assert (cold.l2.misses, cold.dram.reads) == (read + LINES, read)
     again = simulate(other, _gpu(), checked=True, warm=warm)
     assert (again.l2.misses, again.dram.reads) == (LINES, 0)
-    assert again.l2.transactions == cold.l2.transactions
+    assert again.l2.read_transactions == cold.l2.read_transactions
+    assert again.l2.store_transactions == cold.l2.store_transactions
     assert again.cycles < cold.cycles
     without = simulate(other, _gpu(), checked=True)
     assert (without.cycles, without.l2.misses) == (cold.cycles, cold.l2.misses)

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from gpusim.config.check import kinds_in
 from gpusim.config.run import RunConfig, load_run
 
 
@@ -16,8 +17,9 @@ def paths(model: type, prefix: str = "") -> list[str]:
     out = []
     for name, field in model.model_fields.items():  # type: ignore[attr-defined]
         out.append(prefix + name)
-        if hasattr(field.annotation, "model_fields"):
-            out += paths(field.annotation, f"{prefix}{name}.")
+        for kind in (field.annotation, *kinds_in(field.annotation).values()):
+            if hasattr(kind, "model_fields"):
+                out += paths(kind, f"{prefix}{name}.")
     return out
 
 

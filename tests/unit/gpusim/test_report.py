@@ -21,7 +21,9 @@ class Terminal(io.StringIO):
 
 def record(cycles: int = 1234567, partial: bool = False) -> RunRecord:
     kernel = {"name": "sgemm", "clock_ghz": 1.0, "cycles": cycles}
-    return RunRecord(False, "sgemm", [RunFacts.of(kernel=kernel, roofline={"valu": 1.5})], partial=partial)
+    return RunRecord(
+        False, "sgemm", variant="dense", launches=[RunFacts.of(kernel=kernel, roofline={"valu": 1.5})], partial=partial
+    )
 
 
 def test_pipe_gets_one_line_a_metric() -> None:
@@ -49,6 +51,18 @@ def test_two_runs_are_compared() -> None:
     assert lines[0] == "sgemm, engine off; sgemm, engine off (partial); ratio to dense"
     row = next(line for line in lines if line.startswith("kernel.cycles"))
     assert row.split() == ["kernel.cycles", "1,000", "500", "0.500", "cycles"]
+
+
+def test_each_launch_of_several_has_its_line() -> None:
+    out, run = io.StringIO(), record(1000)
+    run.launches += record(3000).launches
+    report.show([run], out)
+    lines = out.getvalue().splitlines()
+    start = lines.index("sgemm, engine off: launches, their cycles, share of all")
+    assert [line.split() for line in lines[start + 1 :]] == [
+        ["1", "1,000", "25.0", "%", "sgemm"],
+        ["2", "3,000", "75.0", "%", "sgemm"],
+    ]
 
 
 @pytest.mark.parametrize(

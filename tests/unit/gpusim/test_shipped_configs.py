@@ -7,6 +7,7 @@ import yaml
 
 from gpusim.base.errors import UserError
 from gpusim.config import files
+from gpusim.config.check import kinds_in
 from gpusim.config.describe import annotated
 from gpusim.config.gpu import load_gpu
 from gpusim.config.run import RunConfig, load_run
@@ -88,12 +89,23 @@ def test_gpu_by_own_file_and_by_base(tmp_path: Path) -> None:
         ("{base: 3}", [], ["run.yaml: gpu.base: must be the name"]),
         ("3", [], ["run.yaml: gpu: 3 is not allowed"]),
         ("mi6", ["gpu.l2.size_kib=1000"], ["62.5 sets", "(after --set gpu.l2.size_kib=1000)"]),
-        ("mi6", ["gpu.dram.part=ddr5"], ["unknown DRAM part 'ddr5'"]),
+        ("mi6", ["gpu.dram.standard=hbm4"], ["unknown DRAM standard 'hbm4'; did you mean 'hbm"]),
         ("mi6", ["workload.layer.input_channels=8192"], ["73728 rows", "at most 65536"]),
         ("mi6", ["workload.layer.padding=0", "workload.layer.input_height=2"], ["3x3 filter does not fit"]),
         ("mi6", ["workload.activations=null"], ["data: real needs an activation file"]),
         ("mi6", ["kernels.dense=sgemm_4x5"], ["unknown dense kernel 'sgemm_4x5'", "did you mean 'sgemm_4x4'"]),
         ("mi6", ["workload.data=reel"], ["did you mean 'real'", "(allowed: synthetic, real)"]),
+        (
+            "mi6",
+            ["workload.kind=gem"],
+            ['workload.kind=gem: "gem" is not allowed', "did you mean 'gemm'", "layer, gemm"],
+        ),
+        ("mi6", ["workload.kind=3"], ["workload.kind=3: 3 is not allowed (allowed: layer, gemm)"]),
+        ("mi6", ["workload=null"], ["workload=null: null is not allowed: must be a mapping"]),
+        ("mi6", ["workload={kind: gemm, m: 1, n: 1, kk: 1}"], ["unknown key; did you mean 'k'"]),
+        ("mi6", ["workload={kind: gemm, m: 0, n: 1, k: 1}"], ["m: 0 is not allowed: must be at least 1"]),
+        ("mi6", ["workload.bach=2"], ["workload.bach=2: unknown key; did you mean 'batch'"]),
+        ("mi6", ["workload.layer.stride=0"], ["workload.layer.stride=0: 0 is not allowed: must be at least 1"]),
         ("mi6", ["workload.sparsity=1.5"], ["workload.sparsity=1.5: 1.5 is not allowed: must be at most 1"]),
         ("mi6", ["engine.entry_sizes=[[10, 32]]"], ["must ascend and end with 65536"]),
     ],
@@ -121,9 +133,11 @@ def test_gpu_file_is_no_run() -> None:
 def test_every_value_has_a_meaning_and_a_source() -> None:
     def walk(model: type, path: str) -> None:
         for name, field in model.model_fields.items():  # type: ignore[attr-defined]
-            if isinstance(field.annotation, type) and hasattr(field.annotation, "model_fields"):
-                walk(field.annotation, f"{path}.{name}")
-            else:
+            kinds = [field.annotation, *kinds_in(field.annotation).values()]
+            models = [kind for kind in kinds if isinstance(kind, type) and hasattr(kind, "model_fields")]
+            for kind in models:
+                walk(kind, f"{path}.{name}")
+            if not models:
                 assert field.description, f"{path}.{name}"
                 assert isinstance(field.json_schema_extra, dict), f"{path}.{name}"
 

@@ -10,13 +10,14 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
 from gpusim.base.spec import Spec
+from gpusim.config.check import kinds_in
 from gpusim.config.run import RunConfig
 
 
 def fields(spec: type[Spec], path: str = "") -> Iterator[tuple[str, FieldInfo]]:
     for name, info in spec.model_fields.items():
         kinds = typing.get_args(info.annotation) if isinstance(info.annotation, types.UnionType) else (info.annotation,)
-        for kind in kinds:
+        for kind in (*kinds, *kinds_in(info.annotation).values()):
             if isinstance(kind, type) and issubclass(kind, Spec):
                 yield from fields(kind, f"{path}{name}.")
         yield f"{path}{name}", info
@@ -32,9 +33,14 @@ NUMBERS = [path for path, info in ALL.items() if is_number(info.annotation)]
 
 
 def test_there_are_numbers() -> None:
-    assert {"gpu.clock_ghz", "gpu.l2.ways", "engine.sib_kib", "workload.batch", "gpu.dram.timing.trp_ns"} <= set(
-        NUMBERS
-    )
+    assert {
+        "gpu.clock_ghz",
+        "gpu.l2.ways",
+        "engine.sib_kib",
+        "workload.batch",
+        "workload.m",
+        "gpu.dram.timing.trp_ns",
+    } <= set(NUMBERS)
 
 
 @pytest.mark.parametrize("path", NUMBERS)

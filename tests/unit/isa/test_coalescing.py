@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED, address_of
-from isa.execution import layout as at
+from gpusim.jit import JIT_DISABLED, address_of, records
 from isa.execution.coalescing import bank_cycles, flat_addresses, match_addresses, note_bank_pattern, note_line_pattern
+from isa.execution.state import PATTERN, WORK, pattern_at, work_at
 
 EXAMPLES = 15 if JIT_DISABLED else 150
 FULL = (1 << 64) - 1
@@ -65,11 +65,14 @@ class Area:
     """A work area, one pattern entry and the two registers of 64 addresses."""
 
     def __init__(self):
-        self.words = np.zeros(at.X_WORDS, np.int64)
-        self.entry = np.zeros(at.P_WORDS, np.int64)
-        self.entry[at.P_PHASE] = -1
+        self.buffers = records(WORK), records(PATTERN)
+        self.buffers[1]["phase"] = -1
+        # compiled code takes NumPy's records; the Python twins wrap numbers as it does
+        work, pattern = (buffer.view(np.recarray)[0] for buffer in self.buffers)
+        self.work = work_at(address_of(self.buffers[0]), 0) if JIT_DISABLED else work
+        self.pattern = pattern_at(address_of(self.buffers[1]), 0) if JIT_DISABLED else pattern
+        self.address, self.entry = work.address, pattern
         self.rows = np.zeros((2, 64), np.uint32)
-        self.work, self.pattern = address_of(self.words), address_of(self.entry)
 
     def set(self, addresses):
         values = np.array(addresses, np.uint64)
@@ -106,14 +109,14 @@ def test_lines_and_masks_and_their_repetition_elsewhere(pattern, size, high, loa
     area.compare(exe, first)
     note_line_pattern(area.pattern, area.work, exe, first, size, load)
     expected = naive_lines(addresses, mask, size)
-    count = int(area.entry[at.P_LINES])
-    got = [int(line) + first // 64 for line in area.entry[at.P_LINE : at.P_LINE + count]]
+    count = int(area.entry.line_count)
+    got = [int(line) + first // 64 for line in area.entry.line[:count]]
     assert got == list(expected)
-    masks = area.entry[at.P_MASK : at.P_MASK + count].view(np.uint64)
+    masks = area.entry.mask[:count].view(np.uint64)
     assert [int(m) for m in masks] == list(expected.values())
-    assert area.entry[at.P_BUSY] == naive_path_cycles(addresses, mask, size, load)
+    assert area.entry.busy == naive_path_cycles(addresses, mask, size, load)
     whole = mask == FULL and all(a == first + size * i for i, a in enumerate(addresses))
-    assert area.entry[at.P_CONTIGUOUS] == whole
+    assert area.entry.contiguous == whole
     # the same pattern, some lines further, is recognised; one lane moved, or another mask, is not
     moved = [a + 64 * 37 for a in addresses]
     area.set(moved)
@@ -133,26 +136,26 @@ def test_bank_cycles(pattern, size, serialise):
     addresses, mask = pattern
     addresses = [a & ~3 for a in addresses] if size >= 4 else [a & -size for a in addresses]
     area = Area()
-    area.words[:64] = addresses
+    area.address[:] = addresses
     exe = signed(mask)
     expected = naive_bank_cycles(addresses, mask, size, serialise)
     assert bank_cycles(area.work, exe, size, int(serialise)) == expected
     first = first_active(addresses, mask)
     match_addresses(area.work, exe, first, area.pattern)
     note_bank_pattern(area.pattern, area.work, exe, first, size, int(serialise))
-    assert area.entry[at.P_BUSY] == expected
+    assert area.entry.busy == expected
     active = [a for i, a in enumerate(addresses) if mask >> i & 1]
-    assert area.entry[at.P_MIN] == min(active) - first and area.entry[at.P_MAX] == max(active) - first
-    assert area.entry[at.P_LINES] == np.bitwise_or.reduce(active) & 15
+    assert area.entry.lowest == min(active) - first and area.entry.highest == max(active) - first
+    assert area.entry.low_bits == np.bitwise_or.reduce(active) & 15
 
 
 def test_conflict_free_accesses_run_at_128_bytes_a_cycle():
     area = Area()
     for size, cycles in ((4, 2), (8, 4), (16, 8)):
-        area.words[:64] = np.arange(64) * size
+        area.address[:] = np.arange(64) * size
         assert bank_cycles(area.work, -1, size, 0) == cycles
-    area.words[:64] = 128 * np.arange(64)  # every lane in bank 0
+    area.address[:] = 128 * np.arange(64)  # every lane in bank 0
     assert bank_cycles(area.work, -1, 4, 0) == 64
-    area.words[:64] = 256  # one word for all: broadcast, or as atomics one after another
+    area.address[:] = 256  # one word for all: broadcast, or as atomics one after another
     assert bank_cycles(area.work, -1, 4, 0) == 2
     assert bank_cycles(area.work, -1, 4, 1) == 64

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from isa.encoding.decoder import DecodeError, branch_target, decode, decode_kernel
 from isa.encoding.disassembler import disassemble
-from isa.encoding.instruction import (
+from isa.encoding.static_counts import static_counts
+from isa.object.code_object import Kernel, load_code_object
+from isa.opcodes import TABLES, all_opcodes
+from isa.opcodes.opcode import (
     BRANCH,
     EIGHTH_RATE,
     FULL_RATE,
@@ -22,9 +25,6 @@ from isa.encoding.instruction import (
     VALU,
     VMEM,
 )
-from isa.encoding.static_counts import static_counts
-from isa.object.code_object import Kernel, load_code_object
-from isa.opcodes import TABLES, all_opcodes
 
 DATA = Path(__file__).parents[2] / "data" / "isa"
 END, BARRIER, NOP = 0xBF810000, 0xBF8A0000, 0xBF800000

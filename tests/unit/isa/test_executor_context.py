@@ -11,10 +11,9 @@ from gpusim.jit import JIT_DISABLED
 from gpusim.jit.compile import compiled_versions
 from gpusim.jit.functions import python_callback
 from isa import trace as tr
-from isa.encoding.instruction import LDS, SMEM, VMEM
-from isa.execution import layout
 from isa.execution.emulator import run_functional
 from isa.execution.executor import FunctionalContext
+from isa.opcodes.opcode import LDS, SMEM, VMEM
 from tests.support.functional import Device, kernel
 
 _ABI = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
@@ -135,7 +134,6 @@ def test_each_wavefront_under_way_has_registers_of_its_own_those_freed_last_firs
     """A slot that is named starts its wavefront, or runs it to its end if it is under way."""
     _, launch = add_device(64, 1)
     context = FunctionalContext(launch, 4, 4)
-    waves = context._keep["waves"].reshape(-1, layout.W_WORDS)
     free = [3, 2, 1, 0]
     held = {}
     for slot in slots:
@@ -146,10 +144,8 @@ def test_each_wavefront_under_way_has_registers_of_its_own_those_freed_last_firs
             call(context.start_address, context.address, slot, 0, slot << 32)
             held[slot] = free.pop()
         for other, file in held.items():
-            assert waves[other, layout.W_FILE] == file + 1
-    start = [
-        waves[slot, layout.W_VGPRS] - file * int(context._words[layout.C_VGPR_STRIDE]) for slot, file in held.items()
-    ]
+            assert context.wavefronts[other].register_file == file + 1
+    start = [context.wavefronts[slot].vectors - file * context.state.vectors_stride for slot, file in held.items()]
     assert len(set(start)) <= 1
 
 

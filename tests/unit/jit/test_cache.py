@@ -35,7 +35,7 @@ def hashes() -> tuple[str, str]:
         ("gpusim/jit/unit.py", (True, True)),
         ("isa/unit.py", (True, False)),
         ("isa/trace.py", (True, True)),
-        ("isa/encoding/instruction.py", (True, True)),
+        ("isa/opcodes/opcode.py", (True, True)),
         ("memory/dram/state.py", (False, True)),
         ("gpusim/core/unit.py", (False, True)),
         ("gpusim/report/state.py", (False, False)),

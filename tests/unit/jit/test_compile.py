@@ -7,8 +7,10 @@ import pytest
 from numba import types
 from numba.core.caching import NullCache
 
-from gpusim.jit import JIT_DISABLED, Field, State, compile_functions, jit, new_record, record_dtype, registered, split
+from gpusim.jit import JIT_DISABLED, Field, State, jit, new_record, record_dtype, registered
 from gpusim.jit import compile as compile_module
+from gpusim.jit import functions as functions_module
+from gpusim.jit.compile import compile_functions, split
 
 PART = State("part", {"count": Field((), "calls"), "row": Field((8,), "sums")})
 
@@ -16,8 +18,7 @@ PART = State("part", {"count": Field((), "calls"), "row": Field((8,), "sums")})
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registers of the decorator's that no other test's functions are in."""
-    monkeypatch.setattr(compile_module, "_registered", {"isa": [], "timing": []})
-    monkeypatch.setattr(compile_module, "_inlined", set())
+    monkeypatch.setattr(functions_module, "_registered", {"isa": [], "timing": []})
 
 
 def of_module(function: Any, module: str, **names: Any) -> Any:
@@ -68,8 +69,8 @@ def test_a_hint_changes_no_result(hint: dict[str, bool]) -> None:
     outer = jit(of_module(caller, "memory.probe_caller", leaf=inner))
     record = new_record(record_dtype((PART,)))
     if not JIT_DISABLED:
-        for dispatcher in (inner, outer):
-            dispatcher._cache = NullCache()  # the cache goes by a module's file
+        for function in (inner, outer):
+            function.dispatcher._cache = NullCache()  # the cache goes by a module's file
         compile_functions((inner, outer), record)
     assert [int(outer(record, k)) for k in (3, 3, 10)] == [7, 14, 27]
     assert int(record.part.count) == 6
@@ -83,7 +84,7 @@ def test_a_domain_is_split_into_rooms_callers_of_rooms_and_the_rest(monkeypatch:
         return dispatcher
 
     functions: list[Any] = []
-    monkeypatch.setattr(compile_module, "_registered", {"timing": functions})
+    monkeypatch.setattr(functions_module, "_registered", {"timing": functions})
     wheel = registering(leaf, "memory.wheel")
     bank = registering(caller, "memory.dram.commands", leaf=wheel)
     channel = registering(caller, "memory.dram.controller", leaf=bank)

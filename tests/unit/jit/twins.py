@@ -1,5 +1,6 @@
 """The two forms of what `gpusim.jit` offers: compiled, and the Python twin that runs with the JIT disabled."""
 
+import importlib
 import importlib.util
 from collections.abc import Callable
 from types import ModuleType
@@ -8,8 +9,7 @@ from unittest.mock import patch
 
 import numba
 
-from gpusim.jit import JIT_DISABLED
-from gpusim.jit import compile as compile_module
+from gpusim.jit import JIT_DISABLED, functions
 
 
 def plain(name: str) -> ModuleType:
@@ -17,7 +17,7 @@ def plain(name: str) -> ModuleType:
     spec = importlib.util.find_spec(f"gpusim.jit.{name}")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    with patch.object(compile_module, "JIT_DISABLED", True):
+    with patch.object(functions, "JIT_DISABLED", True):
         spec.loader.exec_module(module)
     return module
 
@@ -33,4 +33,6 @@ _CALLERS: dict[int, Callable[[Any], Any]] = {
 def compiled(function: Any, arguments: int, result: str = "int64") -> Callable[..., Any]:
     """The function as compiled code calls it, on int64 arguments; itself if nothing is compiled."""
     caller = _CALLERS[arguments](function)
+    for module in {primitive.llvm_module for primitive in functions.primitives()}:
+        importlib.import_module(module)
     return caller if JIT_DISABLED else numba.njit(f"{result}({', '.join(['int64'] * arguments)})")(caller)  # type: ignore[no-any-return]

@@ -182,7 +182,7 @@ def test_completion_is_rounded_up_to_core_cycles():
 
 
 def test_hbm_has_a_row_bus():
-    spec = plain_spec(part="hbm1")
+    spec = plain_spec(standard="hbm1")
     t = resolve(spec)
     opened = (1, READ, line_at(spec))
     out = run(spec, [opened, (20, READ, line_at(spec, column=1)), (20, READ, line_at(spec, group=1))], 0.5e9)

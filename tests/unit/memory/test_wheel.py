@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.jit import new_record, record_dtype
-from memory.wheel import CLASSES, SIZE, WHEEL, WIDE, anything_due, due, due_of_wide, wake
+from memory.wheel import CLASSES, MOST_UNITS, SIZE, WHEEL, anything_due, due, wake
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL,))
@@ -17,13 +17,13 @@ def machine(now):
     return m
 
 
-UNITS = st.sampled_from(CLASSES).flatmap(
-    lambda c: st.tuples(st.just(c), st.integers(-5, 2 * SIZE), st.integers(0, 63 if c in WIDE else 31))
+UNITS = st.sampled_from(list(CLASSES)).flatmap(
+    lambda name: st.tuples(st.just(CLASSES[name]), st.integers(-5, 2 * SIZE), st.integers(0, MOST_UNITS[name] - 1))
 )
 
 
 @settings(deadline=None)
-@given(st.integers(0, 10**9), st.sampled_from((-1, *CLASSES)), st.lists(UNITS))
+@given(st.integers(0, 10**9), st.sampled_from((-1, *CLASSES.values())), st.lists(UNITS))
 def test_wakes_equal_a_plain_set(now, running, wakes):
     m = machine(now)
     m.wheel.running = running
@@ -36,8 +36,8 @@ def test_wakes_equal_a_plain_set(now, running, wakes):
     for slot in range(SIZE):
         if not anything_due(m, slot):
             continue
-        for unit_class in CLASSES:
-            units = int(due_of_wide(m, slot, unit_class) if unit_class in WIDE else due(m, slot, unit_class))
+        for unit_class in CLASSES.values():
+            units = int(due(m, slot, unit_class))
             found |= {(slot, unit_class, bit) for bit in range(64) if units >> bit & 1}
     assert found == expected
     assert not m.wheel.row.any()

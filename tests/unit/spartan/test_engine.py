@@ -261,6 +261,6 @@ def test_latency_of_a_lone_request():
 def test_another_configuration_does_not_recompile():
     matrix = np.ones((64, 2), np.float32)
     Bench([matrix]).run([(0, 0)])
-    before = len(engine_tick.signatures)
+    before = len(engine_tick.dispatcher.signatures)
     Bench([matrix], EngineSpec(sib_kib=64, prefetch_buffer_kib=4096, shifters=3)).run([(1, 0)])
-    assert len(engine_tick.signatures) == before
+    assert len(engine_tick.dispatcher.signatures) == before

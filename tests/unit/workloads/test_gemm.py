@@ -10,7 +10,7 @@ from isa.device_memory import DeviceMemory, DeviceMemoryError
 from isa.object.code_object import load_code_object
 from workloads.operators.gemm import GemmBuffers, GemmError, gemm
 from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
-from workloads.operators.operator import GpuFacts
+from workloads.operators.operator import GpuFacts, Work
 from workloads.operators.tiling import COLUMN_VARIANTS, SPARSE_SHARED_TILE, Tiling
 from workloads.shapes import GemmShape
 from workloads.toolchain.build import code_object_path, kernel_sources
@@ -84,6 +84,26 @@ def test_a_chosen_tiling_is_a_built_one_that_fits_the_lds(m: int, n: int, comput
     tiling = SPARSE_SHARED_TILE.choose(GemmShape(m, n, 100), GpuFacts(compute_units, lds_kib << 10))
     assert tiling.columns_per_wavefront in COLUMN_VARIANTS and tiling.wavefronts <= 16
     assert tiling.lds_bytes <= lds_kib << 10
+
+
+@pytest.mark.parametrize(
+    ("kernel", "needed_macs", "read_bytes", "stored_bytes"),
+    [
+        # B has 17 non-zeros in column 0 and 1 in column 2, in 17 of its 50 rows; 37 rows of C are stored as 40 or 37
+        ("sgemm_4x4", 37 * 3 * 50, 4 * (37 * 50 + 50 * 3), 4 * 40 * 3),
+        ("sgemm_tiled16", 37 * 3 * 50, 4 * (37 * 50 + 50 * 3), 4 * 37 * 3),
+        ("sgemm_dib_tiled", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
+        ("sgemm_dib_gather", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
+        # bundles in lines of 16, and a count a column
+        ("software", 37 * 18, 4 * (37 * 17 + 50 * 3), 4 * 40 * 3 + 4 * (32 + 16) + 4 * 3),
+    ],
+)
+def test_the_work_in_closed_form(kernel: str, needed_macs: int, read_bytes: int, stored_bytes: int) -> None:
+    held = buffers(37, 3, 50)
+    held.b_stored[0, 5:22] = 1.5
+    held.b_stored[2, 21] = -2.0
+    expected = Work(37 * 3 * 50, needed_macs, read_bytes, 4 * 37 * 3, stored_bytes)
+    assert gemm(kernel, held, GPU).work == expected
 
 
 def test_a_gpu_with_too_little_lds_is_refused() -> None:

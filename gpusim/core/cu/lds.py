@@ -1,0 +1,47 @@
+"""The LDS of a CU: its banks, and the results on their way back to the wavefronts.
+
+How many bank cycles an access takes is known from execution: the lanes' real addresses decide. Accesses follow one
+another; a result is there a fixed latency after its last bank cycle, so results return in order.
+"""
+
+from gpusim.core.cu.accounts import LDS_PIPE, block_pipe
+from gpusim.core.cu.state import EVENTS, SLOTS
+from gpusim.core.cu.wave import recheck, vm_answered
+from gpusim.jit import jit
+from memory.wheel import CU_RETURN, wake_at, within_reach
+
+
+@jit(inline=True)
+def use_lds(m, now, cu, who, cycles):
+    """Occupy the LDS banks; the result is announced to `who` after the LDS latency."""
+    end = max(m.cu.lds_free[cu], now) + cycles
+    m.cu.lds_free[cu] = end
+    if end - m.cu.lds_backlog > now + 1:
+        block_pipe(m, LDS_PIPE + cu, now + 1, end - m.cu.lds_backlog)
+    m.cu.lds_busy += cycles
+    n = m.cu.lds_count[cu]
+    q = (m.cu.lds_head[cu] + n) & (EVENTS - 1)
+    m.cu.lds_at[cu, q] = end + m.cu.lds_latency
+    m.cu.lds_who[cu, q] = who
+    m.cu.lds_count[cu] = n + 1
+    if n == 0:
+        wake_at(m, CU_RETURN, within_reach(m, end + m.cu.lds_latency), cu)
+
+
+@jit(inline=True)
+def lds_results(m, now, cu):
+    """Hand the results that are there to their wavefronts; there must be one on its way."""
+    while m.cu.lds_count[cu]:
+        head = m.cu.lds_head[cu]
+        if m.cu.lds_at[cu, head] > now:
+            wake_at(m, CU_RETURN, within_reach(m, m.cu.lds_at[cu, head]), cu)
+            break
+        m.cu.lds_head[cu] = (head + 1) & (EVENTS - 1)
+        m.cu.lds_count[cu] -= 1
+        who = m.cu.lds_who[cu, head]
+        w = cu * SLOTS + (who & 0xFF)
+        if who >> 16:  # a FLAT instruction whose addresses lie in LDS
+            vm_answered(m, now, cu, (who >> 16) - 1)
+        elif (who >> 8) & 0xFF == m.cu.wave[w].generation:
+            m.cu.wave[w].lgkm -= 1
+            recheck(m, now, w)

@@ -1,0 +1,52 @@
+"""Wavefront scheduling: which of a SIMD's wavefronts that want a unit issues to it (`gpu.cu.schedule`).
+
+Wavefronts are given by rank, as bits of a mask: bit 0 is the oldest one that is resident. To add a policy: a number, a
+row in SCHEDULES, a function that chooses, its case in `choose`, and, if it remembers who issued last, what becomes of
+that in `forget_rank` when a wavefront ends.
+"""
+
+import numpy as np
+
+from gpusim.jit import ctz, jit, unlikely
+
+OLDEST, ROUND_ROBIN, GREEDY = range(3)
+SCHEDULES = {
+    "oldest": OLDEST,  # GCN arbitrates by age
+    "round_robin": ROUND_ROBIN,
+    "greedy": GREEDY,  # greedy then oldest (Rogers et al., MICRO 2012): the one that issued last, then the oldest
+}
+
+
+@jit
+def _round_robin(wanting, last):
+    """The next younger one after that which issued last."""
+    younger = wanting & ~((1 << last) - 1)
+    return ctz(younger if younger else wanting)
+
+
+@jit
+def _greedy(wanting, last):
+    """The one that issued last if it wants the unit again, else the oldest."""
+    return last - 1 if last > 0 and (wanting >> (last - 1)) & 1 else ctz(wanting)
+
+
+@jit
+def choose(m, simd, unit, wanting):
+    """Rank of the wavefront that issues to `unit`, out of those in the mask `wanting`."""
+    if unlikely(m.cu.policy != OLDEST):
+        last = np.int64(m.cu.simd[simd].last[unit])
+        if m.cu.policy == GREEDY:
+            return _greedy(wanting, last)
+        return _round_robin(wanting, last)
+    return ctz(wanting)
+
+
+@jit(cold=True)
+def forget_rank(m, simd, rank):
+    """The wavefront of a rank has ended and younger ones move up: so does who issued last to each unit."""
+    state = m.cu.simd[simd]
+    for unit in range(8):
+        if m.cu.policy == GREEDY and state.last[unit] == rank + 1:
+            state.last[unit] = 0  # who issued last is gone: the oldest comes next
+        elif state.last[unit] > rank:
+            state.last[unit] -= 1

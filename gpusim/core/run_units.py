@@ -1,0 +1,123 @@
+"""Written from the table in gpusim/core/units.py by `python -m gpusim.core.units`: change that, not this."""
+
+from gpusim.core.cu.dispatch import dispatch_tick
+from gpusim.core.cu.fetch import fetch_tick
+from gpusim.core.cu.issue import issue_tick, simd_address
+from gpusim.core.cu.memory_side import l1_address, look_up_tick, response_tick, return_tick, scalar_tick
+from gpusim.jit import ctz, ctz_from, jit, prefetch
+from memory.cache.l2 import l2_serve_tick, l2_take_tick
+from memory.cache.l2_fill import l2_fill_tick
+from memory.dram.controller import dram_tick
+from memory.translation.tlb import translation_tick
+from memory.wheel import (
+    CU_ISSUE,
+    CU_LOOK_UP,
+    CU_RESPONSE,
+    CU_RETURN,
+    DISPATCH,
+    DRAM,
+    ENGINE,
+    FETCH,
+    L2_FILL,
+    L2_SERVE,
+    L2_TAKE,
+    SCALAR,
+    TRANSLATION,
+    due,
+    wake,
+)
+from spartan.engine import engine_tick
+
+
+@jit(inline=True)
+def run_units(m, now, slot):
+    """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
+    if due(m, slot, TRANSLATION):
+        translation_tick(m, now)
+    units = due(m, slot, CU_RESPONSE)
+    while units:
+        unit = ctz(units)
+        units &= units - 1
+        response_tick(m, now, unit)
+    units = due(m, slot, CU_RETURN)
+    while units:
+        unit = ctz(units)
+        units &= units - 1
+        return_tick(m, now, unit)
+    units = due(m, slot, CU_LOOK_UP)
+    while units:
+        unit = ctz(units)
+        units &= units - 1
+        prefetch(l1_address(m, now, ctz(units)))
+        look_up_tick(m, now, unit)
+    units = due(m, slot, SCALAR)
+    while units:
+        unit = ctz(units)
+        units &= units - 1
+        scalar_tick(m, now, unit)
+    units = due(m, slot, FETCH)
+    while units:
+        unit = ctz(units)
+        units &= units - 1
+        fetch_tick(m, now, unit)
+    goes_first = now & (m.map.l2_channels - 1)
+    units = due(m, slot, L2_FILL)
+    while units:
+        unit = ctz_from(units, goes_first)
+        units ^= 1 << unit
+        l2_fill_tick(m, now, unit)
+    units = due(m, slot, L2_SERVE)
+    while units:
+        unit = ctz_from(units, goes_first)
+        units ^= 1 << unit
+        l2_serve_tick(m, now, unit)
+    units = due(m, slot, L2_TAKE)
+    while units:
+        unit = ctz_from(units, goes_first)
+        units ^= 1 << unit
+        l2_take_tick(m, now, unit)
+    if due(m, slot, ENGINE):
+        engine_tick(m, now)
+    goes_first = now & (m.map.dram_channels - 1)
+    units = due(m, slot, DRAM)
+    while units:
+        unit = ctz_from(units, goes_first)
+        units ^= 1 << unit
+        dram_tick(m, now, unit)
+    units = due(m, slot, CU_ISSUE)
+    while units:
+        unit = ctz(units)
+        units &= units - 1
+        prefetch(simd_address(m, now, ctz(units)))
+        issue_tick(m, now, unit)
+    if due(m, slot, DISPATCH):
+        dispatch_tick(m, now)
+
+
+@jit(cold=True)
+def wake_everything(m, now):
+    """Let every unit run in cycle `now`."""
+    wake(m, TRANSLATION, now, 0)
+    for unit in range(m.cu.cus):
+        wake(m, CU_RESPONSE, now, unit)
+    for unit in range(m.cu.cus):
+        wake(m, CU_RETURN, now, unit)
+    for unit in range(m.cu.cus):
+        wake(m, CU_LOOK_UP, now, unit)
+    for unit in range(m.scalar.arrays):
+        wake(m, SCALAR, now, unit)
+    for unit in range(m.scalar.arrays):
+        wake(m, FETCH, now, unit)
+    for unit in range(m.map.l2_channels):
+        wake(m, L2_FILL, now, unit)
+    for unit in range(m.map.l2_channels):
+        wake(m, L2_SERVE, now, unit)
+    for unit in range(m.map.l2_channels):
+        wake(m, L2_TAKE, now, unit)
+    for unit in range(m.run.engine_on):
+        wake(m, ENGINE, now, unit)
+    for unit in range(m.map.dram_channels):
+        wake(m, DRAM, now, unit)
+    for unit in range(m.cu.cus):
+        wake(m, CU_ISSUE, now, unit)
+    wake(m, DISPATCH, now, 0)

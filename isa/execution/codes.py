@@ -1,0 +1,117 @@
+"""What the numbers in a program's instructions stand for (`isa.execution.program_table`)."""
+
+from enum import IntEnum, auto, unique
+
+
+@unique
+class Kind(IntEnum):
+    """The interpreter's cases."""
+
+    VALU = 0  # vector arithmetic: vector and constant sources, no lane masks, no modifiers
+    VALU_LANE_MASK = auto()  # the same, with lane masks read or written
+    VALU_ONE_SCALAR = auto()  # the same, with one scalar register among the sources
+    VALU_GENERAL = auto()  # with modifiers, SDWA, DPP, v_cmpx, status bits or several scalar registers as sources
+    SALU = auto()
+    SALU_STATUS = auto()  # scalar arithmetic with SCC, VCCZ or EXECZ as an operand
+    SAVE_EXEC = auto()
+    BRANCH = auto()
+    LDS = auto()  # from here to CACHE_CONTROL: instructions with a memory record in the trace
+    FLAT = auto()
+    SMEM = auto()
+    BUFFER = auto()
+    LANE_EXCHANGE = auto()
+    CACHE_CONTROL = auto()  # of the vector cache: a memory record without lines
+    NO_OPERATION = auto()
+    BARRIER = auto()
+    END = auto()
+    READ_LANE = auto()
+    READ_FIRST_LANE = auto()
+    WRITE_LANE = auto()
+    GET_PC = auto()
+    SET_PC = auto()
+    SWAP_PC = auto()
+    GET_REGISTER = auto()
+    SET_REGISTER = auto()
+    VECTOR_MOVE_RELATIVE = auto()
+    SCALAR_MOVE_RELATIVE = auto()
+    TRAP = auto()
+
+
+class Condition(IntEnum):
+    """When a branch is taken."""
+
+    ALWAYS = 0
+    SCC0 = auto()
+    SCC1 = auto()
+    VCCZ = auto()
+    VCCNZ = auto()
+    EXECZ = auto()
+    EXECNZ = auto()
+
+
+class Access(IntEnum):
+    """What a memory instruction does."""
+
+    LOAD = 0
+    STORE = auto()
+    ATOMIC = auto()
+
+
+class Atomic(IntEnum):
+    """The new value of a memory word, from the old one and the instruction's data; from FLOAT_COMPARE_SWAP on as
+    floating-point numbers."""
+
+    SWAP = 0
+    COMPARE_SWAP = auto()
+    ADD = auto()
+    SUB = auto()
+    REVERSE_SUB = auto()
+    SIGNED_MIN = auto()
+    UNSIGNED_MIN = auto()
+    SIGNED_MAX = auto()
+    UNSIGNED_MAX = auto()
+    AND = auto()
+    OR = auto()
+    XOR = auto()
+    INCREMENT = auto()
+    DECREMENT = auto()
+    MASKED_OR = auto()
+    FLOAT_COMPARE_SWAP = auto()
+    FLOAT_MIN = auto()
+    FLOAT_MAX = auto()
+    FLOAT_ADD = auto()
+
+
+class LaneExchange(IntEnum):
+    """DS instructions that use the crossbar between lanes, or a counter, and no lane addresses."""
+
+    SWIZZLE = 0
+    PERMUTE = auto()
+    BACKWARD_PERMUTE = auto()
+    APPEND = auto()
+    CONSUME = auto()
+    NOTHING = auto()
+
+
+class ScalarForm(IntEnum):
+    """Forms of scalar memory instructions."""
+
+    PLAIN = 0  # a 64-bit address
+    BUFFER = auto()  # a buffer resource, range-checked
+    CLOCK = auto()
+    CACHE_CONTROL = auto()
+
+
+class Saturation(IntEnum):
+    """What the clamp bit does to an integer sum."""
+
+    NONE = 0
+    CARRY = auto()  # all ones where it carries
+    BORROW = auto()  # zero where it borrows
+
+
+# bits of `relative` in a move relative to M0: the side that M0 is added to
+RELATIVE_SOURCE, RELATIVE_DESTINATION = 1, 2
+
+# bits of `addressing` in a buffer instruction: a vector register holds an offset, an index
+OFFSET_ENABLE, INDEX_ENABLE = 1, 2

@@ -1,0 +1,195 @@
+"""The state of a functional context: one documented table for each kind of record.
+
+A context is reached through its address, everything else through the context: sizes, strides and buffers' addresses
+are read at run time, so that no kernel and no configuration compiles anything again. `isa.execution.program_table`
+has the table of the program's instructions, `isa.execution.inspect` shows a wavefront's state by these names.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from gpusim.jit import Field, State, i32, offset_of, record_at, record_type
+from isa.architecture import EXEC, LANES, VCC
+from isa.trace import MAX_LINES
+
+# -- registers ------------------------------------------------------------------------------------------------------
+# A wavefront's scalar registers: a dword at its operand code, and after those that instructions can name two pairs:
+SCALAR_FILE_BYTES = 4 * 256
+SINK = 192  # takes lane masks and results that an instruction has no register for
+MODE = 200  # the MODE register; vector arithmetic without a lane mask reads it instead of a mask
+# as 64-bit words:
+VCC_WORD, EXEC_WORD, MODE_WORD = VCC // 2, EXEC // 2, MODE // 2
+
+# A wavefront's vector registers: rows of 64 dwords, the kernel's own, then scratch rows
+SCRATCH_ROWS = 16  # four for each of the three sources, four for a result
+RESULT_ROW = 12  # the first of the latter
+SOURCE_ROWS = 4
+
+HELPERS = State(
+    "helpers",
+    {
+        "row_broadcast": Field((), "address of the lane library's function of this name"),
+        "row_copy": Field((), "the same"),
+        "row_copy_b64": Field((), "the same"),
+        "row_sdwa_select": Field((), "the same"),
+        "row_sdwa_merge": Field((), "the same"),
+        "row_dpp": Field((), "the same"),
+        "set_host_float_mode": Field((), "the same"),
+        "restore_host_float_mode": Field((), "the same"),
+    },
+)
+
+MAX_USER_SGPRS = 16
+
+LAUNCH = State(
+    "launch",
+    {
+        "groups": Field((3,), "workgroups in x, y, z"),
+        "grid": Field((3,), "work-items of the grid in x, y, z"),
+        "group_size": Field((3,), "work-items of a workgroup in x, y, z"),
+        "enable_group_id": Field((3,), "1: an SGPR holds the workgroup's x, y, z"),
+        "enable_group_info": Field((), "1: an SGPR says which wavefront is first and how many there are"),
+        "enable_scratch_offset": Field((), "1: an SGPR holds where the wavefront's private memory begins"),
+        "work_item_ids": Field((), "vector registers that hold the work-item's x, y, z: 1 to 3"),
+        "user_sgprs": Field((), "user SGPRs"),
+        "user_data": Field((MAX_USER_SGPRS,), "their values"),
+    },
+)
+
+FAULT = State(
+    "fault",
+    {
+        "code": Field((), "what happened: `faults.FAULT_...`, negative"),
+        "slot": Field((), "wavefront slot"),
+        "pc": Field((), "index of the instruction"),
+        "lane": Field((), "lane, or -1: the whole wavefront"),
+        "address": Field((), "byte address; of LDS and private memory, byte offset; of a branch, its target"),
+        "size": Field((), "bytes accessed; a wrong register's number; instructions executed at their limit"),
+    },
+)
+
+MAX_REGIONS = 8
+
+REGION = State(
+    "region",
+    {
+        "base": Field((), "device address of the dense matrix' first byte"),
+        "end": Field((), "device address after its last"),
+        "column_bytes": Field((), "bytes from column to column"),
+        "compacted": Field((), "host address of its compacted image, uint32 at the dense elements' offsets"),
+        "column_lines": Field((), "host address of the compacted lines of each column, int64"),
+    },
+)
+
+CONTEXT = State(
+    "context",
+    {
+        # the program
+        "program": Field((), "address of the program table"),
+        "program_length": Field((), "instructions in it"),
+        "start_index": Field((), "index of the kernel's first instruction"),
+        "end_index": Field((), "index of an s_endpgm, where wavefronts without work-items start"),
+        "index_of": Field((), "address of int32 [code bytes / 4]: instruction index at each dword of the code, or -1"),
+        "code_address": Field((), "device address of the code's first byte"),
+        "code_bytes": Field((), "bytes of code"),
+        "float_mode": Field((), "MODE at a wavefront's start: rounding, denormals, DX10_CLAMP, IEEE"),
+        "memory_function": Field((), "address of the function that executes instructions with a memory record"),
+        "lanes_function": Field((), "address of `memory_access.access_lanes`"),
+        # wavefronts
+        "wavefronts": Field((), "address of the wavefront records, one a slot"),
+        "traces": Field((), "address of slot 0's trace buffer; the others follow (`isa.trace`)"),
+        "vectors": Field((), "address of register file 0's vector registers"),
+        "vectors_stride": Field((), "bytes from file to file"),
+        "vector_registers": Field((), "vector registers the kernel may use; the scratch rows follow"),
+        "scalars": Field((), "address of register file 0's scalar registers; the others follow"),
+        "free_files": Field((), "address of a stack of int64: register files that no wavefront holds"),
+        "free_file_count": Field((), "files on the stack"),
+        "max_instructions": Field((), "instructions of one wavefront before it counts as an endless loop"),
+        "executed": Field((), "instructions executed by all wavefronts: the clock that s_memtime reads"),
+        # memory
+        "lds": Field((), "address of workgroup slot 0's LDS"),
+        "lds_stride": Field((), "bytes from slot to slot"),
+        "lds_bytes": Field((), "bytes a workgroup allocates"),
+        "image": Field((), "host address of the device memory's image"),
+        "memory_base": Field((), "device address of the image's first byte"),
+        "memory_lines": Field((), "64-byte lines in the image"),
+        "permissions": Field((), "address of the permission map, a byte a line"),
+        "ends": Field((), "address of int64: the allocations' ends, sorted"),
+        "end_count": Field((), "how many"),
+        "scratch": Field((), "device address of slot 0's private memory"),
+        "scratch_stride": Field((), "bytes of private memory of a wavefront"),
+        "scratch_bytes": Field((), "bytes of all private memory"),
+        "work": Field((), "address of the work area of memory instructions"),
+        "region_count": Field((), "sparse regions in use"),
+        "regions": Field((MAX_REGIONS,), "sparse regions", REGION.dtype()),
+        "launch": Field((), "the launch", LAUNCH.dtype()),
+        "helpers": Field((), "the lane library's helpers", HELPERS.dtype()),
+        "fault": Field((), "what the last fault was about", FAULT.dtype()),
+    },
+)
+
+WAVEFRONT = State(  # one host line
+    "wavefront",
+    {
+        "pc": Field((), "index of the next instruction"),
+        "scc": Field((), "the status bit SCC"),
+        "executed": Field((), "instructions executed"),
+        "workgroup": Field((), "linear number of its workgroup"),
+        "vectors": Field((), "address of its vector registers"),
+        "scalars": Field((), "address of its scalar registers"),
+        "workgroup_slot": Field((), "workgroup slot: whose LDS it uses", i32),
+        "number": Field((), "its number within the workgroup", i32),
+        "status": Field((), "what its last slice returned: `trace.MORE`, BARRIER or END", i32),
+        "register_file": Field((), "the register file it holds: 1 more than its number; 0: none", i32),
+    },
+)
+
+HASH_ENTRIES = 512
+LDS_BANKS = 32
+BANK_DEPTH = 33  # words of a bank in the table: a count, then up to 32 words of it
+
+WORK = State(
+    "work",
+    {
+        "address": Field((LANES,), "byte address of each lane"),
+        "line": Field((MAX_LINES,), "distinct lines that the instruction touches, in first-touch order"),
+        "mask": Field((MAX_LINES,), "bytes touched in each of them"),
+        "hash": Field((HASH_ENTRIES,), "hash table of the lines: tag << 8 | position"),
+        "tag": Field((), "counts instructions: an entry with another tag is empty"),
+        "active": Field((), "lanes of an access that is done lane by lane"),
+        "bank": Field((LDS_BANKS * BANK_DEPTH,), "LDS words that one step of an access asks of each bank"),
+    },
+)
+
+PATTERN_WAYS = 16  # patterns remembered of an instruction, by the dword of the line that the first lane starts in
+LDS_PATTERN_WAYS = 4
+
+PATTERN = State(
+    "pattern",
+    {
+        "active": Field((), "active lanes"),
+        "phase": Field((), "byte of the first lane's line (LDS: of 16 bytes) that it starts at; -1: empty"),
+        "line_count": Field((), "lines touched"),
+        "busy": Field((), "cycles on the address and data path (LDS: bank cycles)"),
+        "lowest": Field((), "lowest lane address, relative to the first active lane's"),
+        "highest": Field((), "highest lane address, relative to the first active lane's"),
+        "contiguous": Field((), "1: all lanes active, each directly after the lane before"),
+        "low_bits": Field((), "LDS: bits 3:0 set in any lane's address"),
+        "delta": Field((LANES,), "lane addresses, relative to the first active lane's"),
+        "line": Field((MAX_LINES,), "lines, relative to the first active lane's"),
+        "mask": Field((MAX_LINES,), "bytes touched in each of them"),
+    },
+)
+
+context_at = record_at(CONTEXT)
+wavefront_at = record_at(WAVEFRONT)
+work_at = record_at(WORK)
+pattern_at = record_at(PATTERN)
+SCC_OFFSET = offset_of(WAVEFRONT, "scc")
+
+if TYPE_CHECKING:
+    Context = Any
+    Wavefront = Any
+    Work = Any
+    Pattern = Any
+else:
+    Context, Wavefront, Work, Pattern = (record_type(s) for s in (CONTEXT, WAVEFRONT, WORK, PATTERN))
