@@ -151,7 +151,7 @@ POLICY = st.sampled_from(sorted(POLICIES))
 WRITE = st.tuples(st.sampled_from(sorted(WRITE_POLICIES)), st.booleans())
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(MEMORY_ACTIONS, min_size=1, max_size=5), st.builds(policies, POLICY, POLICY, POLICY, WRITE, WRITE))
 def test_laws_hold_under_every_policy(kernels: list[list[tuple]], gpu: GpuSpec) -> None:
     groups = [[memory_script(actions)] for actions in kernels]
