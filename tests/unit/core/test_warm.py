@@ -7,7 +7,7 @@ from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
-from memory.cache.l2 import CODE_BITS, EVERY_BYTE, SOME_BYTES
+from memory.cache.l2_state import CODE_BITS, EVERY_BYTE, SOME_BYTES
 from tests.support.functional import Device, kernel
 
 N = 1024
