@@ -13,10 +13,20 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 (L2 MSHRs, the engine's reads in flight), and the checked mode asserts that they are never exceeded.
 """
 
-from gpusim.jit import Field, State, counter_fields, ctz, jit, popcount, unlikely
+from gpusim.jit import Field, State, counter_fields, ctz, jit, unlikely
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.counters import PORT_COUNTERS
 from memory.rings import RING_FRONT
+from memory.waiting import (
+    DRAM_READ_SLOT,
+    DRAM_WRITE_SLOT,
+    ENGINE_WAITER,
+    SPARSE_SLOT,
+    freed,
+    goes_first,
+    slots_freed,
+    wait_for,
+)
 from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, within_reach
 
 L2_FROM_DRAM = 0
@@ -25,9 +35,9 @@ ENGINE_FROM_DRAM = 2 * MAX_L2_CHANNELS
 N_PORTS = 2 * MAX_L2_CHANNELS + MAX_DRAM_CHANNELS
 PORT_DEPTH = 1024  # a power of two
 SPARSE_DEPTH = 256  # a power of two
-DRAM_WRITES = MAX_DRAM_CHANNELS  # added to a DRAM channel: its write queue
+DRAM_WRITES = DRAM_WRITE_SLOT - DRAM_READ_SLOT  # added to a DRAM channel: its write queue
+assert DRAM_READ_SLOT == 0  # a DRAM channel's queue is a resource of memory.waiting
 CAUSES = 64  # units whose answers are told apart within a cycle
-ENGINE_WAITER = 40  # bit of the engine in the masks of who waits for DRAM queue space
 
 PORTS = State(
     "ports",
@@ -43,12 +53,6 @@ PORTS = State(
         "sparse_head": Field((MAX_L2_CHANNELS,), "position of the oldest sparse miss"),
         "sparse_count": Field((MAX_L2_CHANNELS,), "sparse misses held"),
         "sparse_limit": Field((), "configured depth of a channel's sparse-miss queue, at most SPARSE_DEPTH"),
-        "dram_waiters": Field((2 * MAX_DRAM_CHANNELS,), "units to wake when a DRAM channel's queue has space again"),
-        "dram_freed_for": Field((2 * MAX_DRAM_CHANNELS,), "cycle in which waiting L2 channels try again"),
-        "dram_freed": Field((2 * MAX_DRAM_CHANNELS,), "places they try for"),
-        "dram_trying": Field((2 * MAX_DRAM_CHANNELS,), "L2 channels that have not tried yet"),
-        "dram_turn": Field((2 * MAX_DRAM_CHANNELS,), "L2 channel that goes first"),
-        "l2_refused": Field((), "L2 channels whose oldest request DRAM refused: it waits for space"),
         "far": Field((), "1: an entry was ready only beyond the wheel's reach, and its reader woken too early"),
         **counter_fields(PORT_COUNTERS),
     },
@@ -117,10 +121,11 @@ def port_take(m, port):
 
 @jit
 def sparse_request(m, t, channel, line, mshr):
-    """Hand an L2 channel's sparse miss to the engine, visible from cycle `t`; 0 if the queue is full."""
+    """Hand an L2 channel's sparse miss to the engine, visible from cycle `t`; 0: it waits for a slot of the queue."""
     p = m.ports
     n = p.sparse_count[channel]
     if n >= p.sparse_limit:
+        wait_for(m, SPARSE_SLOT + channel, channel)
         return 0
     q = (p.sparse_head[channel] + n) & (SPARSE_DEPTH - 1)
     p.sparse_ready[channel, q] = t
@@ -133,69 +138,37 @@ def sparse_request(m, t, channel, line, mshr):
 
 @jit
 def sparse_taken(m, now, channel):
-    """Remove the channel's oldest sparse miss; the channel may have been stalled by the full queue."""
+    """Remove the channel's oldest sparse miss; the channel may wait for its slot."""
     p = m.ports
     p.sparse_head[channel] = (p.sparse_head[channel] + 1) & (SPARSE_DEPTH - 1)
     p.sparse_count[channel] -= 1
-    wake_at(m, L2_SERVE, now + 1, channel)
-
-
-@jit
-def wait_for_dram(m, queue, waiter):
-    """Remember that `waiter` (an L2 channel, or ENGINE_WAITER) found a queue of a DRAM channel full.
-
-    queue: the DRAM channel for its reads, DRAM_WRITES more for its writes.
-    """
-    m.ports.dram_waiters[queue] |= 1 << waiter
-    if waiter < ENGINE_WAITER:
-        m.ports.l2_refused |= 1 << waiter
+    if freed(m, SPARSE_SLOT + channel):
+        wake_at(m, L2_SERVE, now + 1, channel)
 
 
 @jit(inline=True)
 def dram_turn(m, now, queue, channel):
-    """1 if the L2 channel may ask a DRAM channel now: who waited goes first, round robin. If not, it is woken again."""
-    p = m.ports
-    if p.dram_freed_for[queue] != now:
-        return 1
-    others = p.dram_trying[queue] & ~(1 << channel)
-    p.dram_trying[queue] = others
-    turn = p.dram_turn[queue]
-    before = others & ((1 << channel) - 1)
-    if turn <= channel:
-        before &= ~((1 << turn) - 1)
-    else:
-        before |= others & ~((1 << turn) - 1)
-    if popcount(before) < p.dram_freed[queue]:
+    """1 if the L2 channel may ask a DRAM channel now: who waited goes first, round robin. If not, it is woken again.
+
+    queue: the DRAM channel for its reads, DRAM_WRITES more for its writes.
+    """
+    if goes_first(m, now, queue, channel):
         return 1
     wake_at(m, L2_SERVE, now + 1, channel)
     return 0
 
 
 @jit
-def dram_space_taken(m, now, queue, channel):
-    """The L2 channel got a place in a DRAM channel's queue: the one behind it goes first next time."""
-    p = m.ports
-    p.dram_turn[queue] = channel + 1
-    if p.dram_freed_for[queue] == now:
-        p.dram_freed[queue] -= 1
+def anyone_waits_for_dram(m, dram_ch):
+    """Not 0 if a unit waits for a slot of one of a DRAM channel's queues."""
+    return m.waiting.waiters[dram_ch] | m.waiting.waiters[dram_ch + DRAM_WRITES]
 
 
 @jit
 def dram_space_freed(m, now, dram_ch):
-    """DRAM took a request out of its queues: wake all who waited for space, in the next cycle."""
-    p = m.ports
+    """DRAM took a request out of its queues: wake all who waited for a slot, in the next cycle."""
     for queue in (dram_ch, dram_ch + DRAM_WRITES):
-        waiters = p.dram_waiters[queue]
-        if waiters == 0 and p.dram_freed_for[queue] != now + 1:
-            continue
-        if p.dram_freed_for[queue] != now + 1:
-            p.dram_freed_for[queue] = now + 1
-            p.dram_freed[queue] = 0
-            p.dram_trying[queue] = 0
-        p.dram_freed[queue] += 1
-        p.dram_waiters[queue] = 0
-        p.l2_refused &= ~waiters
-        p.dram_trying[queue] |= waiters & ((1 << ENGINE_WAITER) - 1)
+        waiters = slots_freed(m, now + 1, queue)
         if waiters >> ENGINE_WAITER:
             wake_at(m, ENGINE, now + 1, 0)
         waiters &= (1 << ENGINE_WAITER) - 1

@@ -9,14 +9,13 @@ from memory.address_map import dram_channel
 from memory.dram.controller import dram_read
 from memory.ports import (
     ENGINE_FROM_DRAM,
-    ENGINE_WAITER,
     SPARSE_DEPTH,
     port_ready,
     port_take,
     sparse_taken,
-    wait_for_dram,
 )
 from memory.timeline import ENGINE_DATA, ENGINE_READ, record
+from memory.waiting import DRAM_READ_SLOT, ENGINE_WAITER, wait_for, waits
 from memory.wheel import ENGINE as ENGINE_CLASS
 from memory.wheel import wake, wake_at
 from spartan.compaction import data_arrived, finish_units, start_units
@@ -180,7 +179,7 @@ def _take_requests(m, now):
 def _block(m, lane, channel):
     """The lane waits until the DRAM channel's queue has space."""
     engine = m.engine
-    wait_for_dram(m, channel, ENGINE_WAITER)
+    wait_for(m, DRAM_READ_SLOT + channel, ENGINE_WAITER)
     if engine.lane_blocked[lane]:
         return
     engine.lane_blocked[lane] = 1
@@ -207,7 +206,7 @@ def _issue(m, now, lane, location):
     line = _line_of(m, lane, location)
     channel = dram_channel(m, line)
     read = engine.read_free
-    waiting = (m.ports.dram_waiters[channel] >> ENGINE_WAITER) & 1
+    waiting = waits(m, DRAM_READ_SLOT + channel, ENGINE_WAITER)
     if waiting or not dram_read(m, now, channel, line, ENGINE_FROM_DRAM + channel, read):
         _block(m, lane, channel)
         return 0
@@ -251,7 +250,7 @@ def _retry_blocked(m, now):
         channel = (now + n) & (m.map.dram_channels - 1)
         while (
             engine.blocked_first[channel] != NONE
-            and (m.ports.dram_waiters[channel] >> ENGINE_WAITER) & 1 == 0
+            and not waits(m, DRAM_READ_SLOT + channel, ENGINE_WAITER)
             and engine.read_free != NONE
         ):
             lane = engine.blocked_first[channel]

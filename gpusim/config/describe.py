@@ -25,20 +25,30 @@ def _lines(spec: Spec, indent: str, holder: Spec | None) -> Iterator[str]:
             continue
         extra = field.json_schema_extra
         source = extra.get("source", "") if isinstance(extra, dict) else ""
-        meaning, source = _part_value(holder, name, value, field.description or "", str(source))
+        meaning, source = _table_value(holder, name, value, field.description or "", str(source))
         text = f"{indent}{name}: {_scalar(value)}"
         comment = meaning + (f" [{source}]" if source else "")
         yield f"{text.ljust(COMMENT_COLUMN)} # {comment}" if comment else text
 
 
-def _part_value(holder: Spec | None, name: str, value: Any, meaning: str, source: str) -> tuple[str, str]:
-    """For a DRAM timing that is left to the part's table: the table's value and source."""
-    from memory.dram.spec import PARTS, DramSpec
+def _table_value(holder: Spec | None, name: str, value: Any, meaning: str, source: str) -> tuple[str, str]:
+    """For a DRAM value that is left to the standard's table: the table's value and source."""
+    from memory.dram.spec import DramSpec
+    from memory.dram.standards import STANDARDS
+    from memory.dram.timing import ORGANIZATION
 
-    if value is None and isinstance(holder, DramSpec) and name in PARTS[holder.part].timing:
-        sourced = PARTS[holder.part].timing[name]
-        return meaning.replace("null: the part's", f"the part's: {sourced.value:g}"), sourced.source
-    return meaning, source
+    if value is not None or not isinstance(holder, DramSpec):
+        return meaning, source
+    standard = STANDARDS[holder.standard]
+    if name in standard.timing:
+        shown, source = f"{standard.timing[name].value:g}", standard.timing[name].source
+    elif name in ORGANIZATION:
+        shown, source = _scalar(getattr(standard, name)), standard.organization_source
+    elif name in type(holder.timing).model_fields:
+        shown, source = "none", "not in this standard"
+    else:
+        return meaning, source
+    return meaning.replace("null: the standard's", f"the standard's: {shown}"), source
 
 
 def _scalar(value: Any) -> str:

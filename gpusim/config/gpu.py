@@ -12,6 +12,9 @@ from gpusim.config.tree import Tree, parse_set
 from gpusim.core.gpu_spec import GpuSpec
 
 GPU_FOLDER = "gpus"
+DRAM_FOLDER = "dram"
+STANDARD = ("gpu", "dram", "standard")
+STANDARD_KEYS = ("standard", "pin_rate_gbps", "organization", "timing")
 
 
 class _GpuOnly(Spec):
@@ -46,9 +49,33 @@ def layered(data: Mapping[str, Any], path: Path, sets: Sequence[str], of: type[S
     if gpu is not None:
         _lay_gpu(tree, gpu, gpu_source, ("gpu",), beside, ())
     for text, where, value in assignments:
-        if where not in (("gpu",), ("gpu", "base")):
+        if where == STANDARD and _is_file(value):
+            _lay_standard(tree, {"dram": {"standard": value}}, f"--set {text}", Path("--set"))
+        elif where not in (("gpu",), ("gpu", "base")):
             tree.replace(where, value, f"--set {text}", ())
     return tree
+
+
+def _is_file(standard: Any) -> bool:
+    """Whether `dram.standard` names a file and not a standard."""
+    return isinstance(standard, str) and standard.endswith((".yaml", ".yml"))
+
+
+def _lay_standard(tree: Tree, gpu: dict[str, Any], source: str, beside: Path) -> None:
+    """Lay the file that `dram.standard` names under the rest of `dram`: a standard, and what replaces its values."""
+    dram = gpu.get("dram")
+    if not isinstance(dram, Mapping) or not _is_file(dram.get("standard")):
+        return
+    gpu["dram"] = {key: value for key, value in dram.items() if key != "standard"}
+    path = files.find(dram["standard"], DRAM_FOLDER, beside)
+    values = files.read(path)
+    wrong = sorted(set(values) - set(STANDARD_KEYS))
+    if wrong or _is_file(values.get("standard")):
+        raise UserError(
+            f"{path}: a DRAM standard's file has {', '.join(STANDARD_KEYS)}, the first one the name of a standard"
+            + (f"; not {', '.join(wrong)}" if wrong else "")
+        )
+    tree.merge(values, str(path), ("gpu", "dram"))
 
 
 def _is_section(of: type[Spec], key: str) -> bool:
@@ -72,6 +99,7 @@ def _lay_gpu(tree: Tree, gpu: Any, source: str, inside: tuple[str, ...], beside:
             _lay_gpu(tree, base, source, (*inside, "base"), beside, seen)
         tree.data.setdefault("gpu", {})
         tree.origins.setdefault(("gpu",), (source, inside))
+        _lay_standard(tree, values, source, beside)
         tree.merge(values, source, ("gpu",), inside)
     else:
         tree.replace(("gpu",), gpu, source, inside)

@@ -38,7 +38,7 @@ from gpusim.jit.raw import (
     unlikely,
 )
 from gpusim.jit.state import Field, State, Template, counter_fields, i16, i32, new_record, record_dtype, u16, u32
-from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16
+from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16, raise_4
 
 __all__ = [
     "CoreFunction",
@@ -78,6 +78,7 @@ __all__ = [
     "primitive",
     "quotient",
     "offset_of",
+    "raise_4",
     "record_address",
     "record_at",
     "record_dtype",

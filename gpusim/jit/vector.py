@@ -1,6 +1,7 @@
-"""Several 32-bit words at a time, as caches search their sets: what Python makes of it.
+"""Several words at a time, as caches search their sets (32-bit words, unsigned) and DRAM applies its timing rules
+(64-bit words, signed): what Python makes of it.
 
-`vector_llvm` has the compiler's side. An address is an int64 (`address_in`, `address_of`); words are unsigned.
+`vector_llvm` has the compiler's side. An address is an int64 (`address_in`, `address_of`).
 """
 
 import ctypes
@@ -46,3 +47,11 @@ def least_4(address: int) -> int:
 def least_16(address: int) -> int:
     """The least of the sixteen words at `address`."""
     return min(_row(address, WIDE_LANES))
+
+
+@_operation
+def raise_4(address: int, other: int, amount: int) -> None:
+    """Raise each of the four int64 at `address` to that at `other` plus `amount` where it is less."""
+    words = (ctypes.c_int64 * 4).from_address(int(address))
+    for k, more in enumerate((ctypes.c_int64 * 4).from_address(int(other))):
+        words[k] = max(words[k], more + int(amount))

@@ -68,3 +68,23 @@ def _least(lanes: int) -> Any:
 
 equal_4, equal_16 = _equal(LANES), _equal(WIDE_LANES)
 least_4, least_16 = _least(LANES), _least(WIDE_LANES)
+
+
+@intrinsic
+def raise_4(typing_context, address, other, amount):
+    def generate(context, builder, signature, arguments):
+        kind = ir.VectorType(_I64, 4)
+        target = builder.inttoptr(arguments[0], ir.PointerType(kind))
+        words = builder.load(target, typ=kind)
+        more = builder.load(builder.inttoptr(arguments[1], ir.PointerType(kind)), typ=kind)
+        words.align = more.align = 8
+        first = builder.insert_element(ir.Constant(kind, ir.Undefined), arguments[2], ir.Constant(_I32, 0))
+        more = builder.add(more, _shuffled(builder, first, [0] * 4))
+        # a sum, not a choice: of a choice between new and old the compiler makes a masked store, slow on some hosts
+        above = builder.sub(more, words)
+        none = ir.Constant(kind, [0] * 4)
+        above = builder.select(builder.icmp_signed(">", above, none), above, none)
+        builder.store(builder.add(words, above), target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate

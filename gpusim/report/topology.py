@@ -35,7 +35,7 @@ def build(gpu: "GpuSpec", engine: "EngineSpec | None" = None) -> nx.DiGraph:
     drams = [f"dram{channel}" for channel in range(gpu.dram.channels)]
     dram_bytes_per_cycle = gpu.dram.bytes_per_s / gpu.clock_hz / gpu.dram.channels
     for dram in drams:
-        graph.add_node(dram, kind="dram", what=gpu.dram.part)
+        graph.add_node(dram, kind="dram", what=gpu.dram.standard)
     l2_kib = gpu.l2.cache_kib(uses_engine=engine is not None)
     if engine is not None:
         graph.add_node("engine", kind="engine", what=f"{engine.compaction_units} compaction units")

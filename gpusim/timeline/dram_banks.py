@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 from gpusim.timeline.trace_file import Cycle, TraceFile
-from memory.dram.spec import Timing
-from memory.dram.state import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH
+from memory.dram.constants import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, REFRESH_BANK
+from memory.dram.timing import Timing
 
-BUS_RANK, ALL_BANKS_RANK = -2, -1
+BUS_TRACK, ALL_BANKS_TRACK = -8, -4  # order below the channel, before its banks
 
 
 @dataclass(slots=True)
@@ -53,17 +53,21 @@ class DramBanks:
                 self._close(channel, bank, clock * self._ratio)
                 self._draw(channel, bank, clock, t.trp, "precharge", row)
             elif command == PRECHARGE_ALL:
-                for key in [key for key in self._open_rows if key[0] == channel]:
+                rank = bank // t.rank_banks
+                for key in [key for key in self._open_rows if key[0] == channel and key[1] // t.rank_banks == rank]:
                     self._close(*key, clock * self._ratio)
-                self._draw(channel, None, clock, t.trp, "precharge all")
+                self._draw(channel, None, clock, t.trp_all, "precharge all", rank=rank)
             elif command == REFRESH:
-                self._draw(channel, None, clock, t.trfc, "refresh")
+                self._draw(channel, None, clock, t.trfc, "refresh", rank=bank // t.rank_banks)
+            elif command == REFRESH_BANK:
+                for covered in t.refreshed_with(bank):
+                    self._draw(channel, covered, clock, t.trfc_bank or 0, "refresh")
             else:
                 name, delay = ("read", t.tcl) if command == READ_BURST else ("write", t.tcwl)
                 # drawn as long as the bank is taken by it: its data is on the bus later
                 self._draw(channel, bank, clock, min(t.tccd_short, t.trtp), name, row, column)
                 notes = {"bank": bank, "row": row, "burst of the row": column}
-                self._slice(self._track(channel, "data bus", BUS_RANK), clock + delay, t.burst_clocks, name, notes)
+                self._slice(self._data_bus(channel, bank), clock + delay, t.burst_clocks, name, notes)
 
     def close(self, m: Any, cycle: int) -> None:
         """Nothing is drawn from `cycle` on: open rows are cut off."""
@@ -71,14 +75,22 @@ class DramBanks:
             self._close(channel, bank, min(Fraction(cycle), self._refresh(m, channel)))
 
     def _refresh(self, m: Any, channel: int) -> Fraction:
-        """Cycle in which the channel's next refresh closes its rows."""
-        return int(m.dram.channel["refresh_at"][channel]) * self._ratio
+        """Cycle in which the channel's next refresh closes its rows; a refresh of some banks closes them one by one."""
+        if m.dram.refreshes_everything:
+            return int(m.dram.channel["refresh_due"][channel]) * self._ratio
+        return Fraction(self._limit)
 
-    def _track(self, channel: int, name: str, rank: int) -> int:
+    def _data_bus(self, channel: int, bank: int) -> int:
+        """The track of the data bus that a bank uses: each pseudo-channel has its own."""
+        bus = bank // self._timing.rank_banks if self._timing.pseudo_channels > 1 else 0
+        name = "data bus" if bus == 0 else f"data bus {bus}"
+        return self._track(channel, name, BUS_TRACK - bus)
+
+    def _track(self, channel: int, name: str, order: int) -> int:
         if (channel, "") not in self._tracks:
             self._tracks[channel, ""] = self._out.track(f"channel {channel}", self._parent, channel)
         if (channel, name) not in self._tracks:
-            self._tracks[channel, name] = self._out.track(name, self._tracks[channel, ""], rank)
+            self._tracks[channel, name] = self._out.track(name, self._tracks[channel, ""], order)
         return self._tracks[channel, name]
 
     def _open(self, channel: int, bank: int, cycle: Cycle, row: int) -> None:
@@ -100,10 +112,19 @@ class DramBanks:
         return track
 
     def _draw(
-        self, channel: int, bank: int | None, clock: int, clocks: int, name: str, row: int = -1, column: int = -1
+        self,
+        channel: int,
+        bank: int | None,
+        clock: int,
+        clocks: int,
+        name: str,
+        row: int = -1,
+        column: int = -1,
+        rank: int = 0,
     ) -> None:
         if bank is None:
-            track = self._track(channel, "all banks", ALL_BANKS_RANK)
+            title = "all banks" if rank == 0 else f"all banks of rank {rank}"
+            track = self._track(channel, title, ALL_BANKS_TRACK + rank)
         else:
             track = self._bank(channel, bank)
         notes = {key: value for key, value in (("row", row), ("burst of the row", column)) if value >= 0}

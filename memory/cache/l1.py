@@ -21,16 +21,11 @@ from memory.cache.l1_state import (
     FLAG_BYPASS,
     FLAG_INVALIDATE,
     HIT,
-    LINE,
     MAX_QUEUE,
     MERGE,
     MISS,
     NEAR_WORDS,
-    NOTHING,
-    RETURN_ENTRY,
-    ROOM,
     STALL,
-    STORE_ANSWER,
     first_slot,
     next_use,
 )
@@ -43,6 +38,7 @@ from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.timeline import LOOKED_UP, record
 from memory.translation.tlb import page_of, translated
+from memory.waiting import L1_LINE, L1_RETURN_ENTRY, L1_STORE, LOOK_UP, REQUEST_SLOT, wait_for
 from memory.wheel import CU_LOOK_UP, CU_RETURN, wake_at, within_reach
 
 
@@ -77,7 +73,7 @@ def _join(m, now, cu, slot, entry):
     l1 = m.l1
     cache = l1.unit[cu]
     if cache.t_free_count == 0:
-        cache.waits_for = LINE
+        wait_for(m, L1_LINE + cu, LOOK_UP)
         return 0
     cache.t_free_count -= 1
     mshr = l1.filled_by[slot]
@@ -100,15 +96,15 @@ def _fetch(m, now, cu, line, entry, base, row, way):
     cache = l1.unit[cu]
     n = cache.m_free_count
     if n == 0 or cache.t_free_count == 0:
-        cache.waits_for = LINE
+        wait_for(m, L1_LINE + cu, LOOK_UP)
         return 0
     if not crossbar_has_room(m, cu):
-        cache.waits_for = ROOM
+        wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
         return 0
     if way < 0:
         way = find_victim(l1.replacement, row, l1.stride, l1.ways, cache.order)
         if way < 0:
-            cache.waits_for = LINE
+            wait_for(m, L1_LINE + cu, LOOK_UP)
             return 0
         if unlikely(l1.keeps_stores) and not make_room(m, now, cu, row, base, way):
             return 0
@@ -153,7 +149,7 @@ def _start(m, now, cu, header, token):
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
         tail = cache.r_tail
         if tail - cache.r_head >= l1.return_limit:
-            cache.waits_for = RETURN_ENTRY
+            wait_for(m, L1_RETURN_ENTRY + cu, LOOK_UP)
             return 0
         e = tail & (l1.return_ring - 1)
         cache.entry[e].open = 1
@@ -182,14 +178,14 @@ def _store_or_atomic(m, now, cu, q, header, position):
             store_kept(m, now, cu, token, line, result)
             return 1
     if not crossbar_has_room(m, cu):
-        cache.waits_for = ROOM
+        wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
         return 0
     if header & RECORD_RETURN:
         cache.entry[cache.q_entry].open += 1
         source = ATOMIC_RETURN | cu << SOURCE_CU_SHIFT | (cache.q_entry | DIRECT) << SOURCE_ID_SHIFT
     else:
         if cache.stores_out >= l1.store_limit:
-            cache.waits_for = STORE_ANSWER
+            wait_for(m, L1_STORE + cu, LOOK_UP)
             return 0
         cache.stores_out += 1
         kind = ATOMIC if header & RECORD_ATOMIC else WRITE
@@ -214,7 +210,7 @@ def _load(m, now, cu, q, header, position):
         if l1.keeps_stores and not line_is_clean(m, now, cu, line):
             return 0
         if not crossbar_has_room(m, cu):
-            cache.waits_for = ROOM
+            wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
             return 0
         cache.entry[e].open += 1
         crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT, 0)
@@ -322,7 +318,6 @@ def l1_step(m, now, cu):
     if cache.stalled_since >= 0:
         l1.stall_cycles += now - cache.stalled_since
         cache.stalled_since = -1
-        cache.waits_for = NOTHING
     l1.busy += 1
     position += 1
     if position < lines:

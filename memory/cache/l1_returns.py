@@ -10,6 +10,7 @@ from memory.cache.write_policy import ALL_BYTES
 from memory.network.crossbar import crossbar_take_response
 from memory.network.state import ATOMIC, READ, SOURCE_ID_SHIFT, WRITE
 from memory.sets.rows import end_filling
+from memory.waiting import L1_LINE, L1_RETURN_ENTRY, L1_STORE, L1_WRITE_BACK, freed
 from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, within_reach
 
 
@@ -59,10 +60,12 @@ def l1_receive(m, now, cu):
     if kind == WRITE or kind == ATOMIC:
         if unlikely(tag == WRITE_BACK):
             cache.write_backs_out -= 1
-            if cache.write_backs_out == 0:  # what buffer_wbinvl1 waits for
+            if cache.write_backs_out == 0 and freed(m, L1_WRITE_BACK + cu):
                 wake_at(m, CU_LOOK_UP, now, cu)
             return -1
         cache.stores_out -= 1
+        if freed(m, L1_STORE + cu):
+            wake_at(m, CU_LOOK_UP, now, cu)
         return tag
     if tag & DIRECT:
         e = tag & (DIRECT - 1)
@@ -87,6 +90,8 @@ def l1_receive(m, now, cu):
             cache.t_free = t
             cache.t_free_count += 1
             t = follow
+        if freed(m, L1_LINE + cu):
+            wake_at(m, CU_LOOK_UP, now, cu)
     schedule_returns(m, now, cu)
     return -1
 
@@ -108,6 +113,8 @@ def l1_next_load_done(m, now, cu):
         cache.r_scheduled = 0
         cache.r_tail = 0
     cache.r_head = h + 1
+    if freed(m, L1_RETURN_ENTRY + cu):
+        wake_at(m, CU_LOOK_UP, now, cu)
     return cache.entry[e].token
 
 

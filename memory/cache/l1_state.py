@@ -23,8 +23,6 @@ DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past th
 WRITE_BACK = 1 << 21  # a source's id: a line written back, for which no instruction waits
 
 HIT, MERGE, MISS, STALL = range(4)  # what becomes of a look-up
-# what look-up waits for: room in the crossbar, which wakes it; a line that comes, a store's answer; a return entry
-NOTHING, ROOM, LINE, STORE_ANSWER, RETURN_ENTRY = range(5)
 
 # set by the core in a queued header
 FLAG_BYPASS = 1 << 29  # do not look up, do not allocate
@@ -155,7 +153,6 @@ UNIT = State(
         "t_free_count": Field((), "loads' lines that may yet wait for missing ones"),
         "stores_out": Field((), "store packets not yet acknowledged"),
         "stalled_since": Field((), "cycle from which look-up waits, -1 if it does not"),
-        "waits_for": Field((), "what it waits for, NOTHING if it does not"),
         "done_store": Field((), "token + 1 of a store looked up that asks L2 for nothing, 0: none to be reported"),
         "ahead": Field((), "looking ahead for pages: instructions after the oldest that it has come to"),
         "ahead_position": Field((), "line of that instruction it looks at next"),

@@ -10,12 +10,9 @@ from isa.trace import RECORD_ATOMIC, RECORD_RETURN
 from memory.cache.l1_state import (
     FLAG_BYPASS,
     HIT,
-    LINE,
     MERGE,
     MISS,
-    ROOM,
     STALL,
-    STORE_ANSWER,
     WRITE_BACK,
     first_slot,
     next_use,
@@ -26,6 +23,7 @@ from memory.network.state import SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import is_filling, line_in, way_of
 from memory.timeline import LOOKED_UP, record
+from memory.waiting import L1_LINE, L1_STORE, L1_WRITE_BACK, LOOK_UP, REQUEST_SLOT, wait_for
 from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at
 
 
@@ -38,7 +36,7 @@ def _write_back(m, now, cu, slot, line):
     l1 = m.l1
     cache = l1.unit[cu]
     if not crossbar_has_room(m, cu):
-        cache.waits_for = ROOM
+        wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
         return 0
     crossbar_send(m, now, cu, line, WRITE | cu << SOURCE_CU_SHIFT | WRITE_BACK << SOURCE_ID_SHIFT, l1.dirty[slot])
     l1.dirty[slot] = 0
@@ -100,10 +98,10 @@ def look_up_store(m, now, cu, line, mask, header):
     below = in_l2 or goes_below(l1.write, l1.allocate, found)
     if below:
         if not crossbar_has_room(m, cu):
-            cache.waits_for = ROOM
+            wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
             return STALL
         if not header & RECORD_RETURN and cache.stores_out >= l1.store_limit:
-            cache.waits_for = STORE_ANSWER
+            wait_for(m, L1_STORE + cu, LOOK_UP)
             return STALL
     if header & RECORD_ATOMIC or not is_kept(l1.allocate and not in_l2, found):
         return MISS
@@ -112,7 +110,7 @@ def look_up_store(m, now, cu, line, mask, header):
     else:
         way = find_victim(l1.replacement, row, stride, l1.ways, cache.order)
         if way < 0:
-            cache.waits_for = LINE
+            wait_for(m, L1_LINE + cu, LOOK_UP)
             return STALL
         if not make_room(m, now, cu, row, base, way):
             return STALL
@@ -165,7 +163,10 @@ def all_written_back(m, now, cu):
     if cache.dirty_lines:
         _write_next_back(m, now, cu)
         return 0
-    return 1 if cache.write_backs_out == 0 else 0
+    if cache.write_backs_out:
+        wait_for(m, L1_WRITE_BACK + cu, LOOK_UP)  # what buffer_wbinvl1 waits for
+        return 0
+    return 1
 
 
 @jit(cold=True)

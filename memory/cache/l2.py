@@ -23,6 +23,7 @@ from memory.cache.l2_state import (
     inserted,
     set_bytes,
     used,
+    wait,
 )
 from memory.cache.write_policy import ALL_BYTES, BACK, THROUGH, goes_below, is_kept
 from memory.network.crossbar import crossbar_offers, crossbar_pick_request, crossbar_pop_request, crossbar_response_room
@@ -30,6 +31,7 @@ from memory.network.state import KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, R
 from memory.sets.replacement import find_victim
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.timeline import SERVED, record
+from memory.waiting import L2_INPUT_SLOT, L2_LINE, RESPONSE_SLOT, freed, wait_for, waits
 from memory.wheel import L2_SERVE, L2_TAKE, wake_at
 
 
@@ -54,6 +56,7 @@ def _start_fetch(m, now, channel, line, row, base, way, found):
     l2.missed_in[channel] = base
     n = l2.m_free_count[channel]
     if n == 0 or l2.t_free[channel] < 0:
+        wait(m, channel, L2_LINE + channel)
         return -1
     if not found and bytes_of(m, slot, DIRTY) and not evict(m, now, channel, slot, ld_u32(row, way)):
         return -1
@@ -87,6 +90,7 @@ def _atomic_through(m, now, channel, line, source, mask, since):
     if found and is_filling(row, l2.stride, way):
         if l2.atomic_result[channel] == HIT:
             l2.atomic_result[channel] = MERGED
+        wait(m, channel, L2_LINE + channel)
         return STALLED
     if found and bytes_of(m, base + way, HELD) == ALL_BYTES:
         if not write_through(m, now, channel, line, mask):
@@ -98,8 +102,11 @@ def _atomic_through(m, now, channel, line, source, mask, since):
         return result
     if not found:
         way = find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel])
-    if way >= 0 and _start_fetch(m, now, channel, line, row, base, way, found) >= 0:
+    if way < 0:
+        wait(m, channel, L2_LINE + channel)
+    elif _start_fetch(m, now, channel, line, row, base, way, found) >= 0:
         l2.atomic_result[channel] = MISSED
+        wait(m, channel, L2_LINE + channel)
     return STALLED
 
 
@@ -127,6 +134,7 @@ def _write(m, now, channel, line, source, mask, since, base, row, way):
     else:
         way = find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel])
         if way < 0:
+            wait(m, channel, L2_LINE + channel)
             return STALLED
         slot = base + way
         l2.missed_in[channel] = base
@@ -150,6 +158,7 @@ def _read(m, now, channel, line, source, mask, since, base, row, way):
         slot = base + way
         if is_filling(row, l2.stride, way):
             if l2.t_free[channel] < 0:
+                wait(m, channel, L2_LINE + channel)
                 return STALLED
             used(m, channel, row, way)
             add_target(m, channel, l2.note[slot] >> MSHR_SHIFT, source, since, mask)
@@ -163,6 +172,7 @@ def _read(m, now, channel, line, source, mask, since, base, row, way):
     else:
         way = find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel])
         if way < 0:
+            wait(m, channel, L2_LINE + channel)
             return STALLED
     mshr = _start_fetch(m, now, channel, line, row, base, way, found)
     if mshr < 0:
@@ -215,7 +225,7 @@ def _serve_oldest(m, now, channel):
     l2.i_count[channel] -= 1
     if l2.i_count[channel]:
         wake_at(m, L2_SERVE, now + 1, channel)
-    if l2.i_count[channel] == l2.input_limit - 1:
+    if l2.i_count[channel] == l2.input_limit - 1 and freed(m, L2_INPUT_SLOT + channel):
         wake_at(m, L2_TAKE, now, channel)
     return 1
 
@@ -225,18 +235,25 @@ def _try_oldest(m, now, channel):
     """Serve the channel's oldest waiting request if its port has room and nothing stalls it."""
     l2 = m.l2
     since = l2.stalled_since[channel]
-    if crossbar_response_room(m, channel) and not still_refused(m, now, channel) and _serve_oldest(m, now, channel):
+    served = 0
+    if not crossbar_response_room(m, channel):
+        wait(m, channel, RESPONSE_SLOT + channel)
+    elif not still_refused(m, now, channel):
+        served = _serve_oldest(m, now, channel)
+    if served:
         if since >= 0:
             l2.stall_cycles[channel] += now - since
             l2.stalled_since[channel] = -1
+            l2.waits_for[channel] = 0
     elif since < 0:
         l2.stalled_since[channel] = now
 
 
 @jit(inline=True)
 def l2_serve_tick(m, now, channel):
-    """A channel serves its oldest waiting request, if there is one and DRAM has not refused it."""
-    if m.l2.i_count[channel] and not (m.ports.l2_refused >> channel) & 1:
+    """A channel serves its oldest waiting request, if there is one and what it waits for may have come free."""
+    resource = m.l2.waits_for[channel] - 1
+    if m.l2.i_count[channel] and not (resource >= 0 and waits(m, resource, channel)):
         _try_oldest(m, now, channel)
 
 
@@ -246,6 +263,7 @@ def l2_take_tick(m, now, channel):
     l2 = m.l2
     n = l2.i_count[channel]
     if n == l2.input_limit:
+        wait_for(m, L2_INPUT_SLOT + channel, channel)
         return
     port = crossbar_pick_request(m, now, channel)
     if port < 0:

@@ -7,10 +7,11 @@ after it wait too, as a channel serves them in order.
 from gpusim.jit import jit
 from isa.trace import LINE_SPARSE
 from memory.address_map import dram_channel
-from memory.cache.l2_state import DIRTY, bytes_of, set_bytes
+from memory.cache.l2_state import DIRTY, bytes_of, set_bytes, wait
 from memory.dram.controller import dram_has_room, dram_read, dram_write
-from memory.ports import DRAM_WRITES, L2_FROM_DRAM, dram_space_taken, dram_turn, sparse_request, wait_for_dram
+from memory.ports import DRAM_WRITES, L2_FROM_DRAM, dram_turn, sparse_request
 from memory.sets.replacement import find_victim
+from memory.waiting import CONTESTED, L2_LINE, SPARSE_SLOT, slot_taken, wait_for
 
 
 @jit
@@ -19,14 +20,14 @@ def _write_dram(m, now, channel, line, mask):
     l2 = m.l2
     dram = dram_channel(m, line)
     queue = dram + DRAM_WRITES
-    l2.refused_by[channel] = queue + 1
+    l2.waits_for[channel] = queue + 1
     if not dram_turn(m, now, queue, channel):
         return 0
     if not dram_write(m, now, dram, line, mask):
-        wait_for_dram(m, queue, channel)
+        wait_for(m, queue, channel)
         return 0
-    l2.refused_by[channel] = 0
-    dram_space_taken(m, now, queue, channel)
+    l2.waits_for[channel] = 0
+    slot_taken(m, now, queue, channel)
     return 1
 
 
@@ -57,6 +58,7 @@ def pass_write_on(m, now, channel, line, mask, row, way):
     """
     l2 = m.l2
     if way < 0 and l2.allocate and find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel]) < 0:
+        wait(m, channel, L2_LINE + channel)
         return 0
     return write_through(m, now, channel, line, mask)
 
@@ -66,30 +68,31 @@ def fetch(m, now, channel, line, mshr):
     """Ask DRAM or the engine for a line; 0 if it has no room."""
     if line & LINE_SPARSE:
         if not sparse_request(m, now + 1, channel, line, mshr):
+            m.l2.waits_for[channel] = SPARSE_SLOT + channel + 1
             return 0
         m.l2.sparse_misses += 1
         return 1
     queue = dram_channel(m, line)
-    m.l2.refused_by[channel] = queue + 1
+    m.l2.waits_for[channel] = queue + 1
     if not dram_turn(m, now, queue, channel):
         return 0
     if not dram_read(m, now, queue, line, L2_FROM_DRAM + channel, mshr):
-        wait_for_dram(m, queue, channel)
+        wait_for(m, queue, channel)
         return 0
-    m.l2.refused_by[channel] = 0
-    dram_space_taken(m, now, queue, channel)
+    m.l2.waits_for[channel] = 0
+    slot_taken(m, now, queue, channel)
     return 1
 
 
 @jit(inline=True)
 def still_refused(m, now, channel):
     """1 if the oldest request would only be refused again: until its set is filled nothing changes its look-up."""
-    queue = m.l2.refused_by[channel] - 1
-    if queue < 0:
+    queue = m.l2.waits_for[channel] - 1
+    if queue < 0 or queue >= CONTESTED:
         return 0
     if not dram_turn(m, now, queue, channel):
         return 1
     if dram_has_room(m, now, queue):
         return 0
-    wait_for_dram(m, queue, channel)
+    wait_for(m, queue, channel)
     return 1

@@ -8,6 +8,7 @@ from memory.network.state import KIND_MASK, READ
 from memory.ports import L2_FROM_DRAM, L2_FROM_ENGINE, port_ready, port_take
 from memory.sets.rows import end_filling
 from memory.timeline import ANSWERED, record
+from memory.waiting import FILLS, L2_LINE, RESPONSE_SLOT, freed, wait_for
 from memory.wheel import L2_FILL, L2_SERVE, wake, wake_at
 
 
@@ -48,9 +49,12 @@ def _fill(m, now, channel, mshr):
     set_bytes(m, slot, HELD, ALL_BYTES)
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
     l2.m_free_count[channel] += 1
-    if slot & ~(l2.stride - 1) == l2.missed_in[channel]:  # another way may be the victim now
-        m.ports.l2_refused &= ~(1 << channel)
-        l2.refused_by[channel] = 0
+    if freed(m, L2_LINE + channel):
+        wake_at(m, L2_SERVE, now, channel)
+    if slot & ~(l2.stride - 1) == l2.missed_in[channel] and l2.waits_for[channel]:
+        # another way may be the victim now, so that what it waits for may not be what it needs
+        l2.waits_for[channel] = 0
+        wake_at(m, L2_SERVE, now, channel)
     t = l2.mshr[channel, mshr].first
     while t >= 0:
         source = l2.target[channel, t, T_SOURCE]
@@ -74,19 +78,16 @@ def _take_fill(m, now, channel, port):
             took = 1
         if p.count[port] and (p.far or port_ready(m, now, port)):
             wake(m, L2_FILL, p.ready[port, p.head[port]], channel)
+    else:
+        wait_for(m, RESPONSE_SLOT + channel, FILLS)
     return took
 
 
 @jit(inline=True)
 def l2_fill_tick(m, now, channel):
-    """A channel takes at most one fill from each port. What its oldest request waits for may be free then.
-
-    It runs too when the channel may answer again, for both.
-    """
+    """A channel takes at most one fill from each port."""
     l2 = m.l2
     if m.ports.count[L2_FROM_DRAM + channel]:
         l2.fills += _take_fill(m, now, channel, L2_FROM_DRAM + channel)
     if m.ports.count[L2_FROM_ENGINE + channel]:
         l2.sparse_fills += _take_fill(m, now, channel, L2_FROM_ENGINE + channel)
-    if l2.stalled_since[channel] >= 0 and not (m.ports.l2_refused >> channel) & 1:
-        wake_at(m, L2_SERVE, now, channel)

@@ -17,6 +17,7 @@ from memory.sets.replacement import (
     replacement_param,
 )
 from memory.sets.rows import clear_rows, next_order, set_fields, stride_of
+from memory.waiting import wait_for
 
 MAX_LINES = 262144  # 16 MiB in all
 MAX_SLOTS = LANES * MAX_LINES
@@ -126,7 +127,7 @@ L2 = State(
         ),
         "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
-        "refused_by": Field((MAX_L2_CHANNELS,), "DRAM queue + 1 that refused the oldest request, 0: look it up"),
+        "waits_for": Field((MAX_L2_CHANNELS,), "resource + 1 that the oldest request found used up, 0: look it up"),
         "missed_in": Field((MAX_L2_CHANNELS,), "slot of way 0 of the set in which a request has missed last"),
         **counter_fields(L2_COUNTERS, MAX_L2_CHANNELS),
         "stalled_since": Field((MAX_L2_CHANNELS,), "cycle from which it waits, -1 if it does not"),
@@ -208,3 +209,10 @@ def inserted(m, channel, row, way, line):
     l2 = m.l2
     st_i32(row, way, line)
     on_insert(l2.replacement, row, l2.stride, l2.ways, way, next_use(m, channel))
+
+
+@jit
+def wait(m, channel, resource):
+    """The channel's oldest request found a resource used up: it is not looked at until some of it comes free."""
+    m.l2.waits_for[channel] = resource + 1
+    wait_for(m, resource, channel)

@@ -28,6 +28,7 @@ from memory.sets.replacement import (
 )
 from memory.sets.rows import LANES, end_filling, is_filling, next_order, start_filling, way_of
 from memory.translation.tlb import FIRST_SCALAR_USER, translated
+from memory.waiting import LOOK_UP, REQUEST_SLOT, SCALAR_LINE, freed, wait_for
 from memory.wheel import SCALAR, wake_at
 
 MAX_SCALAR_LINES = 1024  # an array: 64 KiB
@@ -188,6 +189,7 @@ def _look_up(m, now, array, line, entry):
             cache.hits += 1
         else:
             if cache.t_free[array] < 0:
+                wait_for(m, SCALAR_LINE + array, LOOK_UP)
                 return 0
             mshr = cache.filled_by[slot + way]
             cache.m_first[array, mshr] = _add_target(m, array, entry, cache.m_first[array, mshr])
@@ -197,7 +199,11 @@ def _look_up(m, now, array, line, entry):
     n = cache.m_free_count[array]
     port = FIRST_SCALAR_PORT + array  # the instruction cache's too: both belong to the array's sequencer
     way = find_victim(cache.replacement, row, cache.stride, cache.ways, cache.order[array])
-    if n == 0 or cache.t_free[array] < 0 or way < 0 or not crossbar_has_room(m, port):
+    if n == 0 or cache.t_free[array] < 0 or way < 0:
+        wait_for(m, SCALAR_LINE + array, LOOK_UP)
+        return 0
+    if not crossbar_has_room(m, port):
+        wait_for(m, REQUEST_SLOT + port, LOOK_UP)
         return 0
     mshr = cache.m_free[array, n - 1]
     cache.m_free_count[array] = n - 1
@@ -218,6 +224,7 @@ def _store(m, now, array, line, mask, entry):
     cache = m.scalar
     port = FIRST_SCALAR_PORT + array
     if not crossbar_has_room(m, port):
+        wait_for(m, REQUEST_SLOT + port, LOOK_UP)
         return 0
     cache.e_pending[array, entry] += 1
     cache.writes += 1
@@ -311,6 +318,7 @@ def scalar_receive(m, now, array):
         cache.t_next[array, t] = cache.t_free[array]
         cache.t_free[array] = t
         t = follow
+    freed(m, SCALAR_LINE + array)  # look-up follows in this cycle: nobody has to be woken
     return -1
 
 

@@ -1,42 +1,44 @@
-"""Protocol checker: replays a recorded command stream against the part's timing rules, independently of the model.
+"""Protocol checker: replays a recorded command stream against the timing rules, independently of the model.
 
-The rules are one table of minimum distances between commands and the scope in which they hold, plus what a
-table of pairs cannot say: bank states, the four-activate window, the data bus and the refresh rate.
+It reads the table of rules that the scheduler's arrays are compiled from, but not those arrays: each command is held
+against every earlier one that is recent enough to matter. What a table of pairs cannot say it knows by itself: bank
+states, the command and data buses, and the refresh rate.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpusim.jit import address_of
-from memory.dram.spec import Timing
-from memory.dram.state import (
+from memory.dram.constants import (
     ACTIVATE,
-    ACTIVATES_IN_WINDOW,
+    BANK,
+    CHANNEL,
+    COLUMN_COMMANDS,
+    COMMAND_NAMES,
+    GROUP,
+    OTHER_RANK,
     PRECHARGE,
     PRECHARGE_ALL,
+    RANK,
     READ_BURST,
     RECORD_WORDS,
     REFRESH,
-    WRITE_BURST,
 )
+from memory.dram.constraints import RULES, Rule, in_force
+from memory.dram.timing import Timing
 
-NAMES = {
-    ACTIVATE: "ACT",
-    PRECHARGE: "PRE",
-    PRECHARGE_ALL: "PREA",
-    READ_BURST: "RD",
-    WRITE_BURST: "WR",
-    REFRESH: "REF",
-}
-COLUMN_COMMANDS = (READ_BURST, WRITE_BURST)
 MAX_POSTPONED_REFRESHES = 1  # intervals by which a refresh may be late
 
 
 class Command(NamedTuple):
-    """An issued command; `bank`, `row` and `column` (burst of the row) are 0 where it has none."""
+    """An issued command; `bank`, `row` and `column` (burst of the row) are 0 where it has none.
+
+    The bank of a command that covers several is the first of them, that of a precharge-all the first of its rank.
+    """
 
     channel: int
     clock: int
@@ -67,36 +69,14 @@ def recorded_commands(m: Any, buffer: np.ndarray) -> list[Command]:
     return [Command(*map(int, row)) for row in buffer[:count]]
 
 
-def _pair_rules(t: Timing) -> Iterator[tuple[str, str, int, int, int]]:
-    """(name, scope, earlier command, later command, least distance in clocks)."""
-    write_end = t.tcwl + t.burst_clocks
-    yield "tRC", "bank", ACTIVATE, ACTIVATE, t.trc
-    yield "tRAS", "bank", ACTIVATE, PRECHARGE, t.tras
-    yield "tRAS", "channel", ACTIVATE, PRECHARGE_ALL, t.tras
-    yield "tRCD", "bank", ACTIVATE, READ_BURST, t.trcd_read
-    yield "tRCD", "bank", ACTIVATE, WRITE_BURST, t.trcd_write
-    yield "tRP", "bank", PRECHARGE, ACTIVATE, t.trp
-    yield "tRP", "channel", PRECHARGE_ALL, ACTIVATE, t.trp
-    yield "tRP", "channel", PRECHARGE, REFRESH, t.trp
-    yield "tRP", "channel", PRECHARGE_ALL, REFRESH, t.trp
-    yield "tRC", "channel", ACTIVATE, REFRESH, t.trc
-    yield "tRTP", "bank", READ_BURST, PRECHARGE, t.trtp
-    yield "tRTP", "channel", READ_BURST, PRECHARGE_ALL, t.trtp
-    yield "tWR", "bank", WRITE_BURST, PRECHARGE, write_end + t.twr
-    yield "tWR", "channel", WRITE_BURST, PRECHARGE_ALL, write_end + t.twr
-    yield "tRRD_S", "channel", ACTIVATE, ACTIVATE, t.trrd_short
-    yield "tRRD_L", "group", ACTIVATE, ACTIVATE, t.trrd_long
-    for earlier in (PRECHARGE, PRECHARGE_ALL):
-        for later in (PRECHARGE, PRECHARGE_ALL):
-            yield "tPPD", "channel", earlier, later, t.tppd
-    for command in COLUMN_COMMANDS:
-        yield "tCCD_S", "channel", command, command, t.tccd_short
-        yield "tCCD_L", "group", command, command, t.tccd_long
-    yield "tWTR_S", "channel", WRITE_BURST, READ_BURST, write_end + t.twtr_short
-    yield "tWTR_L", "group", WRITE_BURST, READ_BURST, write_end + t.twtr_long
-    yield "tRTW", "channel", READ_BURST, WRITE_BURST, t.tcl + t.burst_clocks + t.turnaround - t.tcwl
-    for command in (ACTIVATE, REFRESH):
-        yield "tRFC", "channel", REFRESH, command, t.trfc
+class _Seen(NamedTuple):
+    """A command with what it covers."""
+
+    clock: int
+    command: int
+    rank: int
+    groups: frozenset[int]
+    banks: frozenset[int]
 
 
 @dataclass
@@ -104,80 +84,130 @@ class _Channel:
     """What is known of a channel after a prefix of its stream."""
 
     open_rows: dict[int, int] = field(default_factory=dict)
-    last: dict[tuple[str, int, int], int] = field(default_factory=dict)  # (scope, which, command) -> clock
-    activates: list[int] = field(default_factory=list)
+    recent: deque[_Seen] = field(default_factory=deque)
+    windows: dict[tuple[str, int], list[int]] = field(default_factory=dict)  # rule's name, rank -> clocks
     bus_clock: dict[bool, int] = field(default_factory=dict)
-    data_end: int = 0
-    refreshes: int = 0
+    data_end: dict[int, int] = field(default_factory=dict)  # data bus -> end of its last burst
+    refreshes: dict[int, int] = field(default_factory=dict)  # bank -> count
 
 
-def check_commands(commands: Iterable[Command], timing: Timing) -> int:
+def check_commands(commands: Iterable[Command], timing: Timing, rules: tuple[Rule, ...] = RULES) -> int:
     """Replay `commands` (each channel's in order of issue, from the first command on); returns how many there were.
 
     Raises ProtocolError naming the rule, the command and the clocks for the first violation.
     """
-    rules: dict[int, list[tuple[str, str, int, int]]] = {}
-    for name, scope, earlier, later, clocks in _pair_rules(timing):
-        rules.setdefault(later, []).append((name, scope, earlier, clocks))
+    held = list(in_force(timing, rules))
     channels: dict[int, _Channel] = {}
     count = 0
     for command in commands:
-        _check(channels.setdefault(command.channel, _Channel()), command, timing, rules)
+        _check(channels.setdefault(command.channel, _Channel()), command, timing, held)
         count += 1
     return count
 
 
-def _check(state: _Channel, c: Command, timing: Timing, rules: dict[int, list[tuple[str, str, int, int]]]) -> None:
-    def fail(what: str) -> None:
-        raise ProtocolError(
-            f"channel {c.channel}, clock {c.clock}, {NAMES.get(c.command, c.command)} bank {c.bank} row {c.row}: {what}"
-        )
+def _covered(c: Command, timing: Timing) -> frozenset[int]:
+    """Banks that a command covers."""
+    first = c.bank // timing.rank_banks * timing.rank_banks
+    if c.command in (PRECHARGE_ALL, REFRESH):
+        return frozenset(range(first, first + timing.rank_banks))
+    if c.command == PRECHARGE or c.command == ACTIVATE or c.command in COLUMN_COMMANDS:
+        return frozenset({c.bank})
+    if timing.refresh_covers == "pair":
+        return frozenset({c.bank, c.bank + timing.rank_banks // 2})
+    if timing.refresh_covers == "group":
+        return frozenset(range(c.bank, c.bank + timing.bank_groups))
+    return frozenset({c.bank})
 
-    if c.command not in NAMES or not 0 <= c.bank < timing.banks:
+
+def _share(level: int, one: _Seen, other: _Seen) -> bool:
+    """Whether a rule of a level holds between two commands of a channel."""
+    if level == BANK:
+        return not one.banks.isdisjoint(other.banks)
+    if level == GROUP:
+        return not one.groups.isdisjoint(other.groups)
+    if level == RANK:
+        return one.rank == other.rank
+    if level == OTHER_RANK:
+        return one.rank != other.rank
+    return level == CHANNEL
+
+
+def _check(state: _Channel, c: Command, timing: Timing, rules: list[tuple[Rule, int]]) -> None:
+    def fail(what: str) -> None:
+        name = COMMAND_NAMES.get(c.command, c.command)
+        raise ProtocolError(f"channel {c.channel}, clock {c.clock}, {name} bank {c.bank} row {c.row}: {what}")
+
+    if c.command not in COMMAND_NAMES or not 0 <= c.bank < timing.banks:
         fail("no such command or bank")
     row_bus = timing.separate_row_bus and c.command not in COLUMN_COMMANDS
     if c.clock <= state.bus_clock.get(row_bus, -1):
         fail(f"command bus taken until clock {state.bus_clock[row_bus]}")
     state.bus_clock[row_bus] = c.clock
 
-    which = {"channel": 0, "group": c.bank % timing.bank_groups, "bank": c.bank}
-    for name, scope, earlier, clocks in rules.get(c.command, []):
-        before = state.last.get((scope, which[scope], earlier))
-        if before is not None and c.clock < before + clocks:
-            fail(f"{name}: {c.clock - before} clocks after {NAMES[earlier]}, least is {clocks}")
-    _check_state(state, c, timing, fail)
-    for scope, number in which.items():
-        state.last[scope, number, c.command] = c.clock
+    banks = _covered(c, timing)
+    rank = c.bank // timing.rank_banks
+    groups = frozenset(rank * timing.bank_groups + bank % timing.bank_groups for bank in banks)
+    seen = _Seen(c.clock, c.command, rank, groups, banks)
+    longest = max(clocks for _, clocks in rules)
+    while state.recent and state.recent[0].clock <= c.clock - longest:
+        state.recent.popleft()
+    for rule, clocks in rules:
+        if rule.window:
+            _check_window(state, seen, rule, clocks, fail)
+        elif c.command in rule.following:
+            for before in state.recent:
+                distance = c.clock - before.clock
+                if distance < clocks and before.command in rule.preceding and _share(rule.level, before, seen):
+                    fail(f"{rule.name}: {distance} clocks after {COMMAND_NAMES[before.command]}, least is {clocks}")
+    _check_state(state, c, timing, banks, fail)
+    state.recent.append(seen)
 
 
-def _check_state(state: _Channel, c: Command, timing: Timing, fail: Any) -> None:
-    """Bank states, the activate window, the data bus and the refresh rate; updates them."""
+def _check_window(state: _Channel, seen: _Seen, rule: Rule, clocks: int, fail: Any) -> None:
+    """Of the commands that count, the n-th last lies `clocks` back."""
+    last = state.windows.setdefault((rule.name, seen.rank), [])
+    if seen.command in rule.following and len(last) >= rule.window and seen.clock < last[-rule.window] + clocks:
+        fail(
+            f"{rule.name}: {seen.clock - last[-rule.window]} clocks after the first of {rule.window + 1}, "
+            f"least is {clocks}"
+        )
+    if seen.command in rule.preceding:
+        last.append(seen.clock)
+
+
+def _check_state(state: _Channel, c: Command, timing: Timing, banks: frozenset[int], fail: Any) -> None:
+    """Bank states, the data bus and the refresh rate; updates them."""
+    rank = c.bank // timing.rank_banks
     if c.command == ACTIVATE:
         if c.bank in state.open_rows:
             fail(f"bank already has row {state.open_rows[c.bank]} open")
         state.open_rows[c.bank] = c.row
-        recent = state.activates[-ACTIVATES_IN_WINDOW:]
-        if len(recent) == ACTIVATES_IN_WINDOW and c.clock < recent[0] + timing.tfaw:
-            fail(f"tFAW: fifth activate {c.clock - recent[0]} clocks after the first, least is {timing.tfaw}")
-        state.activates = [*recent, c.clock]
     elif c.command == PRECHARGE:
         if state.open_rows.pop(c.bank, None) is None:
             fail("bank is not open")
     elif c.command == PRECHARGE_ALL:
-        state.open_rows.clear()
+        for bank in banks:
+            state.open_rows.pop(bank, None)
     elif c.command in COLUMN_COMMANDS:
         if state.open_rows.get(c.bank) != c.row:
             fail(f"open row is {state.open_rows.get(c.bank, 'none')}")
         if not 0 <= c.column < timing.lines_per_row * timing.bursts_per_line:
             fail(f"no burst {c.column} in a row")
         start = c.clock + (timing.tcl if c.command == READ_BURST else timing.tcwl)
-        if start < state.data_end:
-            fail(f"data bus taken until clock {state.data_end}, data would start at {start}")
-        state.data_end = start + timing.burst_clocks
+        bus = rank if timing.pseudo_channels > 1 else 0  # ranks share one
+        if start < state.data_end.get(bus, 0):
+            fail(f"data bus taken until clock {state.data_end[bus]}, data would start at {start}")
+        state.data_end[bus] = start + timing.burst_clocks
     else:
-        if state.open_rows:
-            fail(f"banks {sorted(state.open_rows)} are open")
-        state.refreshes += 1
+        if (c.command == REFRESH) != (timing.refresh_covers == "all"):
+            fail(f"refreshes cover {timing.refresh_covers}")
+        still_open = sorted(banks & set(state.open_rows))
+        if still_open:
+            fail(f"banks {still_open} are open")
+        for bank in banks:
+            state.refreshes[bank] = state.refreshes.get(bank, 0) + 1
     due = c.clock // timing.trefi
-    if state.refreshes < due - MAX_POSTPONED_REFRESHES:
-        fail(f"tREFI: {state.refreshes} refreshes so far, {due} were due")
+    if due > MAX_POSTPONED_REFRESHES:
+        fewest = min(state.refreshes.get(bank, 0) for bank in range(timing.banks))
+        if fewest < due - MAX_POSTPONED_REFRESHES:
+            fail(f"tREFI: {fewest} refreshes so far, {due} were due")

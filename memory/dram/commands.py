@@ -1,300 +1,184 @@
-"""DRAM commands and requests: what a request's way through its bank and each issued command do to the state."""
+"""DRAM commands: what each issued command does to its bank, and which later commands have to wait for it."""
 
-from gpusim.jit import ctz, jit, quotient, st_i64, unlikely
-from memory.dram.spec import MAX_BANKS
-from memory.dram.state import (
+from gpusim.jit import address_in, ctz, jit, quotient, raise_4, st_i64, unlikely
+from memory.dram.constants import (
     ACTIVATE,
-    ACTIVATES_IN_WINDOW,
-    BUCKETS,
+    BANK,
     CLOSED,
+    COMMANDS,
     CONFLICT,
+    GROUP,
+    GROUP_ROW,
+    HALF,
     HIT,
+    MAX_WINDOWS,
     NEVER,
+    OTHER_RANK,
     PRECHARGE,
-    PRECHARGE_ALL,
+    RANK,
+    RANK_ROW,
     READ,
     READ_BURST,
     RECORD_WORDS,
-    REFRESH,
-    SLOTS,
-    WRITE,
 )
-from memory.ports import CAUSES, deliver_in_order, dram_space_freed
-
-
-@jit
-def line_of_row(m, local):
-    """Which line of its row a channel's line is: its low bits, and the bits above the bank group."""
-    d = m.dram
-    low = local & ((1 << d.group_shift) - 1)
-    high = (local >> (d.group_shift + d.group_bits)) & ((1 << (d.column_bits - d.group_shift)) - 1)
-    return (high << d.group_shift) | low
+from memory.dram.page_policy import note_access
+from memory.dram.requests import choose_both, finish, line_of_row
+from memory.dram.scheduler import note_served
 
 
 @jit
 def record_command(m, channel, clock, command, bank, row, column):
-    d = m.dram
-    if unlikely(d.record_address):
-        if d.record_count < d.record_capacity:
-            at = d.record_count * RECORD_WORDS
-            st_i64(d.record_address, at, channel)
-            st_i64(d.record_address, at + 1, clock)
-            st_i64(d.record_address, at + 2, command)
-            st_i64(d.record_address, at + 3, bank)
-            st_i64(d.record_address, at + 4, row)
-            st_i64(d.record_address, at + 5, column)
-        d.record_count += 1
-
-
-@jit(outline=True)
-def choose(m, channel, kind, bank, clock):
-    """Pick what a bank serves next: a line already begun, its oldest request if overdue, else its oldest row hit."""
-    d = m.dram
-    c = d.channel[channel]
-    bit = 1 << bank
-    c.hits[kind] &= ~bit
-    c.misses[kind] &= ~bit
-    begun = (c.begun[kind] >> bank) & 1
-    s = c.chosen[kind, bank] if begun else c.head[kind, bank]
-    if s >= 0:
-        row = c.open_row[bank]
-        overdue = d.fcfs or begun or clock - c.slot[s].arrived >= d.age_cap
-        if row >= 0 and c.slot[s].row != row and not overdue:
-            q = c.slot[s].next
-            while q >= 0 and c.slot[q].row != row:
-                q = c.slot[q].next
-            if q >= 0:
-                s = q
-        c.claim[kind, bank] = c.slot[s].order * MAX_BANKS + bank
-        if c.slot[s].row == row:
-            c.hits[kind] |= bit
-            c.column_not_before = min(c.column_not_before, c.column_ready[kind, bank])
-        else:
-            c.misses[kind] |= bit
-            if row < 0:
-                c.activate_not_before = min(c.activate_not_before, c.activate_ready[bank])
-            else:
-                t = min(c.precharge_not_before, c.precharge_ready[bank])
-                c.precharge_not_before = t
-    c.chosen[kind, bank] = s
-
-
-@jit
-def choose_both(m, channel, bank, clock):
-    c = m.dram.channel[channel]
-    if c.head[READ, bank] >= 0:
-        choose(m, channel, READ, bank, clock)
-    if c.head[WRITE, bank] >= 0:
-        choose(m, channel, WRITE, bank, clock)
+    """Append the command to the record, if there is one."""
+    dram = m.dram
+    if unlikely(dram.record_address):
+        if dram.record_count < dram.record_capacity:
+            at = dram.record_count * RECORD_WORDS
+            st_i64(dram.record_address, at, channel)
+            st_i64(dram.record_address, at + 1, clock)
+            st_i64(dram.record_address, at + 2, command)
+            st_i64(dram.record_address, at + 3, bank)
+            st_i64(dram.record_address, at + 4, row)
+            st_i64(dram.record_address, at + 5, column)
+        dram.record_count += 1
 
 
 @jit(inline=True)
-def enqueue(m, channel, s, clock):
-    """The scheduler gets a request."""
-    c = m.dram.channel[channel]
-    kind = c.slot[s].kind
-    bank = c.slot[s].bank
-    c.slot[s].arrived = clock
-    c.slot[s].order = c.sequence
-    c.sequence += 1
-    c.listed[kind] += 1
-    tail = c.tail[kind, bank]
-    c.slot[s].next = -1
-    c.slot[s].previous = tail
-    c.tail[kind, bank] = s
-    if tail >= 0:
-        c.slot[tail].next = s
-    else:
-        c.head[kind, bank] = s
-    # a choice once made stays, unless the newcomer is the bank's only row hit
-    if tail < 0 or ((c.misses[kind] >> bank) & 1 and c.slot[s].row == c.open_row[bank]):
-        choose(m, channel, kind, bank, clock)
+def _hold_back(m, channel, command, clock, level, row, half):
+    """Apply the rules of one level: four commands wait as long after `command` as they say.
 
-
-@jit(outline=True)
-def _free_slots(m, channel, now):
-    """Free the slots of the requests whose last burst has begun by core cycle `now`."""
-    d = m.dram
-    c = d.channel[channel]
-    while c.done[c.done_head, 0] <= now:
-        s = c.done[c.done_head, 1]
-        c.done_head = (c.done_head + 1) & (SLOTS - 1)
-        c.done_count -= 1
-        if c.done_count == 0:
-            c.done[c.done_head, 0] = NEVER
-        kind = c.slot[s].kind
-        if kind == WRITE:
-            b = c.slot[s].local & (BUCKETS - 1)
-            q = c.bucket[b]
-            if q == s:
-                c.bucket[b] = c.bucket_next[s]
-            else:
-                while c.bucket_next[q] != s:
-                    q = c.bucket_next[q]
-                c.bucket_next[q] = c.bucket_next[s]
-        c.slot[s].next = c.free
-        c.free = s
-        c.held[kind] -= 1
-        if c.held[kind] == d.depth[kind] - 1:
-            dram_space_freed(m, now, channel)
-
-
-@jit(inline=True)
-def release(m, channel, now):
-    """Free the slots of the requests whose last burst has begun by core cycle `now`."""
-    c = m.dram.channel[channel]
-    if c.done[c.done_head, 0] <= now:
-        _free_slots(m, channel, now)
-
-
-@jit(inline=True)
-def _finish(m, channel, s, clock):
-    """The last burst of a request begins at `clock`: deliver a read; the slot is free when its core cycle has come."""
-    d = m.dram
-    c = d.channel[channel]
-    kind = c.slot[s].kind
-    bank = c.slot[s].bank
-    cycle = quotient(clock * d.cycles, d.clocks)
-    if kind == READ:
-        end = clock + d.read_data_end
-        t = quotient(end * d.cycles + d.clocks - 1, d.clocks) + d.response_latency
-        turn = (channel - cycle) & (m.map.dram_channels - 1)  # the order in which channels run in that cycle
-        deliver_in_order(m, t, c.slot[s].port, c.slot[s].tag, cycle * CAUSES + 1 + turn)
-        latency = t - c.slot[s].visible + d.request_latency
-        c.read_latency += latency
-        c.read_latency_max = max(c.read_latency_max, latency)
-        if c.listed[READ] == 1:
-            c.read_idle_since = clock
-    found = c.slot[s].found
-    if found == HIT:
-        c.row_hits += 1
-    elif found == CLOSED:
-        c.row_misses += 1
-    else:
-        c.row_conflicts += 1
-    after = c.slot[s].next
-    before = c.slot[s].previous
-    if before >= 0:
-        c.slot[before].next = after
-    else:
-        c.head[kind, bank] = after
-    if after >= 0:
-        c.slot[after].previous = before
-    else:
-        c.tail[kind, bank] = before
-    c.listed[kind] -= 1
-    c.turn_served += 1
-    q = (c.done_head + c.done_count) & (SLOTS - 1)
-    c.done[q, 0] = cycle
-    c.done[q, 1] = s
-    c.done_count += 1
-    choose(m, channel, kind, bank, clock)
-
-
-@jit(inline=True)
-def issue_column(m, channel, kind, bank, clock):
-    """Send one burst of the bank's chosen request over the data bus."""
-    d = m.dram
-    c = d.channel[channel]
-    s = c.chosen[kind, bank]
-    group = bank & ((1 << d.group_bits) - 1)
-    left = c.slot[s].left
-    burst = ctz(left)
-    left &= left - 1
-    c.slot[s].left = left
-    c.column_any[kind] = clock + d.tccd_short
-    c.column_group[kind, group] = clock + d.tccd_long
-    if kind == READ:
-        c.column_any[WRITE] = max(c.column_any[WRITE], clock + d.read_to_write)
-        c.bytes_read += d.burst_bytes
-    else:
-        c.column_any[READ] = max(c.column_any[READ], clock + d.write_to_read_short)
-        c.column_group[READ, group] = max(c.column_group[READ, group], clock + d.write_to_read_long)
-        c.bytes_written += d.burst_bytes
-        if c.first_burst[s] == NEVER:
-            c.first_burst[s] = quotient(clock * d.cycles, d.clocks)
-    c.precharge_ready[bank] = max(c.precharge_ready[bank], clock + d.to_precharge[kind])
-    c.data_bus_busy += d.burst_clocks
-    column = line_of_row(m, c.slot[s].local)
-    record_command(m, channel, clock, READ_BURST + kind, bank, c.slot[s].row, column * d.bursts + burst)
-    if left:
-        c.begun[kind] |= 1 << bank
-    else:
-        c.begun[kind] &= ~(1 << bank)
-        _finish(m, channel, s, clock)
-
-
-@jit(inline=True)
-def issue_precharge(m, channel, kind, bank, clock):
-    """Close the row that is in the way of the bank's chosen request."""
-    d = m.dram
-    c = d.channel[channel]
-    record_command(m, channel, clock, PRECHARGE, bank, c.open_row[bank], 0)
-    c.open_row[bank] = -1
-    c.open_banks &= ~(1 << bank)
-    c.activate_ready[bank] = max(c.activate_ready[bank], clock + d.trp)
-    c.precharge_any = clock + d.tppd
-    c.precharges += 1
-    c.slot[c.chosen[kind, bank]].found = CONFLICT
-    choose_both(m, channel, bank, clock)
-
-
-@jit(inline=True)
-def issue_activate(m, channel, kind, bank, clock):
-    """Open the row of the bank's chosen request."""
-    d = m.dram
-    c = d.channel[channel]
-    s = c.chosen[kind, bank]
-    row = c.slot[s].row
-    record_command(m, channel, clock, ACTIVATE, bank, row, 0)
-    c.open_row[bank] = row
-    c.open_banks |= 1 << bank
-    c.column_ready[READ, bank] = clock + d.trcd[READ]
-    c.column_ready[WRITE, bank] = clock + d.trcd[WRITE]
-    c.precharge_ready[bank] = clock + d.tras
-    c.activate_ready[bank] = clock + d.trc
-    c.activate_any = clock + d.trrd_short
-    c.activate_group[bank & ((1 << d.group_bits) - 1)] = clock + d.trrd_long
-    oldest = c.window_oldest
-    c.window[oldest] = clock
-    c.window_oldest = (oldest + 1) & (ACTIVATES_IN_WINDOW - 1)
-    c.activates += 1
-    if c.slot[s].found == HIT:
-        c.slot[s].found = CLOSED
-    choose_both(m, channel, bank, clock)
+    `earliest` has a row for each bank, bank group and rank, with the first clock of every command; `least` has the
+    distances from `command` to every command. So a rule costs nothing here, however many there are.
+    """
+    earliest = address_in(m.dram.channel[channel].earliest[row], half)
+    raise_4(earliest, address_in(m.dram.least[level * COMMANDS + command], half), clock)
 
 
 @jit(cold=True)
-def refresh_step(m, channel, clock):
-    """Close all banks, then refresh; returns the next clock at which there is something to do."""
-    d = m.dram
-    c = d.channel[channel]
-    any_open = 0
-    precharge = c.precharge_any
-    refresh = 0
-    for bank in range(d.banks):
-        refresh = max(refresh, c.activate_ready[bank])
-        if c.open_row[bank] >= 0:
-            any_open = 1
-            precharge = max(precharge, c.precharge_ready[bank])
-    if any_open:
-        if clock < precharge:
-            return precharge
-        record_command(m, channel, clock, PRECHARGE_ALL, 0, 0, 0)
-        c.precharges += 1
-        c.precharge_any = clock + d.tppd
-        c.open_banks = 0
-        for bank in range(d.banks):
-            if c.open_row[bank] >= 0:
-                c.open_row[bank] = -1
-                c.activate_ready[bank] = max(c.activate_ready[bank], clock + d.trp)
-                choose_both(m, channel, bank, clock)
-        return clock + 1
-    if clock < refresh:
-        return refresh
-    record_command(m, channel, clock, REFRESH, 0, 0, 0)
-    for bank in range(d.banks):
-        c.activate_ready[bank] = clock + d.trfc
-    c.refresh_at += d.trefi
-    c.refreshes += 1
-    return clock + 1
+def hold_back_all(m, channel, command, bank, clock):
+    """Apply all rules: later commands to the bank, its group, its rank and other ranks wait as long as they say."""
+    dram = m.dram
+    own = RANK_ROW + (bank >> dram.rank_shift)
+    for half in range(0, COMMANDS, HALF):
+        _hold_back(m, channel, command, clock, BANK, bank, half)
+        _hold_back(m, channel, command, clock, GROUP, GROUP_ROW + (bank & dram.group_mask), half)
+        for rank in range(RANK_ROW, RANK_ROW + dram.ranks):
+            _hold_back(m, channel, command, clock, RANK if rank == own else OTHER_RANK, rank, half)
+
+
+# The next three are `hold_back_all` for the busy commands: where `constraints.REACH` says that rules are, and further
+# only where a configuration is `special` (see `memory.dram.advance`).
+
+
+@jit(inline=True)
+def _hold_back_after_burst(m, channel, command, bank, clock, special):
+    dram = m.dram
+    _hold_back(m, channel, command, clock, BANK, bank, 0)
+    _hold_back(m, channel, command, clock, GROUP, GROUP_ROW + (bank & dram.group_mask), 0)
+    _hold_back(m, channel, command, clock, RANK, RANK_ROW + (bank >> dram.rank_shift), 0)
+    if special and dram.reaches_further[command]:
+        hold_back_all(m, channel, command, bank, clock)
+
+
+@jit(inline=True)
+def _hold_back_after_precharge(m, channel, bank, clock, special):
+    dram = m.dram
+    _hold_back(m, channel, PRECHARGE, clock, BANK, bank, HALF)
+    _hold_back(m, channel, PRECHARGE, clock, RANK, RANK_ROW + (bank >> dram.rank_shift), 0)
+    if special and dram.reaches_further[PRECHARGE]:
+        hold_back_all(m, channel, PRECHARGE, bank, clock)
+
+
+@jit(inline=True)
+def _hold_back_after_activate(m, channel, bank, clock, special):
+    dram = m.dram
+    _hold_back(m, channel, ACTIVATE, clock, BANK, bank, 0)
+    _hold_back(m, channel, ACTIVATE, clock, BANK, bank, HALF)
+    _hold_back(m, channel, ACTIVATE, clock, GROUP, GROUP_ROW + (bank & dram.group_mask), HALF)
+    _hold_back(m, channel, ACTIVATE, clock, RANK, RANK_ROW + (bank >> dram.rank_shift), HALF)
+    if special and dram.reaches_further[ACTIVATE]:
+        hold_back_all(m, channel, ACTIVATE, bank, clock)
+
+
+@jit(inline=True)
+def _window_moves(m, channel, bank, clock):
+    """Rules over a window of activates: the next one waits for the oldest in the window."""
+    dram = m.dram
+    state = dram.channel[channel]
+    rank = bank >> dram.rank_shift
+    for rule in range(dram.windows):
+        ring = rank * MAX_WINDOWS + rule
+        position = state.window_oldest[ring]
+        state.window[ring, position] = clock
+        position = position + 1 if position + 1 < dram.window_size[rule] else 0
+        state.window_oldest[ring] = position
+        distance = address_in(dram.window_distance[rule], HALF)
+        raise_4(address_in(state.earliest[RANK_ROW + rank], HALF), distance, state.window[ring, position])
+
+
+@jit(inline=True)
+def issue_column(m, channel, kind, bank, clock, special):
+    """Send one burst of the bank's chosen request over the data bus."""
+    dram = m.dram
+    state = dram.channel[channel]
+    s = state.chosen[kind, bank]
+    left = state.slot[s].left
+    burst = ctz(left)
+    left &= left - 1
+    state.slot[s].left = left
+    _hold_back_after_burst(m, channel, READ_BURST + kind, bank, clock, special)
+    if special:
+        note_access(m, channel, bank, clock)
+    if kind == READ:
+        state.bytes_read += dram.burst_bytes
+    else:
+        state.bytes_written += dram.burst_bytes
+        # from here on the write's bytes are fixed: a later write of the line has to have a burst of its own
+        if state.first_burst[s] == NEVER:
+            state.first_burst[s] = quotient(clock * dram.cycles, dram.clocks)
+    state.data_bus_busy += dram.burst_clocks
+    column = line_of_row(m, state.slot[s].local)
+    record_command(m, channel, clock, READ_BURST + kind, bank, state.slot[s].row, column * dram.bursts + burst)
+    if left:
+        state.begun[kind] |= 1 << bank
+    else:
+        state.begun[kind] &= ~(1 << bank)
+        if special:
+            note_served(m, channel, kind, bank, s)
+        finish(m, channel, s, clock)
+
+
+@jit(inline=True)
+def close_row(m, channel, bank, clock, special):
+    """Precharge a bank."""
+    state = m.dram.channel[channel]
+    record_command(m, channel, clock, PRECHARGE, bank, state.open_row[bank], 0)
+    state.open_row[bank] = -1
+    state.open_banks &= ~(1 << bank)
+    _hold_back_after_precharge(m, channel, bank, clock, special)
+    state.precharges += 1
+    choose_both(m, channel, bank, clock)
+
+
+@jit(inline=True)
+def issue_precharge(m, channel, kind, bank, clock, special):
+    """Close the row that is in the way of the bank's chosen request."""
+    state = m.dram.channel[channel]
+    state.slot[state.chosen[kind, bank]].found = CONFLICT
+    close_row(m, channel, bank, clock, special)
+
+
+@jit(inline=True)
+def issue_activate(m, channel, kind, bank, clock, special):
+    """Open the row of the bank's chosen request."""
+    state = m.dram.channel[channel]
+    s = state.chosen[kind, bank]
+    row = state.slot[s].row
+    record_command(m, channel, clock, ACTIVATE, bank, row, 0)
+    state.open_row[bank] = row
+    state.open_banks |= 1 << bank
+    _hold_back_after_activate(m, channel, bank, clock, special)
+    _window_moves(m, channel, bank, clock)
+    state.activates += 1
+    if state.slot[s].found == HIT:
+        state.slot[s].found = CLOSED
+    choose_both(m, channel, bank, clock)

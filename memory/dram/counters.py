@@ -17,7 +17,7 @@ DRAM_COUNTERS = CounterTable(
         Counter("row_conflicts", "accesses", "accesses that found another row open in their bank"),
         Counter("activates", "commands", "rows opened"),
         Counter("precharges", "commands", "precharge commands, precharge-all counted once"),
-        Counter("refreshes", "commands", "all-bank refreshes, summed over channels"),
+        Counter("refreshes", "commands", "refreshes of a rank or of a set of banks, summed over channels"),
         Counter(
             "data_bus_busy_clocks",
             "command clocks",

@@ -1,6 +1,6 @@
 """State of the DRAM channels: settings, channels, banks, requests, counters; and its configuration.
 
-Times are in the part's command clocks unless a field says core cycles.
+Times are in the standard's command clocks unless a field says core cycles.
 """
 
 from fractions import Fraction
@@ -11,42 +11,51 @@ import numpy as np
 
 from gpusim.base.counters import Counts
 from gpusim.jit import Field, State, counter_fields, i32
+from isa.trace import LINE_BYTES
 from memory.address_map import MAX_DRAM_CHANNELS as CHANNELS
+from memory.dram.constants import (
+    COMMANDS,
+    EARLIEST_ROWS,
+    MAX_BANKS,
+    MAX_QUEUE,
+    MAX_RANKS,
+    MAX_WINDOW,
+    MAX_WINDOWS,
+    NEVER,
+    READ,
+    REFRESH,
+    REFRESH_BANK,
+    STORED_LEVELS,
+    WRITE,
+)
+from memory.dram.constraints import RULES, Rule, compiled, reaches_further
 from memory.dram.counters import DRAM_COUNTERS
-from memory.dram.spec import LINE_BYTES, MAX_BANKS, MAX_QUEUE, DramSpec, resolve
-
-READ, WRITE = 0, 1
-HIT, CLOSED, CONFLICT = 0, 1, 2  # what a request found in its bank
-ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, WRITE_BURST, REFRESH = range(6)
-RECORD_WORDS = 6  # channel, clock, command, bank, row, burst column
+from memory.dram.page_policy import OPEN_PAGE, PAGE_POLICIES
+from memory.dram.scheduler import FR_FCFS, SCHEDULERS
+from memory.dram.spec import DramSpec
+from memory.dram.timing import Timing, resolve
 
 SLOTS = 2 * MAX_QUEUE
 BUCKETS = 256
-NEVER = 1 << 60
 MICRO = 1_000_000
-ACTIVATES_IN_WINDOW = 4
 MAX_RATIO_TERM = 1_000_000  # keeps cycle * ratio far below 63 bits
 
-
 _TIMING = {
-    "trcd": Field((2,), "activate to read, to write"),
-    "trp": Field((), "precharge to activate"),
-    "tras": Field((), "activate to precharge"),
-    "trc": Field((), "activate to activate of a bank"),
-    "to_precharge": Field((2,), "read, write command to precharge"),
-    "trrd_short": Field((), "activate to activate of another bank group"),
-    "trrd_long": Field((), "activate to activate of the same bank group"),
-    "tfaw": Field((), "first to fifth activate"),
-    "tppd": Field((), "precharge to precharge"),
-    "tccd_short": Field((), "column command to one of another bank group"),
-    "tccd_long": Field((), "column command to one of the same bank group"),
-    "read_to_write": Field((), "read to write command"),
-    "write_to_read_short": Field((), "write to read command of another bank group"),
-    "write_to_read_long": Field((), "write to read command of the same bank group"),
+    "least": Field(
+        (STORED_LEVELS * COMMANDS, COMMANDS),
+        "by level * COMMANDS + command, later command: clocks between them, 0: no rule",
+    ),
+    "reaches_further": Field((COMMANDS,), "1: the command holds back more than `REACH` says, or other ranks"),
+    "windows": Field((), "rules over a window of activates"),
+    "window_size": Field((MAX_WINDOWS,), "activates in the window"),
+    "window_distance": Field((MAX_WINDOWS, COMMANDS), "clocks from the oldest activate in it, by later command"),
     "read_data_end": Field((), "read command to the end of its data"),
     "burst_clocks": Field((), "data-bus clocks of a burst"),
-    "trfc": Field((), "refresh to activate"),
-    "trefi": Field((), "interval of refreshes"),
+    "refresh_interval": Field((), "clocks between two refreshes of a rank"),
+    "refresh_command": Field((), "REFRESH or REFRESH_BANK"),
+    "refresh_sets": Field((), "refreshes until each bank of a rank had its own"),
+    "refresh_set": Field((MAX_BANKS,), "banks that successive refreshes cover, of rank 0"),
+    "refreshes_everything": Field((), "1: a refresh leaves no bank of the channel to work"),
 }
 
 _SETTINGS = {
@@ -61,12 +70,22 @@ _SETTINGS = {
     "depth": Field((2,), "reads, writes that a channel holds"),
     "write_high": Field((), "held writes that start a drain"),
     "write_low": Field((), "held writes that end a drain if reads wait"),
-    "batch": Field((), "requests that a turn serves while the other side presses"),
+    "batch": Field((), "requests served in a direction while the other side presses"),
     "write_idle": Field((), "clocks without reads after which few writes are written too"),
     "age_cap": Field((), "clocks after which a request goes before row hits"),
-    "fcfs": Field((), "1: only the oldest request is served"),
+    "hit_cap": Field((), "row hits that may overtake a bank's oldest request, where the scheduler counts them"),
+    "scheduler": Field((), "number of the scheduler in `SCHEDULERS`"),
+    "page_policy": Field((), "number of the page policy in `PAGE_POLICIES`"),
+    "page_timeout": Field((), "clocks after the last access after which the policy closes a row"),
     "split_bus": Field((), "1: row commands have a bus of their own"),
-    "banks": Field((), "banks of a channel"),
+    "special": Field((), "1: ranks, policies, refresh or rules that not every configuration has"),
+    "ranks": Field((), "ranks or pseudo-channels of a channel"),
+    "rank_banks": Field((), "banks of one of them"),
+    "data_buses": Field((), "data buses of a channel: one for each pseudo-channel"),
+    "group_mask": Field((), "bits of a bank's number that name its bank group among those of all ranks"),
+    "rank_shift": Field((), "log2 of the banks of a rank"),
+    "rank_bits": Field((), "log2 of ranks, without pseudo-channels"),
+    "pseudo_bits": Field((), "log2 of pseudo-channels"),
     "group_bits": Field((), "log2 of bank groups"),
     "group_shift": Field((), "log2 of successive lines in one bank group"),
     "bank_bits": Field((), "log2 of banks in a group"),
@@ -88,9 +107,13 @@ _CHANNEL = {
     ),
     "done_head": Field((), "position of the oldest"),
     "done_count": Field((), "slots in the ring"),
-    "refresh_at": Field((), "clock from which a refresh is due"),
-    "turn": Field((), "READ or WRITE: who has the data bus"),
-    "turn_served": Field((), "requests served in this turn"),
+    "earliest": Field((EARLIEST_ROWS, COMMANDS), "first clock of each command, by bank, bank group and rank"),
+    "refresh_due": Field((), "clock from which a refresh is due"),
+    "refresh_at": Field((MAX_RANKS,), "by rank: clock from which its next refresh is due"),
+    "refresh_next": Field((MAX_RANKS,), "by rank: which set of banks it covers"),
+    "blocked": Field((), "banks that wait for a due refresh, while one is due"),
+    "direction": Field((), "READ or WRITE: who has the data bus"),
+    "served": Field((), "requests served since the direction changed"),
     "read_idle_since": Field((), "clock of the last read when none is left"),
     "held": Field((2,), "reads, writes accepted and not served"),
     "listed": Field((2,), "of them those that have reached the scheduler"),
@@ -103,25 +126,22 @@ _CHANNEL = {
     "bucket_next": Field((SLOTS,), "by slot: next write of its hash bucket", i32),
     "mask": Field((SLOTS,), "by slot: bytes of a write"),
     "first_burst": Field((SLOTS,), "by slot: core cycle of a write's first burst, NEVER: not decided"),
-    "column_any": Field((2,), "first clock for a read, a write to any bank"),
-    "column_group": Field((2, MAX_BANKS), "first clock for a read, a write to a bank group"),
-    "activate_any": Field((), "first clock for an activate of any bank"),
-    "activate_group": Field((MAX_BANKS,), "first clock for an activate in a bank group"),
-    "window": Field((ACTIVATES_IN_WINDOW,), "clocks of the last four activates"),
-    "window_oldest": Field((), "position of the oldest of them"),
-    "column_not_before": Field((), "clock before which looking for a bank to read or write is in vain"),
-    "activate_not_before": Field((), "clock before which looking for a bank to open is in vain"),
-    "precharge_not_before": Field((), "clock before which looking for a bank to close is in vain"),
-    "precharge_any": Field((), "first clock for a precharge of any bank"),
+    "window": Field((MAX_RANKS * MAX_WINDOWS, MAX_WINDOW), "by rank and rule: clocks of the last activates"),
+    "window_oldest": Field((MAX_RANKS * MAX_WINDOWS,), "position of the oldest of them"),
+    # while the answer is known to be no, the banks are not searched
+    "column_not_before": Field((), "clock before which no bank can be read or written"),
+    "activate_not_before": Field((), "clock before which no bank can be opened"),
+    "precharge_not_before": Field((), "clock before which no bank can be closed"),
     "ideal_free": Field((), "ideal model: when the channel is free, in 1e-6 core cycles"),
 }
 
 _BANK = {
     "open_row": Field((MAX_BANKS,), "open row, -1: precharged"),
     "open_banks": Field((), "banks with an open row"),
-    "activate_ready": Field((MAX_BANKS,), "first clock for an activate"),
-    "precharge_ready": Field((MAX_BANKS,), "first clock for a precharge"),
-    "column_ready": Field((2, MAX_BANKS), "first clock for a read, a write"),
+    "last_access": Field((MAX_BANKS,), "clock of the last read or write"),
+    "overtaken": Field(
+        (2, MAX_BANKS), "reads, writes served before the bank's oldest, where the scheduler counts them"
+    ),
     "head": Field((2, MAX_BANKS), "oldest read, write of the bank, -1: none"),
     "tail": Field((2, MAX_BANKS), "youngest read, write of the bank"),
     "chosen": Field((2, MAX_BANKS), "read, write that the bank serves next"),
@@ -133,7 +153,7 @@ _BANK = {
 
 # a line of the host's cache
 _REQUEST = {
-    "order": Field((), "its place in the order of arrival"),
+    "order": Field((), "its number in the order of arrival"),
     "arrived": Field((), "clock in which the scheduler got it"),
     "visible": Field((), "core cycle in which the scheduler gets it"),
     "row": Field((), "row of the line", i32),
@@ -158,70 +178,114 @@ CHANNEL = State(
 DRAM = State("dram", _TIMING | _SETTINGS | {"channel": Field((CHANNELS,), "the channels", CHANNEL.dtype())})
 
 
-def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float) -> None:
-    """Set up `m.dram` for `spec`, all rows closed and all counters 0; the address map must be configured before."""
-    d, timing = m.dram, resolve(spec)
-    channels = spec.channels
-    if m.map.dram_channels != channels:
-        raise ValueError(f"the address map has {m.map.dram_channels} DRAM channels, the specification {channels}")
+def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float, rules: tuple[Rule, ...] = RULES) -> None:
+    """Set up `m.dram` for `spec`, all rows closed and all counters 0; the address map must be configured before.
+
+    core_clock_hz: the clock that the machine's cycles count; rules: the timing constraints, all of them by default.
+    """
+    dram, timing = m.dram, resolve(spec)
+    if m.map.dram_channels != spec.channels:
+        raise ValueError(f"the address map has {m.map.dram_channels} DRAM channels, the specification {spec.channels}")
     for name in (*_TIMING, *_SETTINGS):
-        value = getattr(d, name)
+        value = getattr(dram, name)
         if getattr(value, "shape", ()):
             value[...] = 0
         else:
-            setattr(d, name, 0)
-    held = d.channel
-    held[...] = np.zeros((), held.dtype)
-    d.trcd[READ], d.trcd[WRITE] = timing.trcd_read, timing.trcd_write
-    d.to_precharge[READ] = timing.trtp
-    d.to_precharge[WRITE] = timing.tcwl + timing.burst_clocks + timing.twr
-    for name in ("trp", "tras", "trc", "trrd_short", "trrd_long", "tfaw", "tppd", "tccd_short", "tccd_long"):
-        setattr(d, name, getattr(timing, name))
-    d.read_to_write = max(timing.tcl + timing.burst_clocks + timing.turnaround - timing.tcwl, timing.tccd_short)
-    d.write_to_read_short = timing.tcwl + timing.burst_clocks + timing.twtr_short
-    d.write_to_read_long = timing.tcwl + timing.burst_clocks + timing.twtr_long
-    d.read_data_end = timing.tcl + timing.burst_clocks
-    d.burst_clocks, d.bursts = timing.burst_clocks, timing.bursts_per_line
-    d.burst_bytes = LINE_BYTES // timing.bursts_per_line
-    d.trfc, d.trefi = timing.trfc, timing.trefi
-    held["refresh_at"] = timing.trefi
+            setattr(dram, name, 0)
+    dram.channel[...] = np.zeros((), dram.channel.dtype)
+    _configure_rules(dram, timing, rules)
+    _configure_organization(dram, spec, timing)
+    _configure_clocks(dram, spec, timing.clock_hz, core_clock_hz)
+    dram.depth[READ], dram.depth[WRITE] = spec.read_queue, spec.write_queue
+    dram.write_high, dram.write_low, dram.write_idle = spec.write_high, spec.write_low, spec.write_idle_clocks
+    dram.batch = spec.write_high - spec.write_low
+    dram.scheduler, dram.age_cap, dram.hit_cap = SCHEDULERS[spec.scheduler].number, spec.age_cap_clocks, spec.hit_cap
+    dram.page_policy, dram.page_timeout = PAGE_POLICIES[spec.page_policy].number, spec.page_timeout_clocks
+    usual_policies = dram.scheduler == FR_FCFS and dram.page_policy == OPEN_PAGE
+    dram.special = int(not (usual_policies and dram.refreshes_everything and not dram.reaches_further.any()))
+    _reset_channels(dram, timing)
 
-    ratio = Fraction(timing.clock_hz / core_clock_hz).limit_denominator(MAX_RATIO_TERM)
-    d.clocks, d.cycles = ratio.numerator, ratio.denominator
-    d.request_latency = max(1, ceil(spec.request_latency_ns * core_clock_hz / 1e9))
-    d.look_ahead = d.request_latency  # what comes later is not seen before that
-    d.response_latency = ceil(spec.response_latency_ns * core_clock_hz / 1e9)
-    d.ideal = int(spec.model == "ideal")
-    d.ideal_latency = max(1, ceil(spec.ideal_latency_ns * core_clock_hz / 1e9))
+
+def _configure_rules(dram: Any, timing: Timing, rules: tuple[Rule, ...]) -> None:
+    table = compiled(timing, rules)
+    dram.least[...] = table.least.reshape(dram.least.shape)
+    dram.reaches_further[...] = [timing.units > 1 or reaches_further(table, command) for command in range(COMMANDS)]
+    dram.windows = len(table.windows)
+    for number, window in enumerate(table.windows):
+        dram.window_size[number] = window.size
+        dram.window_distance[number] = window.distance
+    sets = timing.refresh_sets
+    dram.refresh_sets = len(sets)
+    for number, banks in enumerate(sets):
+        dram.refresh_set[number] = _word(banks)
+    dram.refresh_interval = timing.trefi // len(sets)
+    dram.refresh_command = REFRESH if timing.refresh_covers == "all" else REFRESH_BANK
+    dram.refreshes_everything = int(timing.refresh_covers == "all" and timing.units == 1)
+
+
+def _configure_organization(dram: Any, spec: DramSpec, timing: Timing) -> None:
+    dram.read_data_end = timing.tcl + timing.burst_clocks
+    dram.burst_clocks, dram.bursts = timing.burst_clocks, timing.bursts_per_line
+    dram.burst_bytes = LINE_BYTES // timing.bursts_per_line
+    dram.split_bus, dram.bank_hash = int(timing.separate_row_bus), int(spec.bank_hash)
+    dram.ranks, dram.rank_banks, dram.data_buses = timing.units, timing.rank_banks, timing.pseudo_channels
+    # a bank's number: its rank, its number in the group, its group, from the high bits to the low ones
+    dram.rank_shift = _log2(timing.rank_banks)
+    dram.group_mask = timing.bank_groups - 1 | (timing.units - 1) << int(dram.rank_shift)
+    dram.rank_bits, dram.pseudo_bits = _log2(timing.ranks), _log2(timing.pseudo_channels)
+    dram.group_bits, dram.bank_bits = _log2(timing.bank_groups), _log2(timing.banks_per_group)
+    dram.group_shift, dram.column_bits = _log2(spec.group_interleave_lines), _log2(timing.lines_per_row)
+
+
+def _configure_clocks(dram: Any, spec: DramSpec, clock_hz: float, core_clock_hz: float) -> None:
+    ratio = Fraction(clock_hz / core_clock_hz).limit_denominator(MAX_RATIO_TERM)
+    dram.clocks, dram.cycles = ratio.numerator, ratio.denominator
+    dram.request_latency = max(1, ceil(spec.request_latency_ns * core_clock_hz / 1e9))
+    dram.look_ahead = dram.request_latency  # what comes later is not seen before that
+    dram.response_latency = ceil(spec.response_latency_ns * core_clock_hz / 1e9)
+    dram.ideal = int(spec.model == "ideal")
+    dram.ideal_latency = max(1, ceil(spec.ideal_latency_ns * core_clock_hz / 1e9))
     if spec.ideal_bandwidth_gb_s:
-        lines_per_cycle = spec.ideal_bandwidth_gb_s * 1e9 / channels / LINE_BYTES / core_clock_hz
-        d.ideal_line_microcycles = max(1, round(MICRO / lines_per_cycle))
-    d.depth[READ], d.depth[WRITE] = spec.read_queue, spec.write_queue
-    d.write_high, d.write_low, d.write_idle = spec.write_high, spec.write_low, spec.write_idle_clocks
-    d.batch = spec.write_high - spec.write_low
-    d.age_cap, d.fcfs = spec.age_cap_clocks, int(spec.scheduler == "fcfs")
-    d.split_bus, d.bank_hash = int(timing.separate_row_bus), int(spec.bank_hash)
-    d.banks = timing.banks
-    d.group_bits = timing.bank_groups.bit_length() - 1
-    d.group_shift = min(spec.group_interleave_lines, timing.lines_per_row).bit_length() - 1
-    d.bank_bits = timing.banks_per_group.bit_length() - 1
-    d.column_bits = timing.lines_per_row.bit_length() - 1
+        lines_per_cycle = spec.ideal_bandwidth_gb_s * 1e9 / spec.channels / LINE_BYTES / core_clock_hz
+        dram.ideal_line_microcycles = max(1, round(MICRO / lines_per_cycle))
 
+
+def _reset_channels(dram: Any, timing: Timing) -> None:
+    channels = dram.channel
+    for rank in range(timing.units):  # ranks take turns, so that not all are refreshed at once
+        channels["refresh_at"][:, rank] = dram.refresh_interval * (rank + 1) // timing.units
+    channels["refresh_due"] = dram.refresh_interval // timing.units
     for name in ("open_row", "head", "tail", "chosen", "bucket"):
-        held[name] = -1
-    held["window"] = -NEVER
-    held["next_look"] = NEVER
-    held["done"][..., 0] = NEVER
-    held["slot"]["next"] = [*range(1, SLOTS), -1]
+        channels[name] = -1
+    channels["window"] = -NEVER
+    channels["next_look"] = NEVER
+    channels["done"][..., 0] = NEVER
+    channels["slot"]["next"] = [*range(1, SLOTS), -1]
+
+
+def _log2(power: int) -> int:
+    return power.bit_length() - 1
+
+
+def _word(mask: int) -> int:
+    """A mask of 64 bits as the signed word that holds it."""
+    return mask - (1 << 64) if mask >> 63 else mask
+
+
+def decide_no_clock_ahead(m: Any) -> None:
+    """Have each channel decide a clock's command in that clock: slower, and the same results."""
+    m.dram.look_ahead = 0
 
 
 def dram_totals(m: Any) -> Counts:
     """The counts over all channels by the names of `DRAM_COUNTERS`, and `bus_busy_cycles` in core cycles."""
-    d = m.dram
-    totals = DRAM_COUNTERS.counts(d.channel)
-    if d.ideal:  # what the given bandwidth takes: nothing if it is unlimited
+    dram = m.dram
+    totals = DRAM_COUNTERS.counts(dram.channel)
+    if dram.ideal:  # what the given bandwidth takes: nothing if it is unlimited
         lines = totals.reads + totals.writes
-        totals["bus_busy_cycles"] = lines * int(d.ideal_line_microcycles) // MICRO
+        totals["bus_busy_cycles"] = lines * int(dram.ideal_line_microcycles) // MICRO
     else:
-        totals["bus_busy_cycles"] = totals.data_bus_busy_clocks * int(d.cycles) // int(d.clocks)
+        # two pseudo-channels are two data buses: half of a channel's pins each
+        clocks = totals.data_bus_busy_clocks * int(dram.cycles)
+        totals["bus_busy_cycles"] = clocks // (int(dram.clocks) * int(dram.data_buses))
     return totals

@@ -17,8 +17,8 @@ from memory.network.ideal import (
     ideal_has_bandwidth,
     ideal_pop_request,
     ideal_pop_response,
-    ideal_request_place,
     ideal_request_ready,
+    ideal_request_slot,
     ideal_respond,
     ideal_response_ready,
 )
@@ -37,7 +37,8 @@ from memory.network.state import (
 )
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
-from memory.wheel import L2_FILL, L2_TAKE, wake_at
+from memory.waiting import FILLS, REQUEST_SLOT, RESPONSE_SLOT, freed
+from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake_at
 
 
 @jit
@@ -54,7 +55,7 @@ def _announce_request(m, port, earliest):
 
 @jit
 def crossbar_has_room(m, port):
-    """1 if the port may send a packet; if not, the unit behind it is woken when it may."""
+    """1 if the port may send a packet; if not, its unit may wait for REQUEST_SLOT."""
     return 1 if m.xbar.o_count[port] < m.xbar.request_limit else 0
 
 
@@ -66,17 +67,17 @@ def crossbar_send(m, now, port, line, source, mask):
     q = x.o_head[port] + n
     if q >= x.request_ring:
         q -= x.request_ring
-    if unlikely(x.ideal):
-        q = ideal_request_place(m, port)
+    if x.ideal:
+        q = ideal_request_slot(m, port)
     x.request[port, q, P_LINE] = line
     x.request[port, q, P_SOURCE] = source
     x.request[port, q, P_MASK] = mask
     x.request[port, q, P_READY] = now + x.request_latency
     x.o_count[port] = n + 1
     x.requests += 1
-    if unlikely(m.timeline.on):
+    if m.timeline.on:
         record(m, SENT, port, source, line)
-    if unlikely(x.ideal):
+    if x.ideal:
         ideal_announce_request(m, port, q)
     elif n == 0:
         _announce_request(m, port, now)
@@ -94,14 +95,14 @@ def _pick_of_all(m, now, channel):
     x = m.xbar
     if x.ideal and not ideal_has_bandwidth(m, now, channel):
         return -1
-    turn = x.turn[channel]
+    first = x.next_port[channel]
     for step in range(PORT_WORDS + 1):
-        word = ((turn >> 6) + step) & (PORT_WORDS - 1)
+        word = ((first >> 6) + step) & (PORT_WORDS - 1)
         bits = x.waiting[channel, word]
         if step == 0:
-            bits &= ~((1 << (turn & 63)) - 1)
+            bits &= ~((1 << (first & 63)) - 1)
         elif step == PORT_WORDS:
-            bits &= (1 << (turn & 63)) - 1
+            bits &= (1 << (first & 63)) - 1
         while bits:
             port = word * 64 + ctz(bits)
             bits &= bits - 1
@@ -119,10 +120,10 @@ def crossbar_pick_request(m, now, channel):
     x = m.xbar
     if unlikely(x.waiting[channel, 1] | x.ideal):
         return _pick_of_all(m, now, channel)
-    turn = x.turn[channel]
+    first = x.next_port[channel]
     bits = x.waiting[channel, 0]
     while bits:
-        port = ctz_from(bits, turn if turn < 64 else 0)
+        port = ctz_from(bits, first if first < 64 else 0)
         if x.o_ready[port] <= now:
             return port
         bits ^= 1 << port
@@ -135,10 +136,10 @@ def crossbar_pop_request(m, now, channel, port):
     x = m.xbar
     n = x.o_count[port]
     x.o_count[port] = n - 1
-    x.turn[channel] = (port + 1) & (MAX_PORTS - 1)
-    if n == x.request_limit:
+    x.next_port[channel] = (port + 1) & (MAX_PORTS - 1)
+    if n == x.request_limit and freed(m, REQUEST_SLOT + port):
         wake_sender(m, now, port)
-    if unlikely(x.ideal):
+    if x.ideal:
         return ideal_pop_request(m, now, channel, port)
     h = x.o_head[port]
     x.waiting[channel, port >> 6] &= ~(1 << (port & 63))
@@ -166,7 +167,7 @@ def _announce_response(m, channel, earliest):
 
 @jit
 def crossbar_response_room(m, channel):
-    """1 if the channel may start answering; if not, it is woken when it may."""
+    """1 if the channel may start answering; if not, it may wait for RESPONSE_SLOT."""
     return 1 if m.xbar.r_count[channel] < m.xbar.response_limit else 0
 
 
@@ -176,7 +177,7 @@ def crossbar_respond(m, now, t, channel, source):
     x = m.xbar
     n = x.r_count[channel]
     x.r_count[channel] = n + 1
-    if unlikely(x.ideal):
+    if x.ideal:
         return ideal_respond(m, t, channel, source)
     leaves = max(t, x.r_free[channel])
     x.r_free[channel] = leaves + 1
@@ -194,11 +195,15 @@ def _pop_response(m, now, port, channel):
     x = m.xbar
     n = x.r_count[channel]
     x.r_count[channel] = n - 1
-    x.port_turn[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
+    x.next_channel[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
     x.responses += 1
     if n == x.response_limit:
-        wake_at(m, L2_FILL, now, channel)  # which lets the channel serve again, too
-    if unlikely(x.ideal):
+        waiters = freed(m, RESPONSE_SLOT + channel)
+        if (waiters >> FILLS) & 1:
+            wake_at(m, L2_FILL, now, channel)
+        if (waiters >> channel) & 1:
+            wake_at(m, L2_SERVE, now, channel)
+    if x.ideal:
         return ideal_pop_response(m, now, channel, port)
     h = x.r_head[channel]
     x.returning[port] &= ~(1 << channel)
@@ -214,10 +219,10 @@ def crossbar_take_response(m, now, port):
     """Source of the response the port takes this cycle, round robin over channels, or -1."""
     x = m.xbar
     bits = x.returning[port]
-    turn = x.port_turn[port]
+    first = x.next_channel[port]
     taken = -1
     while bits:
-        channel = ctz_from(bits, turn)
+        channel = ctz_from(bits, first)
         bits ^= 1 << channel
         there = ideal_response_ready(m, now, channel, port) if x.ideal else x.r_ready[channel] <= now
         if there and taken >= 0:
@@ -228,6 +233,6 @@ def crossbar_take_response(m, now, port):
     if taken < 0:
         return -1
     source = _pop_response(m, now, port, taken)
-    if unlikely(m.timeline.on):
+    if m.timeline.on:
         record(m, TAKEN, port | taken << 8, source, 0)
     return source

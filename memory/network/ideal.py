@@ -3,22 +3,22 @@
 from gpusim.jit import jit
 from memory.address_map import l2_channel
 from memory.network.state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
-from memory.wheel import L2_TAKE, SIZE, wake
+from memory.wheel import L2_TAKE, wake, within_reach
 
 
-@jit
-def ideal_request_place(m, port):
-    """Take a free place for a port's request."""
+@jit(cold=True)
+def ideal_request_slot(m, port):
+    """Take a free slot for a port's request."""
     x = m.xbar
-    q = x.o_place[port]
-    x.o_place[port] = x.o_next[port, q]
+    q = x.o_free_slot[port]
+    x.o_free_slot[port] = x.o_next[port, q]
     x.o_next[port, q] = -1
     return q
 
 
 @jit(cold=True)
 def ideal_announce_request(m, port, q):
-    """Put the request at `q` behind the port's others for its channel."""
+    """Put the request at `q` after the port's others for its channel."""
     x = m.xbar
     channel = l2_channel(m, x.request[port, q, P_LINE])
     if x.o_first[port, channel] < 0:
@@ -59,19 +59,13 @@ def ideal_pop_request(m, now, channel, port):
     x.o_free[channel] = max(x.o_free[channel], now * MICRO) + x.interval
     q = x.o_next[port, h]
     x.o_first[port, channel] = q
-    x.o_next[port, h] = x.o_place[port]
-    x.o_place[port] = h
+    x.o_next[port, h] = x.o_free_slot[port]
+    x.o_free_slot[port] = h
     if q < 0:
         x.waiting[channel, port >> 6] &= ~(1 << (port & 63))
     else:
         wake(m, L2_TAKE, max(x.request[port, q, P_READY], now + 1), channel)
     return h
-
-
-@jit
-def _wake_receiver(m, t, port):
-    """A given bandwidth may put cycle `t` out of the wheel's reach: then the port is woken before, to find that out."""
-    wake_receiver(m, min(t, m.wheel.now + SIZE - 1), port)
 
 
 @jit(cold=True)
@@ -83,16 +77,16 @@ def ideal_respond(m, t, channel, source):
         start = max(t * MICRO, x.r_free[channel])
         x.r_free[channel] = start + x.interval
         leaves = start // MICRO
-    q = x.r_place[channel]
+    q = x.r_free_slot[channel]
     x.response[channel, q, R_SOURCE] = source
     x.response[channel, q, R_READY] = leaves + x.response_latency
     port = (source >> SOURCE_CU_SHIFT) & 255
-    x.r_place[channel] = x.r_next[channel, q]
+    x.r_free_slot[channel] = x.r_next[channel, q]
     x.r_next[channel, q] = -1
     if x.r_first[channel, port] < 0:
         x.r_first[channel, port] = q
         x.returning[port] |= 1 << channel
-        _wake_receiver(m, leaves + x.response_latency, port)
+        wake_receiver(m, within_reach(m, leaves + x.response_latency), port)  # as far as bandwidth puts it off
     else:
         x.r_next[channel, x.r_last[channel, port]] = q
     x.r_last[channel, port] = q
@@ -106,7 +100,7 @@ def ideal_response_ready(m, now, channel, port):
     ready = x.response[channel, x.r_first[channel, port], R_READY]
     if ready <= now:
         return 1
-    _wake_receiver(m, ready, port)
+    wake_receiver(m, within_reach(m, ready), port)
     return 0
 
 
@@ -117,10 +111,10 @@ def ideal_pop_response(m, now, channel, port):
     h = x.r_first[channel, port]
     q = x.r_next[channel, h]
     x.r_first[channel, port] = q
-    x.r_next[channel, h] = x.r_place[channel]
-    x.r_place[channel] = h
+    x.r_next[channel, h] = x.r_free_slot[channel]
+    x.r_free_slot[channel] = h
     if q < 0:
         x.returning[port] &= ~(1 << channel)
     else:
-        _wake_receiver(m, max(x.response[channel, q, R_READY], now + 1), port)
+        wake_receiver(m, within_reach(m, max(x.response[channel, q, R_READY], now + 1)), port)
     return x.response[channel, h, R_SOURCE]

@@ -94,36 +94,36 @@ CROSSBAR = State(
     {
         "request_latency": Field((), "cycles from a CU's port to an L2 channel"),
         "response_latency": Field((), "cycles from an L2 channel's port to a CU"),
-        "request_limit": Field((), "packets a CU's request queue and the way behind it may hold"),
+        "request_limit": Field((), "packets a CU's request queue and the way after it may hold"),
         "response_limit": Field(
             (), "answers under way from which a channel stalls: its pipeline, its queue and the way"
         ),
         "request": Field((MAX_PORTS, REQUEST_DEPTH, 4), "queued requests of a port, by P_LINE ... P_READY"),
-        "request_ring": Field((), "places of a port's ring in use: at least two more than it may hold"),
+        "request_ring": Field((), "slots of a port's ring in use: at least two more than it may hold"),
         "o_head": Field((MAX_PORTS,), "position of the oldest request"),
         "o_count": Field((MAX_PORTS,), "requests held"),
         "o_ready": Field((MAX_PORTS,), "cycle from which the oldest request may be taken"),
         "waiting": Field((MAX_L2_CHANNELS, PORT_WORDS), "ports whose oldest request is for the channel, 64 a word"),
-        "turn": Field((MAX_L2_CHANNELS,), "port that the channel looks at first"),
+        "next_port": Field((MAX_L2_CHANNELS,), "round-robin pointer: port that the channel looks at first"),
         "response": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH, 2), "queued responses of a channel, by R_SOURCE, R_READY"),
-        "response_ring": Field((), "places of a channel's ring in use: a power of two"),
+        "response_ring": Field((), "slots of a channel's ring in use: a power of two"),
         "r_head": Field((MAX_L2_CHANNELS,), "position of the oldest response"),
         "r_count": Field((MAX_L2_CHANNELS,), "responses held"),
         "r_ready": Field((MAX_L2_CHANNELS,), "cycle from which the oldest response may be taken"),
         "r_free": Field((MAX_L2_CHANNELS,), "cycle in which the channel's response port is free again"),
         "returning": Field((MAX_PORTS,), "channels whose oldest response is for the port"),
-        "port_turn": Field((MAX_PORTS,), "channel that the port looks at first"),
+        "next_channel": Field((MAX_PORTS,), "round-robin pointer: channel that the port looks at first"),
         **counter_fields(CROSSBAR_COUNTERS),
         # ideal model: a list of requests for each port and channel, one of responses for each channel and port
         "ideal": Field((), "1: fixed latency and bandwidth"),
         "interval": Field((), "a channel's time for a packet in 1e-6 cycles, 0: none"),
         "o_free": Field((MAX_L2_CHANNELS,), "when the channel may take the next packet, in 1e-6 cycles"),
-        "o_next": Field((MAX_PORTS, REQUEST_DEPTH), "request behind one in its list, or next free place; -1 none"),
-        "o_place": Field((MAX_PORTS,), "first free place of a port"),
+        "o_next": Field((MAX_PORTS, REQUEST_DEPTH), "request after one in its list, or next free slot; -1 none"),
+        "o_free_slot": Field((MAX_PORTS,), "first free slot of a port"),
         "o_first": Field((MAX_PORTS, MAX_L2_CHANNELS), "oldest request of the list, -1 none"),
         "o_last": Field((MAX_PORTS, MAX_L2_CHANNELS), "youngest"),
-        "r_next": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH), "response behind one in its list, or next free place"),
-        "r_place": Field((MAX_L2_CHANNELS,), "first free place of a channel"),
+        "r_next": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH), "response after one in its list, or next free slot"),
+        "r_free_slot": Field((MAX_L2_CHANNELS,), "first free slot of a channel"),
         "r_first": Field((MAX_L2_CHANNELS, MAX_PORTS), "oldest response of the list, -1 none"),
         "r_last": Field((MAX_L2_CHANNELS, MAX_PORTS), "youngest"),
     },
@@ -148,16 +148,16 @@ def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycle
     if x.ideal:
         if spec.ideal_bytes_per_cycle:
             x.interval = max(1, round(MICRO * LINE_BYTES * l2_channels / spec.ideal_bytes_per_cycle))
-        for places in (x.o_next, x.r_next):
-            places[:, :-1] = range(1, places.shape[1])
-            places[:, -1] = -1
+        for slots in (x.o_next, x.r_next):
+            slots[:, :-1] = range(1, slots.shape[1])
+            slots[:, -1] = -1
         x.o_first[...] = -1
         x.r_first[...] = -1
 
 
 @jit
 def wake_receiver(m, t, port):
-    """Have the unit behind a port take a response in cycle `t`, within the wheel's reach and still to come."""
+    """Have the unit at a port take a response in cycle `t`, within the wheel's reach and still to come."""
     if port < FIRST_SCALAR_PORT:
         wake_at(m, CU_RESPONSE, t, port)
     else:
@@ -166,7 +166,7 @@ def wake_receiver(m, t, port):
 
 @jit
 def wake_sender(m, now, port):
-    """Have the unit behind a port send on in the next cycle."""
+    """Have the unit at a port, which waits for room in its queue, send on in the next cycle."""
     if port < FIRST_SCALAR_PORT:
         wake_at(m, CU_LOOK_UP, now + 1, port)
     else:

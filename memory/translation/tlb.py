@@ -144,7 +144,7 @@ TRANSLATION_STATE = State(
         "r_head": Field((MAX_TLBS,), "position of the oldest"),
         "r_count": Field((MAX_TLBS,), "requests held"),
         "asking": Field((TLB_WORDS,), "L1 TLBs with a request, 32 a word"),
-        "turn": Field((), "L1 TLB that is looked at first"),
+        "next_tlb": Field((), "round-robin pointer: L1 TLB that is looked at first"),
         # L2 TLB and walks, oldest first
         "l2_rows": Field((2 * LANES * MAX_L2_ENTRIES,), "pages and order words of the sets", u32),
         "l2_order": Field((), "running number of the L2 TLB's look-ups and walks"),
@@ -242,7 +242,7 @@ def _fill_l2(m, page):
 
 @jit
 def _request(m, now, tlb, page):
-    """Ask the L2 TLB for a page: ASKED, ON_ITS_WAY if that was done before, 0 without an MSHR or a place in the queue.
+    """Ask the L2 TLB for a page: ASKED, ON_ITS_WAY if that was done before, 0 without an MSHR or a slot of the queue.
 
     Who gets 0 is woken when that may have changed.
     """
@@ -379,9 +379,9 @@ def _answer(m, t, tlb, page):
 def _next_port(m):
     """L1 TLB whose oldest request the L2 TLB looks up next, round robin, or -1."""
     t = m.translation
-    low = (1 << (t.turn & 31)) - 1
+    low = (1 << (t.next_tlb & 31)) - 1
     for step in range(TLB_WORDS + 1):
-        word = ((t.turn >> 5) + step) & (TLB_WORDS - 1)
+        word = ((t.next_tlb >> 5) + step) & (TLB_WORDS - 1)
         bits = t.asking[word]
         if step == 0:
             bits &= ~low
@@ -447,7 +447,7 @@ def translation_tick(m, now):
         n = t.r_count[tlb]
         t.r_head[tlb] = (t.r_head[tlb] + 1) & (MAX_PORT_QUEUE - 1)
         t.r_count[tlb] = n - 1
-        t.turn = (tlb + 1) & (MAX_TLBS - 1)
+        t.next_tlb = (tlb + 1) & (MAX_TLBS - 1)
         if n == 1:
             t.asking[tlb >> 5] &= ~(1 << (tlb & 31))
         if n == t.port_limit:

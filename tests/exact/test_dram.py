@@ -31,9 +31,9 @@ case = cases(ASSEMBLY)
 LINE_BYTES = 64
 
 
-def one_channel(part: str, **values: float) -> GpuSpec:
+def one_channel(standard: str, **values: float) -> GpuSpec:
     """One channel, its banks plain address bits, the controller's latencies 10 ns before and after."""
-    dram = DramSpec(part=part, channels=1, bank_hash=False)
+    dram = DramSpec(standard=standard, channels=1, bank_hash=False)
     return machine(dram=dram, l2=L2Spec(channels=1), **values)
 
 
@@ -67,7 +67,7 @@ def scheduled(gpu: GpuSpec, cycle: int) -> int:
 def back(gpu: GpuSpec, read: int) -> int:
     """The core cycle in which L2 has the line whose first read command is in clock `read`.
 
-    A line is two bursts of one bank, tCCD_L apart; data end tCL and a burst behind the second command.
+    A line is two bursts of one bank, tCCD_L apart; data end tCL and a burst after the second command.
     """
     t = timing(gpu)
     assert t.bursts_per_line == 2
@@ -106,7 +106,7 @@ for _apart in BYTES_APART:
 
 
 def first_load(gpu: GpuSpec) -> int:
-    """Issue of the instruction behind the first load's wait: its row is closed, an activate opens it."""
+    """Issue of the instruction after the first load's wait: its row is closed, an activate opens it."""
     asked = served(gpu, first_issue(gpu) + 2 * TURN + 1)
     read = scheduled(gpu, asked) + timing(gpu).trcd_read
     return after_wait(data(gpu, back(gpu, read)))
@@ -151,7 +151,7 @@ def test_two_banks_are_opened_trrd_apart(gpu: GpuSpec, same_group: bool) -> None
     t = timing(gpu)
     first, second = both_asked(gpu)
     activate = max(second, first + (t.trrd_long if same_group else t.trrd_short))
-    assert activate + t.trcd_read >= first + t.trcd_read + 2 * t.tccd_long  # behind the first one's bursts
+    assert activate + t.trcd_read >= first + t.trcd_read + 2 * t.tccd_long  # after the first one's bursts
     facts = case(f"both_{bank_bytes_apart(gpu) if same_group else GROUP_BYTES_APART}", gpu)
     assert facts.cycles == finished(after_wait(data(gpu, back(gpu, activate + t.trcd_read))))
     assert facts.dram.row_misses == 2
@@ -173,13 +173,13 @@ SLEEPS = range(30, 72, 3)  # close enough that one of them ends in a refresh
 
 
 def asked_after(gpu: GpuSpec, issue: int, sleeps: int, setup_turns: int) -> int:
-    """Clock in which the scheduler has the load behind an s_sleep that issues in cycle `issue`."""
+    """Clock in which the scheduler has the load after an s_sleep that issues in cycle `issue`."""
     load = turn(issue + 1 + SLEEP_UNIT * sleeps) + setup_turns * TURN
     return scheduled(gpu, served(gpu, load + 1))
 
 
 def shortest_sleep(gpu: GpuSpec, issue: int, setup_turns: int, clock: int) -> int:
-    """Operand of the s_sleep behind which the scheduler has the load after `clock`."""
+    """Operand of the s_sleep after which the scheduler has the load after `clock`."""
     return next(n for n in SLEEPS if asked_after(gpu, issue, n, setup_turns) > clock)
 
 
@@ -187,7 +187,7 @@ def into_the_refresh(gpu: GpuSpec) -> int:
     return shortest_sleep(gpu, first_issue(gpu), 2, timing(gpu).trefi)
 
 
-def behind_the_refresh(gpu: GpuSpec) -> int:
+def after_the_refresh(gpu: GpuSpec) -> int:
     t = timing(gpu)
     return shortest_sleep(gpu, first_load(gpu), 1, t.trefi + t.trp + t.trfc)
 
@@ -211,7 +211,7 @@ def test_a_load_that_meets_a_refresh_waits_for_its_end(gpu: GpuSpec) -> None:
 
 def test_a_refresh_closes_the_open_row(gpu: GpuSpec) -> None:
     # the next line of the row comes after precharge, refresh and idle time: it opens the row again
-    sleeps = behind_the_refresh(gpu)
+    sleeps = after_the_refresh(gpu)
     asked = asked_after(gpu, first_load(gpu), sleeps, 1)
     facts = case(f"load_sleep_{sleeps}", gpu)
     assert facts.cycles == finished(after_wait(data(gpu, back(gpu, asked + timing(gpu).trcd_read))))

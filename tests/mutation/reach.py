@@ -29,13 +29,15 @@ class Reach:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Around a test with its fixtures."""
         codes: set[CodeType] = set()
+        found = self._tests.setdefault(item.nodeid, {"passed": True, "failed": False, "cut": False})
         start = time.process_time()
 
         def called(frame: FrameType, event: str, _: object) -> None:
             if event == "call" and frame.f_code not in codes:
                 codes.add(frame.f_code)
             elif time.process_time() - start > self._longest_s:
-                pytest.skip("takes too long")
+                found["cut"] = True
+                pytest.skip("takes too long")  # which some tests take for a failure
 
         sys.setprofile(called)
         try:
@@ -47,12 +49,13 @@ class Reach:
             for code in codes
             if code.co_filename.startswith(ROOT) and not code.co_filename.startswith(ROOT + "tests")
         )
-        self._tests[item.nodeid] = {"seconds": time.process_time() - start, "functions": functions, "passed": True}
+        found |= {"seconds": time.process_time() - start, "functions": functions}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test that fails or is skipped says nothing."""
-        if not report.passed:
-            self._tests.setdefault(report.nodeid, {"seconds": 0.0, "functions": []})["passed"] = False
+        found = self._tests[report.nodeid]
+        found["passed"] &= report.passed
+        found["failed"] |= report.failed
 
     def pytest_sessionfinish(self) -> None:
         """Write what was found."""

@@ -42,7 +42,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "memory.network": (*_TOOLS, "isa", "memory"),
     "memory.sets": _TOOLS,
     "memory.translation": (*_TOOLS, "isa", "memory", "memory.network", "memory.sets"),
-    "memory.dram": (*_TOOLS, "isa", "memory"),
+    "memory.dram.standards": (),
+    "memory.dram": (*_TOOLS, "isa", "memory", "memory.dram.standards"),
     "memory.cache": (*_TOOLS, "isa", "memory", *_PATH[:-1]),
     "spartan": (*_TOOLS, "isa", "memory", "memory.dram"),
     "gpusim.core.cu": (*_TOOLS, "isa", "isa.opcodes", "isa.encoding", "memory", "memory.network", "memory.cache"),
@@ -59,6 +60,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.config": (
         "gpusim.base",
         "isa",
+        "memory.dram.standards",
         "memory.dram",
         "spartan",
         "gpusim.core",
@@ -123,6 +125,4 @@ WRITERS: dict[tuple[str, str], str] = {
     ("run", "gpusim.core"): "the run loop says when the run has ended, the simulator where its producer lies",
     ("timeline", "gpusim.timeline"): "the recorder's reader gives it its buffer and takes events out of it",
     ("dram", "gpusim.timeline"): "the same for DRAM commands",
-    ("dram", "gpusim.core"): "to do: how far DRAM looks ahead is its own to say",
-    ("ports", "memory.cache"): "to do: L2's refused requests",
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from tests.structure.imports import arrows, imports, room_of, rooms
+from tests.structure.imports import ROOT, TOPS, arrows, imports, room_of, rooms
 from tests.structure.layers import EXCEPTIONS, LAYERS, excepted
 
 
@@ -49,8 +49,13 @@ def test_no_modules_import_one_another() -> None:
     assert [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1] == []
 
 
+def test_the_top_level_is_what_users_know() -> None:
+    assert all((ROOT / folder / "__init__.py").exists() for folder in TOPS)
+    assert (ROOT / "sim_configs").is_dir() and (ROOT / "tests").is_dir()
+
+
 def test_the_entrance_of_gpusim_holds_nothing_else() -> None:
-    assert [path.name for path in (Path(__file__).parents[2] / "gpusim").glob("*.py")] == ["__init__.py"]
+    assert [path.name for path in (ROOT / "gpusim").glob("*.py")] == ["__init__.py"]
 
 
 @pytest.mark.parametrize(

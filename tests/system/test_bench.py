@@ -140,4 +140,4 @@ def test_perf_map_names_the_cores_functions(monkeypatch, capfd, tmp_path: Path) 
     assert invoke(["bench", "--history", str(tmp_path / "h.jsonl"), "--perf-map"]) == 0
     line = next(line for line in capfd.readouterr().out.splitlines() if line.startswith("functions of the core: "))
     names = {entry.split()[2] for entry in Path(line.partition(": ")[2]).read_text().splitlines()}
-    assert {"gpusim.core.loop.run_cycles", "memory.dram.controller._advance"} <= names
+    assert {"gpusim.core.loop.run_cycles", "memory.dram.advance.advance"} <= names

@@ -278,7 +278,7 @@ def test_windows_next_to_one_another_show_everything_once(tmp_path: Path) -> Non
 
 def test_what_ends_as_the_window_begins_is_not_shown(tmp_path: Path) -> None:
     """Else it is a slice of no length, which `read_trace` refuses."""
-    hbm = GPU.model_copy(update={"clock_ghz": 1.0, "dram": DramSpec(part="hbm1", channels=4)})
+    hbm = GPU.model_copy(update={"clock_ghz": 1.0, "dram": DramSpec(standard="hbm1", channels=4)})
     _, whole, _ = draw(tmp_path / "whole.pftrace", gpu=hbm)
     stored = max(s.end for s in whole.of("request") if s.name == "store")
     closed = next(s.begin for s in whole.of("DRAM") if s.name == "precharge")

@@ -16,7 +16,7 @@ from gpusim.core.cu.state import (
     THROTTLE,
     TURN_CYCLES,
 )
-from gpusim.jit import jit, ld_i64, st_i64, unlikely
+from gpusim.jit import jit, ld_i64, st_i64
 from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
 from memory.network.state import MAX_CUS
 from memory.timeline import CHARGED, record
@@ -44,7 +44,7 @@ def _charge_in_detail(m, w, reason, cycles):
 def charge(m, w, reason, cycles):
     """The wavefront spent `cycles` on `reason`, in front of its next instruction."""
     m.cu.stalls[w >> CU_BITS, reason] += cycles
-    if unlikely(m.run.hotspots):
+    if m.run.hotspots:
         _charge_in_detail(m, w, reason, cycles)
 
 

@@ -5,8 +5,9 @@ from gpusim.core.cu.scheduling import OLDEST, forget_rank
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import FREE, IDLE, MAX_WORKGROUPS, ORDER_BITS, SIMD_BITS, SIMDS_BITS, SLOTS
 from gpusim.core.cu.wave import open_slice, pause, release_barrier, wave_of
-from gpusim.jit import call_i64_4, ctz, jit, unlikely
+from gpusim.jit import call_i64_4, ctz, jit
 from memory.timeline import ENDED, PLACED, record
+from memory.waiting import CU_ROOM, freed, wait_for
 from memory.wheel import DISPATCH, wake
 
 
@@ -56,7 +57,7 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     m.cu.started[w] = now
     wave.mark = now
     run.waves_left += 1
-    if unlikely(m.timeline.placements):
+    if m.timeline.placements:
         record(m, PLACED, w, workgroup, number)
     status = call_i64_4(run.start, run.producer, w, workgroup, number | (cu * MAX_WORKGROUPS + group_slot) << 32)
     if status < 0:
@@ -102,10 +103,9 @@ def dispatch_tick(m, now):
                 if not _place_wave(m, now, cu, slot, workgroup, number):
                     return
             run.dispatch_free = now + n * run.dispatch_interval
-            run.dispatch_waits = 0
             wake(m, DISPATCH, run.dispatch_free, 0)
             return
-    run.dispatch_waits = 1
+    wait_for(m, CU_ROOM, 0)
 
 
 @jit
@@ -124,7 +124,7 @@ def end_wave(m, now, w):
     state = m.cu.simd[simd]
     cu = simd >> SIMDS_BITS
     m.cu.resident_cycles += wave.mark - m.cu.started[w]
-    if unlikely(m.timeline.placements):
+    if m.timeline.placements:
         record(m, ENDED, w, wave.mark, 0)
     rank = wave.rank
     units = state.wanted
@@ -158,5 +158,5 @@ def end_wave(m, now, w):
         run.done += 1
     elif m.cu.wg_arrived[cu, slot] == left:
         release_barrier(m, now, cu, slot)
-    if run.dispatch_waits:
+    if freed(m, CU_ROOM):
         wake(m, DISPATCH, now, 0)

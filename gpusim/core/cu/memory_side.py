@@ -17,10 +17,9 @@ from isa.opcodes.opcode import SMEM, VMEM
 from isa.trace import BUSY_MASK, BUSY_SHIFT, LINES_MASK, RECORD_ATOMIC, RECORD_LDS, RECORD_RETURN, RECORD_STORE
 from memory.cache.l1 import l1_queue, l1_step
 from memory.cache.l1_returns import l1_next_load_done, l1_receive, l1_take_done_store
-from memory.cache.l1_state import FLAG_BYPASS, FLAG_INVALIDATE, LINE, RETURN_ENTRY, STORE_ANSWER
+from memory.cache.l1_state import FLAG_BYPASS, FLAG_INVALIDATE
 from memory.cache.l1_stores import l1_write_back
 from memory.cache.scalar import scalar_next_done, scalar_queue, scalar_receive, scalar_step
-from memory.wheel import CU_LOOK_UP, wake_at
 
 
 @jit(inline=True)
@@ -94,19 +93,15 @@ def issue_scalar_memory(m, now, cu, w):
 
 @jit(inline=True)
 def response_tick(m, now, cu):
-    """A CU takes one answer from the crossbar. What look-up waits for may be free then."""
+    """A CU takes one answer from the crossbar."""
     token = l1_receive(m, now, cu)
-    freed = LINE
     if token >= 0:
         vm_answered(m, now, cu, token)
-        freed = STORE_ANSWER
-    if m.l1.unit[cu].waits_for == freed:
-        wake_at(m, CU_LOOK_UP, now, cu)
 
 
 @jit(inline=True)
 def return_tick(m, now, cu):
-    """A CU's finished loads, stores that need no answer and LDS accesses. What look-up waits for may be free then."""
+    """A CU's finished loads, stores that need no answer and LDS accesses."""
     l1 = m.l1.unit[cu]
     if l1.r_head != l1.r_scheduled:
         while True:
@@ -118,8 +113,6 @@ def return_tick(m, now, cu):
         vm_answered(m, now, cu, l1_take_done_store(m, cu))
     if m.cu.lds_count[cu]:
         lds_results(m, now, cu)
-    if l1.waits_for == RETURN_ENTRY:
-        wake_at(m, CU_LOOK_UP, now, cu)
 
 
 @jit

@@ -166,7 +166,6 @@ RUN = State(
         "workgroups_per_cu": Field((), "workgroups of this kernel that a CU can hold"),
         "dispatch_interval": Field((), "cycles the dispatcher needs for a wavefront"),
         "dispatch_free": Field((), "cycle in which the dispatcher may place the next workgroup"),
-        "dispatch_waits": Field((), "1: no CU has room"),
         "cu_order": Field((MAX_CUS,), "CUs in the order the dispatcher visits them: one of each shader array in turn"),
         "cu_next": Field((), "position in it"),
         "waves_left": Field((), "wavefronts resident"),

@@ -89,7 +89,7 @@ def test_gpu_by_own_file_and_by_base(tmp_path: Path) -> None:
         ("{base: 3}", [], ["run.yaml: gpu.base: must be the name"]),
         ("3", [], ["run.yaml: gpu: 3 is not allowed"]),
         ("mi6", ["gpu.l2.size_kib=1000"], ["62.5 sets", "(after --set gpu.l2.size_kib=1000)"]),
-        ("mi6", ["gpu.dram.part=ddr5"], ["unknown DRAM part 'ddr5'"]),
+        ("mi6", ["gpu.dram.standard=hbm4"], ["unknown DRAM standard 'hbm4'; did you mean 'hbm"]),
         ("mi6", ["workload.layer.input_channels=8192"], ["73728 rows", "at most 65536"]),
         ("mi6", ["workload.layer.padding=0", "workload.layer.input_height=2"], ["3x3 filter does not fit"]),
         ("mi6", ["workload.activations=null"], ["data: real needs an activation file"]),

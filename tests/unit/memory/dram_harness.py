@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -20,15 +21,18 @@ from gpusim.jit import (
 )
 from gpusim.jit.compile import compile_functions
 from memory.address_map import ADDRESS_MAP, dram_channel
-from memory.dram.checker import NAMES, Command, record_commands, recorded_commands
+from memory.dram.checker import Command, record_commands, recorded_commands
+from memory.dram.constants import COMMAND_NAMES as NAMES
+from memory.dram.constraints import RULES, Rule
 from memory.dram.controller import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
 from memory.dram.spec import DramSpec, TimingOverrides, resolve
 from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
+from memory.waiting import WAITING
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, WHEEL, due
 from tests.support.machines import allow_further_layouts
 
-RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP, DRAM))
+RECORD = record_dtype((WHEEL, WAITING, PORTS, ADDRESS_MAP, DRAM))
 READ, WRITE = 0, 1
 WHOLE = (1 << 64) - 1
 LIMIT_CYCLES = 1_000_000
@@ -36,9 +40,12 @@ MAX_COMMANDS = 100_000
 GDDR5_CLOCK_HZ = 1.75e9
 
 
-def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped-def]
-    """Issue `script` in order, none before its cycle; `poll` runs all channels in every cycle, nothing remembered."""
-    sent = 0
+def _drive(m, script, streams, sent, done, answers, poll, limit):  # type: ignore[no-untyped-def]
+    """Send the requests of each stream in its order, none before its cycle, refused ones again in the next cycle.
+
+    sent: by stream, the position in `script` of its next request, and of its end. A stream whose request is refused
+    holds up no other. `poll` runs all channels in every cycle, nothing remembered.
+    """
     open_reads = 0
     t = 0
     while t < limit:
@@ -52,18 +59,23 @@ def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped
                 st_i64(done, tag, t)
                 st_i64(answers, tag, ld_i64(answers, tag) + 1)
                 open_reads -= 1
-        while sent < n and ld_i64(script, 4 * sent) <= t:
-            line = ld_i64(script, 4 * sent + 2)
-            channel = dram_channel(m, line)
-            if ld_i64(script, 4 * sent + 1) == READ:
-                if not dram_read(m, t, channel, line, ENGINE_FROM_DRAM + channel, sent):
-                    break
-                open_reads += 1
-            else:
-                if not dram_write(m, t, channel, line, ld_i64(script, 4 * sent + 3)):
-                    break
-                st_i64(done, sent, t)
-            sent += 1
+        waiting = 0
+        for stream in range(streams):
+            n = ld_i64(sent, 2 * stream)
+            while n < ld_i64(sent, 2 * stream + 1) and ld_i64(script, 4 * n) <= t:
+                line = ld_i64(script, 4 * n + 2)
+                channel = dram_channel(m, line)
+                if ld_i64(script, 4 * n + 1) == READ:
+                    if not dram_read(m, t, channel, line, ENGINE_FROM_DRAM + channel, n):
+                        break
+                    open_reads += 1
+                else:
+                    if not dram_write(m, t, channel, line, ld_i64(script, 4 * n + 3)):
+                        break
+                    st_i64(done, n, t)
+                n += 1
+            st_i64(sent, 2 * stream, n)
+            waiting += ld_i64(sent, 2 * stream + 1) - n
         slot = t & (SIZE - 1)
         channels = due(m, slot, DRAM_CLASS)
         if poll:
@@ -75,7 +87,7 @@ def _drive(m, script, n, done, answers, poll, limit):  # type: ignore[no-untyped
         while channels:
             dram_tick(m, t, ctz(channels))
             channels &= channels - 1
-        if sent == n and open_reads == 0 and dram_pending(m) == 0:
+        if waiting == 0 and open_reads == 0 and dram_pending(m) == 0:
             return t
     return -1
 
@@ -87,7 +99,7 @@ drive = _drive if JIT_DISABLED else numba.njit(nogil=True, error_model="numpy")(
 def _compile() -> None:
     """Compile what `drive` calls, callees first, and itself."""
     if not JIT_DISABLED:
-        rooms = ("gpusim.jit", "memory.address_map", "memory.dram.controller", "memory.ports", "memory.wheel")
+        rooms = ("gpusim.jit", "memory.address_map", "memory.dram", "memory.ports", "memory.waiting", "memory.wheel")
         callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
         compile_functions([*callees, drive], new_record(RECORD))
         allow_further_layouts()
@@ -95,7 +107,7 @@ def _compile() -> None:
 
 @dataclass
 class Outcome:
-    """What a script led to: `done` and `answers` by position in the script (writes: cycle of acceptance, 0)."""
+    """What scripts led to: `done` and `answers` by position in them, one after another (writes: acceptance, 0)."""
 
     m: Any
     cycles: int
@@ -125,14 +137,19 @@ def plain_spec(**values: Any) -> DramSpec:
     return DramSpec(**{**defaults, **values}, timing=TimingOverrides(**timing))
 
 
-def machine(spec: DramSpec, core_clock_hz: float = GDDR5_CLOCK_HZ, interleave_lines_bits: int = 2) -> Any:
+def machine(
+    spec: DramSpec,
+    core_clock_hz: float = GDDR5_CLOCK_HZ,
+    interleave_lines_bits: int = 2,
+    rules: tuple[Rule, ...] = RULES,
+) -> Any:
     """A record with address map and DRAM configured."""
     m = new_record(RECORD)
     m.map.dram_channels = spec.channels
     m.map.dram_channel_bits = spec.channels.bit_length() - 1
     m.map.l2_channels = 1
     m.map.interleave_lines_bits = interleave_lines_bits
-    configure_dram(m, spec, core_clock_hz)
+    configure_dram(m, spec, core_clock_hz, rules)
     return m
 
 
@@ -144,23 +161,42 @@ def line_at(spec: DramSpec, row: int = 0, bank: int = 0, group: int = 0, column:
     return (block * t.bank_groups + group) * together + column % together
 
 
+Request = tuple[int, int, int] | tuple[int, int, int, int]
+
+
 def run(
     spec: DramSpec,
-    script: Sequence[tuple[int, int, int] | tuple[int, int, int, int]],
+    script: Sequence[Request],
     core_clock_hz: float = GDDR5_CLOCK_HZ,
     poll: bool = False,
     look_ahead: int | None = None,
+    rules: tuple[Rule, ...] = RULES,
 ) -> Outcome:
-    """Run (cycle, READ or WRITE, line[, mask]) requests until all are served."""
-    m = machine(spec, core_clock_hz)
+    """Run (cycle, READ or WRITE, line[, mask]) requests, sent in order, until all are served."""
+    return run_streams(spec, [script], core_clock_hz, poll, look_ahead, rules)
+
+
+def run_streams(
+    spec: DramSpec,
+    scripts: Sequence[Sequence[Request]],
+    core_clock_hz: float = GDDR5_CLOCK_HZ,
+    poll: bool = False,
+    look_ahead: int | None = None,
+    rules: tuple[Rule, ...] = RULES,
+) -> Outcome:
+    """As `run`, with several senders: each keeps its own order and waits for nobody else."""
+    m = machine(spec, core_clock_hz, rules=rules)
     if look_ahead is not None:
         m.dram.look_ahead = look_ahead
-    n = len(script)
-    requests = np.array([(*r, WHOLE)[:4] for r in script], object).astype(np.uint64, casting="unsafe").view(np.int64)
-    done, answers = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    flat = [request for script in scripts for request in script]
+    ends = np.cumsum([0, *map(len, scripts)])
+    sent = np.array([(begin, end) for begin, end in pairwise(ends)], np.int64)
+    requests = np.array([(*r, WHOLE)[:4] for r in flat], object).astype(np.uint64, casting="unsafe").view(np.int64)
+    done, answers = np.zeros(len(flat), np.int64), np.zeros(len(flat), np.int64)
     buffer = record_commands(m, MAX_COMMANDS)
     _compile()
-    cycles = drive(m, address_of(requests), n, address_of(done), address_of(answers), int(poll), LIMIT_CYCLES)
+    addresses = (address_of(requests), len(scripts), address_of(sent), address_of(done), address_of(answers))
+    cycles = drive(m, *addresses, int(poll), LIMIT_CYCLES)
     assert cycles > 0, "requests were never served"
     assert m.ports.overflows == 0
     return Outcome(m, int(cycles), done.tolist(), answers.tolist(), recorded_commands(m, buffer))

@@ -9,7 +9,8 @@ from memory.address_map import l2_channel
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
-from memory.ports import DRAM_WRITES, dram_space_freed, dram_space_taken, dram_turn, wait_for_dram
+from memory.ports import DRAM_WRITES, dram_space_freed, dram_turn
+from memory.waiting import slot_taken, wait_for
 from tests.support.cycle_laws import step
 from tests.support.machines import LINE, ready
 from tests.support.scripted import Script, ScriptedRun
@@ -51,22 +52,22 @@ def test_who_waits_for_dram_goes_round_robin_and_before_who_comes_then() -> None
     m = machine([[Script().end()]], 1).m
     queue = 3
     for channel in (1, 4, 9):
-        wait_for_dram(m, queue, channel)
+        wait_for(m, queue, channel)
     m.wheel.now = 10
     dram_space_freed(m, 10, queue)
     assert not dram_turn(m, 11, queue, 15)  # comes then: 1, 4 and 9 are before it
     assert dram_turn(m, 11, queue, 1)
-    dram_space_taken(m, 11, queue, 1)
+    slot_taken(m, 11, queue, 1)
     assert not dram_turn(m, 11, queue, 4)
     assert dram_turn(m, 12, queue, 4)  # nobody who waited tries in this cycle
     assert dram_turn(m, 11, queue + DRAM_WRITES, 4)  # the write queue is another
     for channel in (1, 4, 9):
-        wait_for_dram(m, queue, channel)
+        wait_for(m, queue, channel)
     dram_space_freed(m, 20, queue)
     dram_space_freed(m, 20, queue)
-    assert not dram_turn(m, 21, queue, 1)  # two places; the turn is 2's: 4 and 9 go first
+    assert not dram_turn(m, 21, queue, 1)  # two slots; the pointer is at 2: 4 and 9 go first
     assert dram_turn(m, 21, queue, 9)
-    dram_space_taken(m, 21, queue, 9)
+    slot_taken(m, 21, queue, 9)
     assert dram_turn(m, 21, queue, 4)
 
 
@@ -106,8 +107,8 @@ def test_a_fill_lets_a_request_that_dram_refused_be_looked_up_again() -> None:
 
     def refuse_while_missing() -> None:
         if l2.m_free_count[channel] < l2.mshrs:
-            l2.refused_by[channel] = 1
+            l2.waits_for[channel] = 1
 
     assert step(run.m, refuse_while_missing) == FINISHED
     assert l2.m_free_count[channel] == l2.mshrs
-    assert l2.refused_by[channel] == 0
+    assert l2.waits_for[channel] == 0

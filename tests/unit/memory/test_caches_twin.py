@@ -299,6 +299,14 @@ def test_writes_of_l2(write: str, allocate: bool, expected: dict[str, int]) -> N
     assert traffic(gpu, *STORES, ("load", 0, 0)) == expected
 
 
+@pytest.mark.parametrize("allocate", [True, False])
+def test_a_line_written_through_is_clean_when_it_goes(allocate: bool) -> None:
+    gpu = machine(l2={"write": "through", "write_allocate": allocate, "size_kib": 1})  # two sets of four ways a channel
+    lines = [("load", 2 * k, 0) for k in range(20)]
+    found = traffic(gpu, ("store", 0, WHOLE), ("load", 2, 0), ("store", 2, WHOLE), *lines)
+    assert found["dram_writes"] == 2
+
+
 def test_an_atomic_of_a_write_through_l2_waits_for_its_line_and_goes_on() -> None:
     gpu = machine(l2={"write": "through", "write_allocate": False})
     assert traffic(gpu, ("atomic", 0, 0xFF), ("atomic", 0, 0xFF)) == {

@@ -8,13 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.dram.checker import Command, ProtocolError, check_commands, recorded_commands
+from memory.dram.constants import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, WRITE_BURST
 from memory.dram.spec import resolve
-from memory.dram.state import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, WRITE_BURST
 from tests.unit.memory.dram_harness import READ, WRITE, plain_spec, run
 
 # every delay so long or so short that the rule under test is the one that binds
 T = replace(
-    resolve(plain_spec()), trcd_read=20, trcd_write=18, trp=20, tras=50, trc=90, trrd_short=10, trrd_long=12, tfaw=60
+    resolve(plain_spec()),
+    trcd_read=20,
+    trcd_write=18,
+    trp=20,
+    trp_all=20,
+    tras=50,
+    trc=90,
+    trrd_short=10,
+    trrd_long=12,
+    tfaw=60,
 )
 WRITE_END = T.tcwl + T.burst_clocks
 
@@ -191,9 +200,9 @@ def test_mutations_of_a_recorded_stream_are_rejected(stream, data):
     st.sampled_from([100, 2000]),
     st.booleans(),
 )
-def test_random_traffic_is_legal(traffic, part, scheduler, channels, age_cap, bank_hash):
+def test_random_traffic_is_legal(traffic, standard, scheduler, channels, age_cap, bank_hash):
     spec = plain_spec(
-        part=part,
+        standard=standard,
         scheduler=scheduler,
         channels=channels,
         age_cap_clocks=age_cap,
@@ -207,7 +216,7 @@ def test_random_traffic_is_legal(traffic, part, scheduler, channels, age_cap, ba
     assert check_commands(out.commands, resolve(spec)) == len(out.commands)
 
 
-def test_a_buffer_that_is_too_small_is_told():
+def test_a_buffer_that_is_too_small_is_reported():
     out = run(plain_spec(), [(1, READ, 0)])
     out.m.dram.record_count = 10
     with pytest.raises(OverflowError, match="10 commands"):

@@ -4,20 +4,28 @@ import pytest
 from pydantic import ValidationError
 
 from memory.dram.controller import configure_dram
-from memory.dram.spec import PARTS, DramSpec, TimingOverrides, resolve
+from memory.dram.spec import DramSpec, TimingOverrides, resolve
+from memory.dram.standards import STANDARDS
 from tests.unit.memory.dram_harness import machine, plain_spec
 
+NOT_EVERYWHERE = {
+    *("trp_all_ns", "t32aw_ns", "trfc_bank_ns", "trrefd_ns", "trefb_to_refb_ns"),
+    *("tccd_long_write_clocks", "trtrs_clocks", "act_clocks", "column_clocks"),
+}
 
-@pytest.mark.parametrize("name", PARTS)
-def test_every_value_of_a_part_is_given_and_sourced(name):
-    part = PARTS[name]
-    assert set(part.timing) == set(TimingOverrides.model_fields)
-    assert all(value.source for value in part.timing.values())
+
+@pytest.mark.parametrize("name", STANDARDS)
+def test_every_value_of_a_standard_is_given_and_sourced(name):
+    table = STANDARDS[name].timing
+    everywhere = [f for f in TimingOverrides.model_fields if f not in NOT_EVERYWHERE]
+    assert set(everywhere) <= set(table) <= set(TimingOverrides.model_fields)
+    assert all(value.source for value in table.values())
+    assert STANDARDS[name].organization_source and STANDARDS[name].pin_rate_gbps.source
 
 
 def test_pin_bandwidth_of_the_shipped_gpus():
     assert DramSpec().bytes_per_s == pytest.approx(224e9)
-    assert DramSpec(part="hbm1", channels=32).bytes_per_s == pytest.approx(512e9)
+    assert DramSpec(standard="hbm1", channels=32).bytes_per_s == pytest.approx(512e9)
 
 
 def test_gddr5_clocks_are_those_of_the_speed_bin():
@@ -35,7 +43,7 @@ def test_override_in_ns_is_rounded_up_to_clocks():
 @pytest.mark.parametrize(
     "values",
     [
-        {"part": "gddr7"},
+        {"standard": "gddr7"},
         {"channels": 6},
         {"write_low": 60},
         {"write_high": 65},

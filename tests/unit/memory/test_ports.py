@@ -7,7 +7,6 @@ from gpusim.jit import new_record, record_dtype
 from memory.address_map import ADDRESS_MAP, MAX_L2_CHANNELS
 from memory.ports import (
     ENGINE_FROM_DRAM,
-    ENGINE_WAITER,
     L2_FROM_DRAM,
     L2_FROM_ENGINE,
     PORT_DEPTH,
@@ -18,12 +17,12 @@ from memory.ports import (
     port_take,
     sparse_request,
     sparse_taken,
-    wait_for_dram,
 )
+from memory.waiting import DRAM_READ_SLOT, ENGINE_WAITER, WAITING, wait_for
 from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, WHEEL
 from tests.support.machines import allow_further_layouts
 
-RECORD = record_dtype((WHEEL, PORTS, ADDRESS_MAP))
+RECORD = record_dtype((WHEEL, WAITING, PORTS, ADDRESS_MAP))
 
 
 def machine(now=10):
@@ -84,15 +83,17 @@ def test_sparse_queue_refuses_at_its_limit_and_wakes_the_stalled_channel():
     sparse_taken(m, 20, 5)
     assert woken(m, L2_SERVE, 5) == [21]
     assert sparse_request(m, 22, 5, 104, 4) == 1
+    sparse_taken(m, 30, 5)
+    assert woken(m, L2_SERVE, 5) == [21]  # nobody waited
 
 
 def test_space_in_a_dram_queue_wakes_its_waiters_once():
     m = machine()
-    wait_for_dram(m, 1, 0)
-    wait_for_dram(m, 1, MAX_L2_CHANNELS - 1)
-    wait_for_dram(m, 1, ENGINE_WAITER)
-    wait_for_dram(m, 2, 7)
+    wait_for(m, DRAM_READ_SLOT + 1, 0)
+    wait_for(m, DRAM_READ_SLOT + 1, MAX_L2_CHANNELS - 1)
+    wait_for(m, DRAM_READ_SLOT + 1, ENGINE_WAITER)
+    wait_for(m, DRAM_READ_SLOT + 2, 7)
     dram_space_freed(m, 30, 1)
     assert woken(m, L2_SERVE, 0) == woken(m, L2_SERVE, MAX_L2_CHANNELS - 1) == woken(m, ENGINE, 0) == [31]
     assert woken(m, L2_SERVE, 7) == []
-    assert m.ports.dram_waiters[1] == 0
+    assert m.waiting.waiters[DRAM_READ_SLOT + 1] == 0

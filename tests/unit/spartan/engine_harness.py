@@ -34,6 +34,7 @@ from isa.trace import LINE_SPARSE
 from memory.address_map import ADDRESS_MAP, l2_channel
 from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_ready, port_take, sparse_request
 from memory.timeline import TIMELINE
+from memory.waiting import WAITING
 from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import ENGINE as ENGINE_CLASS
 from memory.wheel import L2_FILL, SIZE, WHEEL, due
@@ -181,7 +182,7 @@ if not JIT_DISABLED:
     # these need the record's `fake` part: no other machine can compile them
     take_back(_own)
 
-RECORD = record_dtype((WHEEL, TIMELINE, PORTS, ADDRESS_MAP, ENGINE, FAKE))
+RECORD = record_dtype((WHEEL, TIMELINE, WAITING, PORTS, ADDRESS_MAP, ENGINE, FAKE))
 
 
 @cache
@@ -189,7 +190,7 @@ def _compile() -> None:
     """Compile what the bench runs, callees first."""
     if JIT_DISABLED:
         return
-    rooms = ("memory.address_map", "memory.ports", "memory.wheel", "spartan.", "gpusim.jit")
+    rooms = ("memory.address_map", "memory.ports", "memory.waiting", "memory.wheel", "spartan.", "gpusim.jit")
     callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
     compile_functions([d for d in callees if d.py_func.__module__ != "spartan.engine"] + _own, new_record(RECORD))
     allow_further_layouts()

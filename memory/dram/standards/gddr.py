@@ -1,0 +1,84 @@
+"""Graphics DRAM: GDDR5 and GDDR6."""
+
+from memory.dram.standards.standard import Sourced, Standard
+
+_HYNIX = "SK hynix H5GQ1H24AFR data sheet, as quoted by gem5's GDDR5_4000_2x32"
+_BIN7 = "Ramulator 1.0, GDDR5 speed bin 7000"
+_RAM2 = "Ramulator 2, GDDR6_2000_1350mV (clock of 570 ps)"
+
+GDDR5 = Standard(
+    description="GDDR5, 4 Gbit x32, 7 Gb/s a pin: 28 GB/s a channel; 8 channels are 224 GB/s and 4 GB",
+    pin_rate_gbps=Sourced(7.0, "AMD Radeon Instinct MI6 data sheet: 224 GB/s over 256 bits"),
+    transfers_per_clock=4,
+    bus_bits=32,
+    burst_length=8,
+    bank_groups=4,
+    banks_per_group=4,
+    rows=16384,
+    row_bytes=2048,
+    separate_row_bus=False,
+    organization_source="JESD212 as in Ramulator's GDDR5_4Gb_x32: 4 groups of 4 banks, 64 columns of 32 bytes",
+    timing={
+        "trcd_read_ns": Sourced(12.0, f"{_HYNIX}; 21 clocks in {_BIN7}"),
+        "trcd_write_ns": Sourced(10.0, f"18 clocks in {_BIN7}"),
+        "trp_ns": Sourced(12.0, f"{_HYNIX}; 21 clocks in {_BIN7}"),
+        "tras_ns": Sourced(28.0, f"{_HYNIX}; 49 clocks in {_BIN7}"),
+        "trc_ns": Sourced(40.0, f"tRAS + tRP; 70 clocks in {_BIN7}"),
+        "tcl_ns": Sourced(12.0, f"{_HYNIX} (assumed equal to tRCD there); 21 clocks in {_BIN7}"),
+        "trrd_short_ns": Sourced(5.5, f"{_HYNIX}; 10 clocks in {_BIN7}"),
+        "trrd_long_ns": Sourced(5.5, f"{_HYNIX}: the same within a bank group"),
+        "tfaw_ns": Sourced(23.0, f"{_HYNIX} (tXAW); 41 clocks in {_BIN7}"),
+        "twr_ns": Sourced(12.0, f"{_HYNIX}; 21 clocks in {_BIN7}"),
+        "twtr_short_ns": Sourced(5.0, f"{_HYNIX} (mean of short and long); 9 clocks in {_BIN7}"),
+        "twtr_long_ns": Sourced(5.0, f"{_HYNIX} (mean of short and long)"),
+        # Ramulator's 260 ns for 4 Gbit are DDR3's, and would leave less than what an RX 570 reaches (clpeak: 86 %)
+        "trfc_ns": Sourced(65.0, f"{_HYNIX}, of 1 Gbit"),
+        "trefi_ns": Sourced(1900.0, "Ramulator 1.0, GDDR5 above 1 Gbit: 3325 clocks"),
+        "tcwl_clocks": Sourced(6, _BIN7),
+        "trtp_clocks": Sourced(2, f"{_HYNIX}; {_BIN7}"),
+        "tppd_clocks": Sourced(2, _BIN7),
+        "tccd_short_clocks": Sourced(2, f"{_HYNIX}; {_BIN7}"),
+        "tccd_long_clocks": Sourced(3, f"{_HYNIX}; {_BIN7}"),
+        "turnaround_clocks": Sourced(2, "Ramulator 1.0 and gem5: two idle clocks between read and write data"),
+    },
+)
+
+GDDR6 = Standard(
+    description="GDDR6, one channel (x16) of an 8 Gbit chip, 14 Gb/s a pin: 28 GB/s a channel",
+    pin_rate_gbps=Sourced(14.0, "JESD250: eight transfers a clock; 14 Gb/s is the first speed grade sold (2018)"),
+    transfers_per_clock=8,
+    bus_bits=16,
+    burst_length=16,
+    bank_groups=4,
+    banks_per_group=4,
+    rows=16384,
+    row_bytes=2048,
+    separate_row_bus=False,
+    organization_source="JESD250 as in Ramulator 2's GDDR6_8Gb_x16: a chip is two channels of 4 groups of 4 banks",
+    per_bank_refresh="bank",
+    timing={
+        "trcd_read_ns": Sourced(14.8, f"26 clocks in {_RAM2}"),
+        "trcd_write_ns": Sourced(9.1, f"16 clocks in {_RAM2}"),
+        "trp_ns": Sourced(14.8, f"26 clocks in {_RAM2}"),
+        "tras_ns": Sourced(30.2, f"53 clocks in {_RAM2}"),
+        "trc_ns": Sourced(45.1, f"79 clocks in {_RAM2}"),
+        "tcl_ns": Sourced(13.7, f"24 clocks in {_RAM2}"),
+        "trrd_short_ns": Sourced(4.0, f"7 clocks in {_RAM2}"),
+        "trrd_long_ns": Sourced(4.0, f"7 clocks in {_RAM2}"),
+        "tfaw_ns": Sourced(16.0, f"28 clocks in {_RAM2}"),
+        "twr_ns": Sourced(14.8, f"26 clocks in {_RAM2}"),
+        "twtr_short_ns": Sourced(5.1, f"9 clocks in {_RAM2}"),
+        "twtr_long_ns": Sourced(6.2, f"11 clocks in {_RAM2}"),
+        "trfc_ns": Sourced(120.0, f"210 clocks in {_RAM2}"),
+        "trfc_bank_ns": Sourced(60.0, f"105 clocks in {_RAM2}"),
+        "trrefd_ns": Sourced(8.0, f"14 clocks in {_RAM2}"),
+        "trefb_to_refb_ns": Sourced(8.0, "assumed: as REFpb to ACT of another bank"),
+        "trefi_ns": Sourced(1900.0, f"3333 clocks in {_RAM2}"),
+        "tcwl_clocks": Sourced(6, _RAM2),
+        "trtp_clocks": Sourced(4, _RAM2),
+        "tppd_clocks": Sourced(2, "assumed: as GDDR5"),
+        "tccd_short_clocks": Sourced(2, f"4 clocks of half the length in {_RAM2}: a burst of 16 takes two clocks"),
+        "tccd_long_clocks": Sourced(3, f"6 clocks of half the length in {_RAM2}"),
+        "turnaround_clocks": Sourced(4, "Ramulator 2, GDDR6: read to write tCL + burst + 3 - tCWL + 1"),
+    },
+)

@@ -1,0 +1,164 @@
+"""Who waits for which resource, and who goes first when some of it comes free: the one wait list of the machine.
+
+A resource is what a unit can find used up: a slot of a queue, an MSHR, a return entry. Who finds none puts itself on
+the resource's list (`wait_for`) and is woken by the one who gives some back (`freed`), which is when it tries again.
+Most resources have one unit that can wait for them. Where several compete, for a DRAM channel's queues, those who
+waited go first, round robin, and before any that come then (`goes_first`, `slot_taken`, `slots_freed`).
+
+What a deadlock is about is read off the same list (`waiting_for_what`). That a unit on a list need not run is all that
+skipping rests on: a run of every unit in every cycle must give the same results.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.jit import Field, State, jit, popcount
+from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
+from memory.wheel import MOST_UNITS
+
+_MAX_CUS = MOST_UNITS["CU_LOOK_UP"]
+_MAX_ARRAYS = MOST_UNITS["SCALAR"]
+
+# waiters: an L2 channel's oldest request waits under the channel's number, the only one of its kind under 0
+LOOK_UP = 0
+ENGINE_WAITER = 40
+FILLS = 41  # an L2 channel's fills, beside its oldest request
+assert max(MAX_L2_CHANNELS, _MAX_CUS // 2) <= ENGINE_WAITER < FILLS < 63
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A kind of resource: what is waited for, whose it is (of each of `count` owners), the first one's number."""
+
+    what: str
+    owner: str
+    count: int
+    first: int
+
+
+RESOURCES: list[Resource] = []
+
+
+def _resource(what: str, owner: str, count: int) -> int:
+    """Number of the first owner's resource; those of the others follow."""
+    first = RESOURCES[-1].first + RESOURCES[-1].count if RESOURCES else 0
+    RESOURCES.append(Resource(what, owner, count, first))
+    return first
+
+
+# the contested ones come first
+DRAM_READ_SLOT = _resource("a slot of the read queue", "DRAM channel", MAX_DRAM_CHANNELS)
+DRAM_WRITE_SLOT = _resource("a slot of the write queue", "DRAM channel", MAX_DRAM_CHANNELS)
+CONTESTED = DRAM_WRITE_SLOT + MAX_DRAM_CHANNELS
+L1_LINE = _resource("an MSHR, a target or a way", "vector L1", _MAX_CUS)
+L1_STORE = _resource("a store's answer", "vector L1", _MAX_CUS)
+L1_WRITE_BACK = _resource("the answers to its write-backs", "vector L1", _MAX_CUS)
+L1_RETURN_ENTRY = _resource("a return entry", "vector L1", _MAX_CUS)
+SCALAR_LINE = _resource("an MSHR, a target or a way", "scalar cache", _MAX_ARRAYS)
+REQUEST_SLOT = _resource("a slot of the crossbar's request queue", "port", _MAX_CUS + _MAX_ARRAYS)
+RESPONSE_SLOT = _resource("a slot of the crossbar's response queue", "L2 channel", MAX_L2_CHANNELS)
+L2_INPUT_SLOT = _resource("a slot of the input queue", "L2 channel", MAX_L2_CHANNELS)
+L2_LINE = _resource("an MSHR, a target or a way", "L2 channel", MAX_L2_CHANNELS)
+SPARSE_SLOT = _resource("a slot of the queue of sparse misses", "L2 channel", MAX_L2_CHANNELS)
+CU_ROOM = _resource("a CU with room for a workgroup", "dispatcher", 1)
+_COUNT = CU_ROOM + 1
+
+CONTEST = State(
+    "contest",
+    {
+        "tried_in": Field((), "cycle in which those who waited try again"),
+        "slots": Field((), "slots that came free for them and are not yet taken"),
+        "trying": Field((), "those who have not tried yet"),
+        "next": Field((), "round-robin pointer: who goes first"),
+    },
+)
+
+WAITING = State(
+    "waiting",
+    {
+        "waiters": Field((_COUNT,), "mask of those who wait, by resource"),
+        "contest": Field((CONTESTED,), "of the contested resources: who goes first", CONTEST.dtype()),
+    },
+)
+
+
+@jit
+def wait_for(m, resource, waiter):
+    """Put a waiter on the resource's list: it found none free."""
+    m.waiting.waiters[resource] |= 1 << waiter
+
+
+@jit
+def waits(m, resource, waiter):
+    """1 if the waiter is on the resource's list."""
+    return (m.waiting.waiters[resource] >> waiter) & 1
+
+
+@jit
+def freed(m, resource):
+    """Some of the resource came free: those who wait for it, who are on its list no longer and have to be woken."""
+    waiters = m.waiting.waiters[resource]
+    if waiters:
+        m.waiting.waiters[resource] = 0
+    return waiters
+
+
+@jit
+def slots_freed(m, t, resource):
+    """As `freed`, for one slot of a contested resource: those who wait try again in cycle `t`."""
+    contest = m.waiting.contest[resource]
+    waiters = m.waiting.waiters[resource]
+    if waiters == 0 and contest.tried_in != t:
+        return 0
+    if contest.tried_in != t:
+        contest.tried_in = t
+        contest.slots = 0
+        contest.trying = 0
+    contest.slots += 1
+    m.waiting.waiters[resource] = 0
+    contest.trying |= waiters & ((1 << ENGINE_WAITER) - 1)  # the engine comes after L2 in every cycle
+    return waiters
+
+
+@jit(inline=True)
+def goes_first(m, now, resource, waiter):
+    """1 if the waiter may ask for a slot of a contested resource now: enough slots for those who go before it."""
+    contest = m.waiting.contest[resource]
+    if contest.tried_in != now:
+        return 1
+    others = contest.trying & ~(1 << waiter)
+    contest.trying = others
+    first = contest.next
+    before = others & ((1 << waiter) - 1)
+    if first <= waiter:
+        before &= ~((1 << first) - 1)
+    else:
+        before |= others & ~((1 << first) - 1)
+    return 1 if popcount(before) < contest.slots else 0
+
+
+@jit
+def slot_taken(m, now, resource, waiter):
+    """The waiter got a slot of a contested resource: the one after it goes first next time."""
+    contest = m.waiting.contest[resource]
+    contest.next = waiter + 1
+    if contest.tried_in == now:
+        contest.slots -= 1
+
+
+def waiting_for_what(m: Any) -> list[str]:
+    """One line for each kind of resource that is waited for: of whose, and who waits."""
+    lines = []
+    for resource in RESOURCES:
+        waiters = m.waiting.waiters[resource.first : resource.first + resource.count]
+        found = [f"{owner}{_names(int(mask))}" for owner, mask in enumerate(waiters) if mask]
+        if found:
+            lines.append(f"waited for: {resource.what}, {resource.owner} {', '.join(found)}")
+    return lines
+
+
+def _names(mask: int) -> str:
+    """Who is in a mask of waiters, where that is not clear from the owner."""
+    special = {ENGINE_WAITER: "engine", FILLS: "fills"}
+    bits = [bit for bit in range(64) if mask >> bit & 1]
+    return "" if bits == [LOOK_UP] else f" (by {', '.join(special.get(bit, str(bit)) for bit in bits)})"

@@ -1,0 +1,137 @@
+"""The tables of docs/dram.md, from those of the code and from runs of the model: `python -m tests.support.dram_page`.
+
+Writes the page with the text between each pair of markers renewed.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from memory.dram.constants import COMMAND_NAMES, LEVEL_NAMES, Policy
+from memory.dram.constraints import RULES
+from memory.dram.page_policy import PAGE_POLICIES
+from memory.dram.scheduler import SCHEDULERS
+from memory.dram.spec import DramSpec, resolve
+from memory.dram.standards import PER_BANK_REFRESH, STANDARDS
+from tests.unit.memory.dram_harness import READ, line_at, run
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "dram.md"
+STREAM_LINES = 20_000
+RANDOM_LINES = 4_000
+CORE_CLOCK_HZ = 2e9
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def standards() -> str:
+    """Organization of each standard's channel."""
+    rows = []
+    for name, s in STANDARDS.items():
+        t = resolve(DramSpec(standard=name))
+        buses = f"{s.pseudo_channels} × {s.bus_bits}" if s.pseudo_channels > 1 else f"{s.bus_bits}"
+        rows.append(
+            [
+                f"`{name}`",
+                f"{buses} bit, {s.pin_rate_gbps.value:g} Gb/s",
+                f"{t.channel_bytes_per_s / 1e9:g} GB/s",
+                f"{t.channel_bytes / 2**30:g} GiB",
+                f"{s.bank_groups} × {s.banks_per_group}",
+                f"{s.row_bytes / 1024:g} KiB",
+                f"{t.bursts_per_line} × {t.burst_clocks} clocks",
+                str(s.max_ranks),
+                PER_BANK_REFRESH[s.per_bank_refresh] if s.per_bank_refresh != "none" else "–",
+            ]
+        )
+    head = [
+        "name",
+        "data bus",
+        "a channel",
+        "capacity",
+        "groups × banks",
+        "row",
+        "a line",
+        "ranks",
+        "a refresh of banks",
+    ]
+    return _table(head, rows)
+
+
+def rules() -> str:
+    """The constraint table."""
+
+    def names(commands: tuple[int, ...]) -> str:
+        return ", ".join(COMMAND_NAMES[c] for c in commands)
+
+    rows = [
+        [
+            rule.name + (f" (window of {rule.window})" if rule.window else ""),
+            LEVEL_NAMES[rule.level],
+            names(rule.preceding),
+            names(rule.following),
+            f"`{rule.latency}`",
+        ]
+        for rule in RULES
+    ]
+    return _table(["rule", "level", "after", "before", "clocks"], rows)
+
+
+def _policies(table: dict[str, Policy]) -> str:
+    return _table(["name", "what it does", "source"], [[f"`{n}`", p.meaning, p.source] for n, p in table.items()])
+
+
+def measured() -> str:
+    """Rates of one channel that one requester keeps busy."""
+    rows = []
+    for name in STANDARDS:
+        spec = DramSpec(standard=name, channels=1, read_queue=64)
+        t = resolve(spec)
+
+        def rate(spec: DramSpec, lines: list[int]) -> float:
+            out = run(spec, [(1, READ, line) for line in lines], CORE_CLOCK_HZ)
+            return 64 * len(lines) * resolve(spec).clock_hz / (out.commands[-1].clock - out.commands[0].clock)
+
+        stream = rate(spec, list(range(STREAM_LINES)))
+        random = np.random.default_rng(1).integers(0, 1 << 22, RANDOM_LINES).tolist()
+        plain = spec.model_copy(update={"bank_hash": False})
+        conflicts = [line_at(plain, row=1 + 37 * i % 1009) for i in range(500)]
+        rows.append(
+            [
+                f"`{name}`",
+                f"{100 * stream / spec.bytes_per_s:.0f} %",
+                f"{100 * (1 - t.trfc / t.trefi):.0f} %",
+                f"{rate(spec, random) / 1e9:.1f} GB/s",
+                f"{64 / rate(plain, conflicts) * 1e9:.1f} ns",
+                f"{1e9 * t.trc / t.clock_hz:.1f} ns",
+            ]
+        )
+    head = ["standard", "streamed, of the pins", "refresh leaves", "random lines", "row conflicts of one bank", "tRC"]
+    return _table(head, rows)
+
+
+SECTIONS: dict[str, Callable[[], str]] = {
+    "standards": standards,
+    "rules": rules,
+    "schedulers": lambda: _policies(SCHEDULERS),
+    "page policies": lambda: _policies(PAGE_POLICIES),
+    "measured": measured,
+}
+
+
+def renewed(page: str, sections: dict[str, Callable[[], str]]) -> str:
+    """The page with these sections made anew; ValueError if one is not in it."""
+    for name, make in sections.items():
+        begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+        pattern = re.escape(begin) + ".*?" + re.escape(end)
+        page, count = re.subn(pattern, lambda _, text=begin + make() + end: text, page, flags=re.DOTALL)
+        if count != 1:
+            raise ValueError(f"docs/dram.md has {count} sections '{name}'")
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), SECTIONS), encoding="utf-8")

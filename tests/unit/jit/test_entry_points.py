@@ -1,0 +1,148 @@
+"""Entry points in the cache: loaded without the compiler, and not at all if they are not what was written."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.jit import JIT_DISABLED, entry_points
+
+pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+
+# compiles, or loads, two entry points of a small machine; says what they did and what was imported for it
+PROBE = """
+import json, sys
+from gpusim.jit import Field, State, address_in, ctz, equal_4, function_address, jit, ld_i64, load, new_record
+from gpusim.jit import popcount, record_dtype
+from gpusim.jit import address_of, call_i64_4
+import numpy as np
+
+PART = State("part", {"count": Field((), "calls"), "row": Field((8,), "sums"), "tag": Field((4,), "", np.uint32)})
+RECORD = record_dtype([PART])
+
+@jit(inline=True)
+def _add(m, k, value):
+    m.part.row[k & 7] += value
+    m.part.count += 1
+
+@jit(cold=True)
+def _rarely(m, k):
+    m.part.row[7] -= k
+
+@jit
+def drive(m, n):
+    for k in range(n):
+        _add(m, k, 3 * k)
+        if k % 100 == 99:
+            _rarely(m, popcount(k))
+    return ctz(equal_4(address_in(m.part.tag, 0), 7))
+
+@jit
+def reset(m, value) -> None:
+    m.part.count = value
+
+@jit
+def second(a, b, c, d):
+    return ld_i64(a, b) + c * d
+
+ENTRIES = (drive, reset, second)
+compiled = not load(ENTRIES)
+if compiled:
+    from gpusim.jit.compile import compile_entry_points
+
+    compile_entry_points("timing", ENTRIES, new_record(RECORD))
+m = new_record(RECORD)
+m.part.tag[:] = (1, 5, 7, 9)
+m.part.tag[3] = 7
+way = drive(m, 1000)
+counted, row = m.part.count, m.part.row.tolist()
+reset(m, np.int64(5))
+words = np.array([10, 20], np.int64)
+found = second(address_of(words), 1, 3, 4), function_address(second) > 0
+print(json.dumps({
+    "compiled": compiled, "found": [way, counted, row, m.part.count, found], "numba": "numba" in sys.modules
+}))
+"""
+
+
+def probe(tmp_path: Path, **flags: str) -> dict[str, Any]:
+    script = tmp_path / "probe.py"
+    script.write_text(PROBE)
+    environment = {**os.environ, "GPUSIM_CACHE_DIR": str(tmp_path / "cache"), **flags}
+    environment["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    out: dict[str, Any] = json.loads(done.stdout)
+    return out
+
+
+def expected() -> list[Any]:
+    row = [sum(3 * k for k in range(1000) if k & 7 == column) for column in range(8)]
+    row[7] -= sum(k.bit_count() for k in range(1000) if k % 100 == 99)
+    return [2, 1000, row, 5, [20 + 3 * 4, True]]
+
+
+def code_files(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "cache").rglob("*.code"))
+
+
+def test_they_are_compiled_once_and_then_loaded_without_the_compiler(tmp_path: Path) -> None:
+    first, again = probe(tmp_path), probe(tmp_path)
+    assert first == {"compiled": True, "found": expected(), "numba": True}
+    assert again == {"compiled": False, "found": expected(), "numba": False}
+    assert [path.name for path in code_files(tmp_path)] == [f"__main__.{n}.code" for n in ("drive", "reset", "second")]
+
+
+def test_without_hooks_they_stay_numbas(tmp_path: Path) -> None:
+    first, again = (probe(tmp_path, GPUSIM_PLAIN_NUMBA="1") for _ in range(2))
+    assert first["found"] == again["found"] == expected()
+    assert again["compiled"]
+    assert code_files(tmp_path) == []
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "flipped", "empty", "another symbol"])
+def test_a_damaged_one_is_compiled_again(tmp_path: Path, damage: str) -> None:
+    probe(tmp_path)
+    path = code_files(tmp_path)[1]
+    whole = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage == "another symbol":
+        path.write_bytes(whole.replace(b" ", b" no", 1))
+    else:
+        broken = {"cut": whole[:-1], "empty": b"", "flipped": whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]}
+        path.write_bytes(broken[damage])
+    again = probe(tmp_path)
+    assert (again["compiled"], again["found"]) == (True, expected())
+    assert path.read_bytes() == whole
+    assert not probe(tmp_path)["compiled"]
+
+
+class Named:
+    """As much of a function as its file needs."""
+
+    __module__, __name__ = "memory.nothing", "nobody"
+
+
+@given(st.binary(max_size=200), st.text("abc_.$0", min_size=1, max_size=20))
+def test_what_is_saved_is_read_and_nothing_else(code: bytes, symbol: str) -> None:
+    function: Any = Named()
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUSIM_CACHE_DIR", folder)
+        assert entry_points.read(function) is None
+        entry_points.save(function, symbol, code)
+        assert entry_points.read(function) == (symbol, code)
+        path = entry_points.code_path(function)
+        whole = path.read_bytes()
+        for position in range(0, len(code), 17):
+            changed = bytearray(whole)
+            changed[-1 - position] ^= 0x10
+            path.write_bytes(bytes(changed))
+            assert entry_points.read(function) is None

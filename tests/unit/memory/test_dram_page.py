@@ -1,0 +1,14 @@
+"""The DRAM page: are its tables those of the code?"""
+
+import pytest
+
+from gpusim.jit import JIT_DISABLED
+from tests.support.dram_page import PAGE, SECTIONS, renewed
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_page_has_the_tables_of_the_code(section):
+    if section == "measured" and JIT_DISABLED:
+        pytest.skip("takes minutes without the compiler")
+    page = PAGE.read_text(encoding="utf-8")
+    assert renewed(page, {section: SECTIONS[section]}) == page, "run .ci/generate"

@@ -1,0 +1,98 @@
+"""The wait list: who waits is woken once; of those who compete, who waited goes first, round robin."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.jit import new_record, record_dtype
+from memory.waiting import (
+    CONTESTED,
+    CU_ROOM,
+    ENGINE_WAITER,
+    FILLS,
+    L1_LINE,
+    LOOK_UP,
+    RESOURCES,
+    RESPONSE_SLOT,
+    WAITING,
+    freed,
+    goes_first,
+    slot_taken,
+    slots_freed,
+    wait_for,
+    waiting_for_what,
+    waits,
+)
+from tests.support.machines import allow_further_layouts
+
+RECORD = record_dtype((WAITING,))
+CHANNELS = 32
+
+
+def machine():
+    allow_further_layouts()
+    return new_record(RECORD)
+
+
+def test_every_resource_has_numbers_of_its_own():
+    numbers = [n for resource in RESOURCES for n in range(resource.first, resource.first + resource.count)]
+    assert numbers == list(range(len(machine().waiting.waiters)))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, CU_ROOM), st.integers(0, FILLS)), max_size=20), st.integers(0, CU_ROOM))
+def test_what_comes_free_takes_its_own_waiters_off_the_list(registered, resource):
+    m = machine()
+    for wanted, waiter in registered:
+        wait_for(m, wanted, waiter)
+    mine = sum({1 << waiter for wanted, waiter in registered if wanted == resource})
+    assert freed(m, resource) == mine
+    assert freed(m, resource) == 0
+    for wanted, waiter in registered:
+        assert waits(m, wanted, waiter) == (wanted != resource)
+
+
+@settings(deadline=None)
+@given(
+    st.integers(0, CONTESTED - 1),
+    st.sets(st.integers(0, CHANNELS - 1)),
+    st.integers(1, 6),
+    st.integers(0, CHANNELS - 1),
+    st.integers(0, CHANNELS - 1),
+)
+def test_who_waited_gets_the_slots_round_robin_whatever_the_order_in_which_they_try(
+    resource, waiters, slots, last, first
+):
+    m = machine()
+    slot_taken(m, 0, resource, last)  # the one after it goes first
+    for waiter in waiters:
+        wait_for(m, resource, waiter)
+    wait_for(m, resource, ENGINE_WAITER)
+    woken = 0
+    for _ in range(slots):
+        woken |= slots_freed(m, 11, resource)
+    assert woken == sum(1 << waiter for waiter in waiters) | 1 << ENGINE_WAITER
+    assert not any(waits(m, resource, waiter) for waiter in (*waiters, ENGINE_WAITER))
+    trying, pointer = set(waiters), last + 1
+    for waiter in sorted(waiters, key=lambda waiter: (waiter - first) % CHANNELS):  # as they run in a cycle
+        trying.discard(waiter)
+        turn = sorted((*trying, waiter), key=lambda other: (other < pointer, other))
+        may = waiter in turn[: max(slots, 0)]
+        assert goes_first(m, 11, resource, waiter) == may
+        if may:
+            slot_taken(m, 11, resource, waiter)
+            slots, pointer = slots - 1, waiter + 1
+    assert goes_first(m, 12, resource, first)  # nobody who waited tries in this cycle
+
+
+def test_the_list_names_whose_resource_and_who_waits():
+    m = machine()
+    assert waiting_for_what(m) == []
+    wait_for(m, L1_LINE + 3, LOOK_UP)
+    wait_for(m, 2, 7)
+    wait_for(m, 2, ENGINE_WAITER)
+    wait_for(m, RESPONSE_SLOT + 5, FILLS)
+    assert waiting_for_what(m) == [
+        "waited for: a slot of the read queue, DRAM channel 2 (by 7, engine)",
+        "waited for: an MSHR, a target or a way, vector L1 3",
+        "waited for: a slot of the crossbar's response queue, L2 channel 5 (by fills)",
+    ]
