@@ -181,7 +181,7 @@ def compare(gpu: GpuSpec, accesses: list[tuple[str, int, int]]) -> ReferenceMemo
 ACCESSES = st.lists(
     st.tuples(
         st.sampled_from(["load", "load", "load", "store", "store", "atomic", "glc_load", "glc_store", "invalidate"]),
-        st.integers(0, 90),
+        st.integers(0, 6) | st.integers(0, 90),  # some lines again and again, and more than the caches hold
         st.sampled_from([WHOLE, 0xFF, 0xFF00, 0xF << 60]),
     ),
     min_size=1,
@@ -268,6 +268,12 @@ def test_what_is_done_in_l2_finds_there_what_the_cu_has_stored(kind: str) -> Non
     gpu = machine({"write": "back", "write_allocate": True})
     found = traffic(gpu, STORES[0], (kind, 0, HALF))
     assert (found["packets"], found["l1_write_backs"]) == (2, 1)
+
+
+def test_a_line_written_back_is_still_held() -> None:
+    gpu = machine({"write": "back", "write_allocate": True})
+    found = traffic(gpu, ("store", 0, WHOLE), ("atomic", 0, HALF), ("load", 0, 0))
+    assert (found["l1_hits"], found["packets"]) == (1, 2)
 
 
 def test_an_invalidation_writes_back_first() -> None:
