@@ -49,8 +49,8 @@ def compile_in_second_process() -> None:
     """The second process's share of the first start; tells on standard output when its part of the core is there."""
     from gpusim.jit.compile import compile_on_the_way, split
 
-    inside, _ = split("timing", _SECOND_ROOMS)
-    compile_on_the_way(inside, new_record(machine_dtype()), inside)
+    share = split("timing", _SECOND_ROOMS)
+    compile_on_the_way(share.inside, new_record(machine_dtype()), share.doors)
     print("core", flush=True)
     compile_interpreter()
 
@@ -59,12 +59,12 @@ def _compile_with(helper: "subprocess.Popen[str]") -> None:
     """Compile the rest of the timing core while `helper` compiles its share. What it fails to do is done here."""
     from gpusim.jit.compile import compile_entry_points, compile_on_the_way, split
 
-    inside, apart = split("timing", _SECOND_ROOMS)
+    share = split("timing", _SECOND_ROOMS)
     record = new_record(machine_dtype())
-    compile_on_the_way(apart, record, ())
+    compile_on_the_way(share.apart, record, ())
     assert helper.stdout is not None
-    helper.stdout.readline()
-    compile_entry_points("timing", _ENTRY_POINTS, record, inside)
+    done = helper.stdout.readline() != ""
+    compile_entry_points("timing", _ENTRY_POINTS, record, share if done else None)
     helper.wait()
 
 

@@ -10,6 +10,7 @@ import gc
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -80,23 +81,47 @@ def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def split(domain: str, rooms: tuple[str, ...]) -> tuple[list[Any], list[Any]]:
-    """Two of a domain's three parts, in definition order: the functions of `rooms` (beginnings of module names), and
-    those that have nothing to do with them. The third part calls into the rooms."""
-    inside: list[Any] = []
-    apart: list[Any] = []
-    callers: set[int] = set()
-    for noted in registered(domain):
-        function = noted.py_func
-        called = {id(function.__globals__.get(name)) for name in function.__code__.co_names}
-        if function.__module__.startswith(rooms):
-            inside.append(noted)
-            callers.add(id(noted))
-        elif called & callers:
-            callers.add(id(noted))
+@dataclass(frozen=True)
+class Split:
+    """A domain's functions, each list in definition order.
+
+    inside: those of some rooms; doors: those of them that must be compiled before what calls into the rooms can be;
+    apart: those that have nothing to do with the rooms. What is left calls into the rooms.
+    """
+
+    inside: list[Any]
+    doors: list[Any]
+    apart: list[Any]
+
+
+def _called(function: CoreFunction) -> set[int]:
+    """Identities of what a function may call."""
+    code, names = function.py_func.__code__, function.py_func.__globals__
+    return {id(names.get(name)) for name in code.co_names}
+
+
+def split(domain: str, rooms: tuple[str, ...]) -> Split:
+    """Split a domain at `rooms` (beginnings of module names)."""
+    functions = registered(domain)
+    inside = [f for f in functions if f.py_func.__module__.startswith(rooms)]
+    apart = []
+    callers = {id(f) for f in inside}
+    wanted: set[int] = set()  # what is called from outside the rooms
+    for function in functions:
+        if id(function) in callers:
+            continue
+        wanted |= _called(function)
+        if _called(function) & callers:
+            callers.add(id(function))
         else:
-            apart.append(noted)
-    return inside, apart
+            apart.append(function)
+    doors = []
+    for function in reversed(inside):
+        if id(function) in wanted:
+            doors.append(function)
+            if function.inline:  # its code, and so its calls, are part of its callers'
+                wanted |= _called(function)
+    return Split(inside, doors[::-1], apart)
 
 
 @cache
@@ -138,13 +163,16 @@ def compile_on_the_way(functions: Iterable[Any], record: Any, finished: Iterable
         compile_functions(functions, record)
 
 
-def compile_entry_points(domain: str, entry_points: Sequence[Any], record: Any, finished: Iterable[Any] = ()) -> None:
+def compile_entry_points(domain: str, entry_points: Sequence[Any], record: Any, elsewhere: Split | None = None) -> None:
     """Compile a domain's entry points with `record` as `m`, keep their machine code and make them callable.
 
-    They hold everything they call. Of the other functions `finished` are kept in Numba's cache, for callers elsewhere.
+    They hold everything they call. elsewhere: what of the domain another process has compiled: Numba's cache holds the
+    doors of its rooms, so that the functions behind them are not compiled here.
     """
-    others = [function for function in registered(domain) if function not in entry_points]
-    compile_on_the_way(others, record, finished)
+    doors = [] if elsewhere is None else elsewhere.doors
+    behind = [] if elsewhere is None else [function for function in elsewhere.inside if function not in doors]
+    others = [function for function in registered(domain) if function not in entry_points and function not in behind]
+    compile_on_the_way(others, record, doors)
     compiled = []
     with numba_hooks.calls_only_within(), _without_collection():
         for function in entry_points:

@@ -79,7 +79,7 @@ def test_a_hint_changes_no_result(hint: dict[str, bool]) -> None:
 
 def test_a_domain_is_split_into_rooms_callers_of_rooms_and_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     def registering(function: Any, module: str, **names: Any) -> Any:
-        dispatcher = SimpleNamespace(py_func=of_module(function, module, **names))
+        dispatcher = SimpleNamespace(py_func=of_module(function, module, **names), inline=False)
         functions.append(dispatcher)
         return dispatcher
 
@@ -91,7 +91,10 @@ def test_a_domain_is_split_into_rooms_callers_of_rooms_and_the_rest(monkeypatch:
     port = registering(caller, "memory.ports", leaf=wheel)
     l2 = registering(caller, "memory.cache.l2", leaf=channel)
     loop = registering(caller, "gpusim.core.loop", leaf=l2)
-    inside, apart = split("timing", ("memory.dram",))
-    assert inside == [bank, channel]
-    assert apart == [wheel, port]
-    assert l2 not in inside + apart and loop not in inside + apart
+    parts = split("timing", ("memory.dram",))
+    assert parts.inside == [bank, channel]
+    assert parts.doors == [channel]  # nothing else calls a bank
+    assert parts.apart == [wheel, port]
+    assert l2 not in parts.apart and loop not in parts.apart
+    channel.inline = True
+    assert split("timing", ("memory.dram",)).doors == [bank, channel]  # L2 then calls the bank itself
