@@ -122,6 +122,7 @@ def test_an_atomic_is_done_at_l2(gpu: GpuSpec, returns: bool, warm: bool) -> Non
     facts = case("atomic" + "_return" * returns + "_warm" * warm, gpu)
     assert facts.cycles == finished(after_wait(l1_miss_data(gpu, answer, STORE_PATH) if returns else answer))
     assert (facts.dram.reads, facts.l1.write_transactions) == (1, 1)
+    assert (facts.l2.read_transactions, facts.l2.store_transactions, facts.l2.atomic_transactions) == (int(warm), 0, 1)
 
 
 def test_an_atomic_of_four_lines_is_four_packets(gpu: GpuSpec) -> None:

@@ -58,6 +58,12 @@ def test_after_an_invalidation_a_load_hits_l2(gpu: GpuSpec) -> None:
     assert (facts.scalar_cache.misses, facts.l2.hits) == (2, 1)
 
 
+def test_each_array_empties_its_own_cache(gpu: GpuSpec) -> None:
+    facts = case("invalidated", gpu, workgroups=2)
+    assert gpu.shader_arrays == 2
+    assert (facts.scalar_cache.misses, facts.scalar_cache.hits) == (4, 0)
+
+
 ASSEMBLY.kernel(
     "a_line_in_parts",
     ADDRESS

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import MEMORY
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
@@ -56,3 +57,13 @@ def test_a_dram_slower_than_the_wake_up_wheel_reaches(gpu: GpuSpec) -> None:
 def test_a_dram_channel_slower_than_the_wake_up_wheel_reaches(gpu: GpuSpec, latency_ns: float) -> None:
     slow = altered(gpu, dram={"model": "cycle", "request_latency_ns": latency_ns})
     assert load_and_wait(slow, False, vm=0) > latency_ns * gpu.clock_ghz
+
+
+def test_a_cu_holds_a_workgroup_in_each_wavefront_slot(gpu: GpuSpec) -> None:
+    # 40 workgroups of a wavefront each, all resident before the first one ends
+    one = gpu.model_copy(update={"shader_arrays": 1, "cus_per_array": 1})
+    groups = [[Script().nop(1000).end()] for _ in range(SIMDS * one.cu.waves_per_simd)]
+    full = ScriptedRun(one, groups, workgroups_per_cu=len(groups))
+    full.go(len(groups) * one.cu.dispatch_interval_cycles + 1)
+    assert int(full.m.run.waves_left) == int(full.m.cu.wg_used[0].sum()) == len(groups) == 40
+    assert full.go() == FINISHED

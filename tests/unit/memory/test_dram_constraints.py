@@ -59,6 +59,7 @@ def test_of_two_rules_the_longer_holds_and_a_channel_rule_holds_in_all_ranks():
         ([Rule("w", RANK, (READ_BURST,), (ACTIVATE,), "9", window=4)], "a window is of"),
         ([Rule("w", RANK, (ACTIVATE,), (ACTIVATE,), "9", window=33)], "at most 32"),
         ([Rule("w", RANK, (ACTIVATE,), (READ_BURST,), "9", window=4)], "may hold back"),
+        ([Rule("w", RANK, (ACTIVATE,), (READ_BURST, ACTIVATE), "9", window=4)], "may hold back"),
         ([Rule("w", RANK, (ACTIVATE,), (ACTIVATE,), "9", window=n) for n in (2, 4, 8)], "3 rules over a window"),
         ([Rule("p", GROUP, (PRECHARGE,), (PRECHARGE,), "9")], "does not wait for its bank group"),
     ],
