@@ -19,7 +19,7 @@ class DeviceMemoryError(Exception):
 
 
 def _with_guard(end: int) -> int:
-    """First offset at which another allocation may begin behind one that ends at `end`."""
+    """First offset at which another allocation may begin after one that ends at `end`."""
     return -(-(end + GUARD_BYTES) // ALLOCATION_ALIGNMENT_BYTES) * ALLOCATION_ALIGNMENT_BYTES
 
 
@@ -34,7 +34,7 @@ class Allocation:
 
     @property
     def end(self) -> int:
-        """First address behind the allocation."""
+        """First address after the allocation."""
         return self.address + self.size_bytes
 
 

@@ -65,7 +65,7 @@ class Local:
 
 @dataclass(frozen=True)
 class Kernarg:
-    """block: the kernel argument block; dynamic_lds_bytes: LDS behind the kernel's own that its arguments point to."""
+    """block: the kernel argument block; dynamic_lds_bytes: LDS after the kernel's own, to which its arguments point."""
 
     block: bytes
     dynamic_lds_bytes: int
@@ -77,13 +77,13 @@ def explicit(kernel: "Kernel") -> list["KernelArgument"]:
 
 
 def signature(kernel: "Kernel") -> str:
-    """'name(float* a, uint n)', as far as the metadata tells types and names."""
+    """'name(float* a, uint n)', as far as the metadata gives types and names."""
     parts = [" ".join(filter(None, (a.type_name or _kind_text(a), a.name))) for a in explicit(kernel)]
     return f"{kernel.name}({', '.join(parts)})"
 
 
 def in_order(kernel: "Kernel", values: Mapping[str, Any]) -> list[Any]:
-    """Values by name in the kernel's order; in their own order where the metadata tells no names."""
+    """Values by name in the kernel's order; in their own order where the metadata gives no names."""
     names = [argument.name for argument in explicit(kernel)]
     if not all(names):
         return list(values.values())
@@ -161,12 +161,12 @@ def pack_undescribed(kernel: "Kernel", values: Sequence[Any]) -> Kernarg:
 
 
 def _fill_hidden(kernel: "Kernel", block: bytearray, kind: str, value: int) -> None:
-    places = [argument for argument in kernel.arguments if argument.kind == kind]
-    if value and not places:
+    matching = [argument for argument in kernel.arguments if argument.kind == kind]
+    if value and not matching:
         raise KernargError(
             f"kernel '{kernel.name}' takes no {kind.removeprefix('hidden_').replace('_', ' ')}: it cannot be {value}"
         )
-    for argument in places:
+    for argument in matching:
         block[argument.offset : argument.offset + argument.size] = value.to_bytes(8, "little")[: argument.size]
 
 
@@ -199,7 +199,7 @@ def _by_value(where: str, argument: "KernelArgument", value: Any) -> bytes:
 
 
 def _number(where: str, argument: "KernelArgument", base: np.dtype | None, value: int | float) -> bytes:
-    """A Python number as the argument's type; where the metadata tells none, a whole number of its size."""
+    """A Python number as the argument's type; where the metadata gives none, a whole number of its size."""
     if base is not None and base.kind == _REAL:
         with np.errstate(over="ignore"):
             return np.array(value, base).tobytes()
@@ -220,7 +220,7 @@ def _scalar_type(argument: "KernelArgument") -> tuple[np.dtype | None, int]:
     if found is None or base is None:
         return None, 1
     dtype, width = np.dtype(base), int(found[2] or 1)
-    # a typedef may carry a built-in name's form; the size tells
+    # a typedef may carry a built-in name's form; the size decides
     return (dtype, width) if dtype.itemsize * (4 if width == 3 else width) == argument.size else (None, 1)
 
 

@@ -37,5 +37,5 @@ class SparseRegion:
 
     @property
     def end(self) -> int:
-        """First byte address behind the region."""
+        """First byte address after the region."""
         return self.address + self.column_bytes * self.columns

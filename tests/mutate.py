@@ -35,8 +35,8 @@ TESTS = {
     "gpusim.jit": ("tests/unit/jit",),
 }
 _NOT_COPIED = (".*", "__pycache__", "docs", "out", "sim_configs/traces")
-_STARTUP_S = 10.0  # of pytest
-_SLOWDOWN = 5.0  # how much longer than without the error a run may take
+_STARTUP_S = 8.0  # of pytest
+_SLOWDOWN = 3.0  # how much longer than without the error a run may take
 CAUGHT, TIME, SURVIVED, UNREACHED = "caught", "time", "survived", "no test calls it"
 
 

@@ -132,8 +132,8 @@ class Device:
             caches=caches,
             max_instructions=max_instructions,
         )
-        record = self.run([command], RunOptions(checked, hotspots, timeline), observer)
-        return LaunchResult(self.config(launch={**command.described(), "timing": self.timing}), record)
+        record = self._run([command], RunOptions(checked, hotspots, timeline), observer)
+        return LaunchResult(self._config(launch={**command.described(), "timing": self.timing}), record)
 
     def queue(
         self,
@@ -185,7 +185,7 @@ class Device:
         self._tell_violations(kernel)
         return LaunchCommand(launch, caches == "warm", max_instructions)
 
-    def run(self, commands: Sequence[HostCommand], options: RunOptions, observer: Observer | None = None) -> RunRecord:
+    def _run(self, commands: Sequence[HostCommand], options: RunOptions, observer: Observer | None = None) -> RunRecord:
         """Run commands in order, each after the one before, as one record."""
         names = [c.launch.kernel.name for c in commands if isinstance(c, LaunchCommand)]
         record = RunRecord(False, " + ".join(names), [])
@@ -193,7 +193,7 @@ class Device:
         record.peak_memory_mb = peak_memory_mb()
         return record
 
-    def config(self, **more: Any) -> dict[str, Any]:
+    def _config(self, **more: Any) -> dict[str, Any]:
         """What a result depends on, as plain data: the GPU and what `more` says."""
         return {"gpu": self.gpu.model_dump(mode="json"), **more}
 
@@ -218,10 +218,10 @@ class Device:
     def _pointed(self, value: Any) -> Any:
         if not isinstance(value, DeviceArray):
             return value
-        self.check_owner(value)
+        self._check_owner(value)
         return value.pointer()
 
-    def check_owner(self, array: DeviceArray) -> None:
+    def _check_owner(self, array: DeviceArray) -> None:
         """Raise LaunchError for an array of another device."""
         if not array.belongs_to(self.memory):
             raise LaunchError(f"array '{array.name}' lies on another device")

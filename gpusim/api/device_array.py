@@ -71,15 +71,15 @@ class DeviceArray:
     def write(self, host: Any) -> None:
         """Replace the contents by `host`, which must have the array's shape and type or be one number."""
         values = np.asarray(host)
-        self.check(values)
+        self._check(values)
         self._view()[...] = values
 
-    def check(self, host: np.ndarray) -> None:
+    def _check(self, host: np.ndarray) -> None:
         """Raise DeviceArrayError for a host array that is neither of the array's shape and type nor one number."""
         if host.ndim:
-            self.check_like(host)
+            self._check_like(host)
 
-    def check_like(self, other: "np.ndarray | DeviceArray") -> None:
+    def _check_like(self, other: "np.ndarray | DeviceArray") -> None:
         """Raise DeviceArrayError for an array of another shape or type."""
         if other.shape != self.shape or other.dtype != self.dtype:
             raise DeviceArrayError(

@@ -43,9 +43,9 @@ class Queue:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._closed = True
         if kind is None:
-            record = self._device.run(self._commands, self._options, self._observer)
+            record = self._device._run(self._commands, self._options, self._observer)
             described = [_described(command) for command in self._commands]
-            config = self._device.config(queue=described, timing=self._device.timing)
+            config = self._device._config(queue=described, timing=self._device.timing)
             self._result = QueueResult(config, record)
         self._commands, self._held = [], []
 
@@ -75,13 +75,13 @@ class Queue:
     def write(self, array: DeviceArray, host: Any) -> None:
         """Copy `host` to the array, which must have its shape and type, or fill it with one number."""
         values = np.array(host)
-        array.check(values)
+        array._check(values)
         self._add(CopyCommand(f"to '{array.name}'", array.nbytes, lambda: array.write(values)), array)
 
     def read(self, array: DeviceArray, into: np.ndarray | None = None) -> np.ndarray:
         """A host array that holds the array's contents once the block has ended; `into`: which one it is to be."""
         host = np.zeros(array.shape, array.dtype) if into is None else into
-        array.check(host)
+        array._check(host)
 
         def move() -> None:
             host[...] = array.numpy()
@@ -104,9 +104,9 @@ class Queue:
         else:
             from workloads.operators.copy import copy_launch  # a device without copies needs no workloads
 
-            target.check_like(source)
+            target._check_like(source)
             for array in (source, target):
-                self._device.check_owner(array)
+                self._device._check_owner(array)
             launch = copy_launch(self._device.memory, source.address, target.address, source.nbytes)
             self._add(LaunchCommand(launch), source, target)
 
@@ -114,7 +114,7 @@ class Queue:
         if self._closed:
             raise QueueError("the queue has run: make another by gpu.queue()")
         for array in arrays:
-            self._device.check_owner(array)
+            self._device._check_owner(array)
         self._commands.append(command)
         self._held += arrays
 

@@ -17,6 +17,7 @@ from memory.cache.l1_state import L1, configure_l1
 from memory.cache.l2_state import L2, configure_l2
 from memory.cache.scalar import SCALAR_CACHE, configure_scalar_cache
 from memory.dram.controller import DRAM, configure_dram
+from memory.dram.state import decide_no_clock_ahead
 from memory.network.state import CROSSBAR, configure_crossbar
 from memory.ports import PORTS
 from memory.timeline import TIMELINE
@@ -88,6 +89,6 @@ def _configure(m: Any, gpu: GpuSpec, uses_engine: bool) -> None:
     configure_cus(m, gpu.cu, gpu.shader_arrays, gpu.cus_per_array)
     m.run.engine_on = int(uses_engine)
     if uses_engine:
-        m.dram.look_ahead = 0  # a kernel may end before a prefetch is answered
+        decide_no_clock_ahead(m)  # a kernel may end before a prefetch is answered
     m.wheel.now = 0
     wake_at_start(m, DISPATCH)

@@ -21,6 +21,7 @@ from isa.encoding.instruction import Instruction
 from memory import timeline as kinds
 from memory.dram.constants import RECORD_WORDS
 from memory.dram.spec import resolve
+from memory.dram.state import decide_no_clock_ahead
 from memory.network.state import FIRST_SCALAR_PORT
 from memory.timeline import EVENT_WORDS, KIND_BITS
 from memory.wheel import SIZE
@@ -64,7 +65,7 @@ class Recording:
         t = m.timeline
         t.address, t.capacity, t.pause = address_of(self._events), EVENTS, PAUSE_EVENTS
         t.placements = 1
-        m.dram.look_ahead = 0  # a command is drawn in the window of its own cycle; results stay the same
+        decide_no_clock_ahead(m)  # a command is drawn in the window of its own cycle; results stay the same
         self._next_sample = 0
         self._is_open = False
         self._begun = 0

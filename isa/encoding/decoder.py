@@ -42,7 +42,7 @@ def decode_kernel(kernel: "Kernel") -> list[Instruction]:
     Where the kernel jumps through a register (calls, long branches), the code addresses that it computes from the
     program counter and the other functions of its code object belong to it too. An instruction that falls through
     stands directly before its successor. Raises DecodeError for unknown encodings, for control flow that leaves the
-    code or enters the middle of an instruction, and for a jump whose targets nothing tells.
+    code or enters the middle of an instruction, and for a jump whose targets are not known.
     """
     code, base = kernel.code, kernel.code_address
     found: dict[int, Instruction] = {}

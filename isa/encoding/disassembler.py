@@ -87,14 +87,14 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
     return text
 
 
-def _modified(instruction: Instruction, place: int, text: str, kind: str, constant: bool) -> str:
+def _modified(instruction: Instruction, number: int, text: str, kind: str, constant: bool) -> str:
     """The operand with its negation, magnitude or sign extension."""
     fields = instruction.fields
     if "neg" in fields:
-        negate, magnitude, extend = fields["neg"] >> place & 1, fields.get("abs", 0) >> place & 1, 0
+        negate, magnitude, extend = fields["neg"] >> number & 1, fields.get("abs", 0) >> number & 1, 0
     else:
-        negate, magnitude = fields.get(f"src{place}_neg", 0), fields.get(f"src{place}_abs", 0)
-        extend = fields.get(f"src{place}_sext", 0)
+        negate, magnitude = fields.get(f"src{number}_neg", 0), fields.get(f"src{number}_abs", 0)
+        extend = fields.get(f"src{number}_sext", 0)
     if magnitude:
         text = f"|{text}|"
     if negate:

@@ -219,7 +219,7 @@ def _demands(instruction: Instruction, masks: tuple[int, int]) -> list[_Demand]:
 
 
 def _stores_into(written: int) -> Callable[[Instruction], bool]:
-    """Whether an instruction is a wide store whose data registers are among those `written` behind it."""
+    """Whether an instruction is a wide store whose data registers are among those `written` after it."""
 
     def check(first: Instruction) -> bool:
         return bool(_late_data(first) & written)

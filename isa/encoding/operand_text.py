@@ -75,7 +75,7 @@ def source_text(number: int, kind: str, literal: int | None) -> str:
 def literal_text(value: int, kind: str) -> str:
     """A 32-bit literal; values that an inline constant has are written as that constant.
 
-    Like llvm-objdump, 16-bit floats are told from the low half alone, 16-bit integers from the whole literal, and
+    Like llvm-objdump, 16-bit floats are read from the low half alone, 16-bit integers from the whole literal, and
     64-bit integers have no negative and no floating-point constants.
     """
     width = bits_of(kind)

@@ -3,7 +3,7 @@
 Bit n stands for operand code n: scalar registers below 128 (VCC 106, M0 124, EXEC 126), the status bits VCCZ, EXECZ
 and SCC at 251 to 253, vector register n at 256 + n. Who writes VCC or EXEC writes VCCZ or EXECZ. EXEC counts as read
 where an instruction names it or stores it, not by every vector instruction that it masks; of relative moves
-(v_movrel, s_movrel) only the registers they name are told.
+(v_movrel, s_movrel) only the registers they name are reported.
 """
 
 from functools import cache

@@ -1,7 +1,7 @@
 """Which field values an instruction may have: register ranges, source numbers, modifiers, unused fields.
 
 The decoder refuses what the hardware does not define, instead of guessing: a number of the reserved part of the
-operand space, a register group that is misaligned or ends behind the last register, a modifier on an operand
+operand space, a register group that is misaligned or ends after the last register, a modifier on an operand
 whose type has none, a bit in a field that the instruction does not use (GCN3 ISA manual, chapters 5, 6 and 13).
 """
 
@@ -94,10 +94,10 @@ def checks_of(opcode: Opcode, layout: str) -> tuple[Check, ...]:
         checks.append(lambda fields: "does not work on GDS" if fields["gds"] else None)
     if ("sdata", "imm") not in operands and "sdata" in named:
         checks.append(lambda fields: "M0 and EXEC are no scalar data" if fields["sdata"] >= M0 else None)
-    for place in range(3):
+    for number in range(3):
         for kind in ("scalar", "sgpr", "vgpr", "mask"):
-            if f"{kind}_src{place}" in opcode.flags:
-                name = f"ssrc{place}" if f"ssrc{place}" in named else f"src{place}"
+            if f"{kind}_src{number}" in opcode.flags:
+                name = f"ssrc{number}" if f"ssrc{number}" in named else f"src{number}"
                 checks.append(_kind_check(name, kind))
     return tuple(checks)
 
@@ -155,9 +155,9 @@ def _kind_check(name: str, kind: str) -> Check:
 
 def _modifier_check(opcode: Opcode, kinds: dict[str, str]) -> Check:
     allowed = 0
-    for place in range(3):
-        if has_float_modifiers(opcode, kinds.get(f"src{place}", "")):
-            allowed |= 1 << place
+    for number in range(3):
+        if has_float_modifiers(opcode, kinds.get(f"src{number}", "")):
+            allowed |= 1 << number
     floats = kinds.get("vdst", "").startswith("f")
     compares = "compare" in opcode.flags and kinds["src0"][0] == "f" and kinds["src1"][0] == "f"
     clamps = floats or compares or "clamp" in opcode.flags
@@ -195,14 +195,14 @@ def _buffer_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
 def extension_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
     """What is wrong with the SDWA or DPP word that is in `fields`."""
     kinds = dict(operand.partition(":")[::2] for operand in opcode.operands.split())
-    for place, name in ((0, "src0"), (1, "vsrc1")):
+    for number, name in ((0, "src0"), (1, "vsrc1")):
         floats = has_float_modifiers(opcode, kinds.get(name, ""))
-        signs = fields[f"src{place}_neg"] | fields[f"src{place}_abs"]
+        signs = fields[f"src{number}_neg"] | fields[f"src{number}_abs"]
         if signs and not floats:
             return f"negation or magnitude of {name}, which is no floating-point number"
-        if fields.get(f"src{place}_sext", 0) and (floats or name not in kinds):
+        if fields.get(f"src{number}_sext", 0) and (floats or name not in kinds):
             return f"sign extension of {name}, which is no integer"
-        if fields.get(f"src{place}_sel", 0) > 6 or (name not in kinds and fields.get(f"src{place}_sel", 0)):
+        if fields.get(f"src{number}_sel", 0) > 6 or (name not in kinds and fields.get(f"src{number}_sel", 0)):
             return f"undefined selection of {name}"
     if fields.get("dst_sel", 0) > 6 or fields.get("dst_unused", 0) > 2:
         return "undefined destination selection"

@@ -62,7 +62,7 @@ COUNTERS = State(
 )
 
 RUN = State(
-    "run",
+    "functional_run",
     {
         "context": Field((), "address of the functional context"),
         "start": Field((), "address of the producer's start function"),
@@ -211,13 +211,13 @@ def run_functional(
         context.register_regions(shadows)
     compile_s = context.compile_s + compile_interpreter(run_slices)
     wave_state = np.zeros(waves, np.int64)
-    place = records(RUN)
-    run = views(place)[0]
+    buffer = records(RUN)
+    run = views(buffer)[0]
     run.context, run.start, run.produce = context.address, context.start_address, context.produce_address
     run.traces, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
     run.wave_state, run.wavefronts = address_of(wave_state), waves
     run.workgroups = int(np.prod(launch.workgroups))
-    seconds, finished = _loop(context, address_of(place), run, observer)
+    seconds, finished = _loop(context, address_of(buffer), run, observer)
     counters = run.counters
     return FunctionalResult(
         instructions=dict(zip(UNIT_NAMES, counters.instructions, strict=True)),

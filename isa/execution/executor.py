@@ -115,9 +115,9 @@ class FunctionalContext:
         self.start_address, self.produce_address = function_address(start), function_address(produce)
 
         self._keep: dict[str, Any] = {}
-        place = records(CONTEXT)
-        self.state = views(place)[0]
-        self.address = self._buffer("context", place)
+        context = records(CONTEXT)
+        self.state = views(context)[0]
+        self.address = self._buffer("context", context)
         self._lay_out_program()
         self._lay_out_wavefronts(slots, workgroup_slots, huge_pages)
         self._lay_out_memory(slots)

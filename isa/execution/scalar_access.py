@@ -1,7 +1,7 @@
 """Scalar memory: SMEM loads, stores and clocks, checked, executed and recorded in the trace.
 
 Functions return the words they added to the memory record at `out`, or a negative fault code. Addresses ignore
-their two low bits; a buffer access behind the resource's end loads 0 and stores nothing, dword by dword.
+their two low bits; a buffer access after the resource's end loads 0 and stores nothing, dword by dword.
 """
 
 from gpusim.jit import jit, ld_i64, ld_u32, st_i32, st_i64

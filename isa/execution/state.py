@@ -12,14 +12,14 @@ from isa.architecture import EXEC, LANES, VCC
 from isa.trace import MAX_LINES
 
 # -- registers ------------------------------------------------------------------------------------------------------
-# A wavefront's scalar registers: a dword at its operand code, and behind those that instructions can name two pairs:
+# A wavefront's scalar registers: a dword at its operand code, and after those that instructions can name two pairs:
 SCALAR_FILE_BYTES = 4 * 256
 SINK = 192  # takes lane masks and results that an instruction has no register for
-MODE = 200  # the MODE register; vector arithmetic without a lane mask reads it in the mask's place
+MODE = 200  # the MODE register; vector arithmetic without a lane mask reads it instead of a mask
 # as 64-bit words:
 VCC_WORD, EXEC_WORD, MODE_WORD = VCC // 2, EXEC // 2, MODE // 2
 
-# A wavefront's vector registers: rows of 64 dwords, the kernel's own and behind them scratch rows
+# A wavefront's vector registers: rows of 64 dwords, the kernel's own, then scratch rows
 SCRATCH_ROWS = 16  # four for each of the three sources, four for a result
 RESULT_ROW = 12  # the first of the latter
 SOURCE_ROWS = 4
@@ -73,7 +73,7 @@ REGION = State(
     "region",
     {
         "base": Field((), "device address of the dense matrix' first byte"),
-        "end": Field((), "device address behind its last"),
+        "end": Field((), "device address after its last"),
         "column_bytes": Field((), "bytes from column to column"),
         "compacted": Field((), "host address of its compacted image, uint32 at the dense elements' offsets"),
         "column_lines": Field((), "host address of the compacted lines of each column, int64"),

@@ -106,11 +106,11 @@ def _one_scalar(row: Any) -> bool:
 def _source_operands(instruction: Instruction, reads_mask: bool, row: Any) -> list[Operand]:
     """The operands that are sources of values; notes where the lane mask is read."""
     out = []
-    for place, operand in enumerate(parse_operands(instruction.opcode.operands)):
+    for position, operand in enumerate(parse_operands(instruction.opcode.operands)):
         if operand.field in ("vdst", "sdst") or operand.field == "vcc":
             continue
         promoted_mask = operand.field == "src2" and operand.letter == "b" and operand.bits == 64
-        if reads_mask and promoted_mask and place > 1:
+        if reads_mask and promoted_mask and position > 1:
             code = instruction.fields["src2"]
             if code >= SCALAR_REGISTERS:
                 raise Unsupported("its lane mask is a constant")

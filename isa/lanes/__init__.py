@@ -1,5 +1,9 @@
 """Instruction semantics on 64 lanes: one small Python function an instruction, compiled through LLVM or run on NumPy.
 
+`values` is the language of semantics, `table` what they are entered in; `llvm_backend` with `llvm_module`, and
+`numpy_backend` with `exact_rounding`, give it its two meanings; `host_mode` sets the host's rounding and denormals;
+`lane_library` compiles and loads, `call` calls.
+
 `library()` gives the addresses and signatures of all operations (`isa.semantics`) and of the row helpers below.
 A row is 64 lanes of 4 bytes at a 256-byte aligned address; a 64-bit operand is two consecutive rows, low dwords
 first. f16, i16 and u16 live in the low half; their results clear the upper half.

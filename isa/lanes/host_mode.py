@@ -22,7 +22,7 @@ from isa.lanes.table import (
 )
 
 if TYPE_CHECKING:
-    from isa.lanes.llvm_backend import ModuleText
+    from isa.lanes.llvm_module import ModuleText
 
 FP32_ROUND, FP32_INPUTS, FP32_RESULTS = 0x3, 0x10, 0x20
 FP32_DENORMALS = FP32_INPUTS | FP32_RESULTS

@@ -20,7 +20,7 @@ import llvmlite.binding as llvm
 from gpusim.jit import JIT_DISABLED, cache_dir
 from gpusim.jit.machine_code import LoadedCode, host, target_machine
 from isa.lanes.host_mode import HostMode, runs_directly
-from isa.lanes.llvm_backend import UNGUARDED, ModuleText
+from isa.lanes.llvm_module import UNGUARDED, ModuleText
 from isa.lanes.numpy_backend import NumpyMode, scalar_callable, vector_callable
 from isa.lanes.table import ALIASES, SCALAR, VECTOR, Signature, parse_signature
 

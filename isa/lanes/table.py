@@ -137,7 +137,7 @@ def _register(table: dict[str, Operation], names: str, text: str, function: Any,
 
 def vop(names: str, signature: str, host_mode: str | None = None) -> Callable[[Any], Any]:
     """Semantics of a vector operation; further names are aliases. FP64 and FP16 follow their fields of MODE unless
-    told otherwise."""
+    `host_mode` says otherwise."""
 
     def decorate(function: Any) -> Any:
         default = DOUBLE if "f64" in signature else HALF if "f16" in signature else HOST_MODE

@@ -137,7 +137,7 @@ def _version_2(image: Image, symbol: Symbol) -> Descriptor:
 
 
 def _named(symbol: Symbol, read: Callable[[bytes], Descriptor], contents: bytes) -> Descriptor:
-    """Reads a descriptor; what is wrong with it is told with the kernel's name."""
+    """Reads a descriptor; errors name the kernel."""
     try:
         return read(contents)
     except MalformedError as error:

@@ -123,7 +123,7 @@ def _segments(elf: ElfFile, data: bytes) -> list[tuple[int, bytes, int]]:
         if segment.kind != PT_LOAD or segment.memory_bytes == 0:
             continue
         if segment.file_bytes > segment.memory_bytes or segment.offset + segment.file_bytes > len(data):
-            raise MalformedError(f"truncated: the segment at 0x{segment.address:x} ends behind the end of the file")
+            raise MalformedError(f"truncated: the segment at 0x{segment.address:x} ends after the end of the file")
         contents = data[segment.offset : segment.offset + segment.file_bytes]
         segments.append((segment.address, contents, segment.memory_bytes))
     if not segments:
@@ -171,7 +171,7 @@ def _notes(elf: ElfFile) -> tuple[tuple[str, int, bytes], ...]:
             name_at = offset + 12
             contents_at = name_at + (name_size + 3 & ~3)
             if contents_at + size > len(data):
-                raise MalformedError("truncated: a note record ends behind the end of its section")
+                raise MalformedError("truncated: a note record ends after the end of its section")
             owner = data[name_at : name_at + name_size].rstrip(b"\0").decode("ascii")
             notes.append((owner, kind, data[contents_at : contents_at + size]))
             offset = contents_at + (size + 3 & ~3)

@@ -20,7 +20,7 @@ _IRREGULAR_KINDS = {"HiddenMultiGridSyncArg": "hidden_multigrid_sync_arg"}
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument as the metadata tells it; bytes."""
+    """One argument as the metadata gives it; bytes."""
 
     name: str
     kind: str

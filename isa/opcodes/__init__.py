@@ -27,11 +27,11 @@ _VOP3_OFFSETS = {"vopc": 0x000, "vop2": 0x100, "vop1": 0x140}
 
 
 def _promoted(opcode: Opcode) -> Opcode:
-    """The VOP3 form of a VOP1, VOP2 or VOPC instruction: any source in any place, VCC replaced by an SGPR pair."""
+    """The VOP3 form of a VOP1, VOP2 or VOPC instruction: any source at any position, VCC replaced by an SGPR pair."""
     operands = []
-    for place, operand in enumerate(opcode.operands.split()):
+    for position, operand in enumerate(opcode.operands.split()):
         if operand == "vcc":
-            last_source = place > 1
+            last_source = position > 1
             operands.append("src2:b64" if last_source else "sdst:b64")
         else:
             operands.append(operand.replace("vsrc1", "src1"))

@@ -1,6 +1,6 @@
 """The division helpers v_div_scale, v_div_fmas, v_div_fixup (operands: scaled value, denominator, numerator).
 
-v_div_scale returns in the lane mask whether v_div_fmas must scale back. Three places of the manual's text cannot give
+v_div_scale returns in the lane mask whether v_div_fmas must scale back. Three passages of the manual's text cannot give
 right quotients and are read as the purpose demands: with 1 / denominator and the quotient both denormal, the
 denominator is scaled down; v_div_fmas scales up or down by the exponent of its third operand, the scaled quotient;
 a quotient that v_div_fixup finds to be NaN though both numbers are finite has overflowed on the way and is infinite.

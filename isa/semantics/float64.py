@@ -100,7 +100,7 @@ def v_ldexp_f64(x, a, n):
     return ldexp_f64(x, a, n)
 
 
-_TWO_OVER_PI_BITS = 1280  # 1201 bits are selected from, and zeros behind them
+_TWO_OVER_PI_BITS = 1280  # 1201 bits are selected from, and zeros after them
 
 
 def _two_over_pi_words():
@@ -128,7 +128,7 @@ _TWO_OVER_PI = _two_over_pi_words()
 
 @vop("v_trig_preop_f64", "f64 u32 -> f64")
 def v_trig_preop_f64(x, a, segment):
-    """53 bits of 2 / pi from bit 53 * segment on (further for large exponents), scaled to their place."""
+    """53 bits of 2 / pi from bit 53 * segment on (further for large exponents), scaled to their weight."""
     exponent = ((abs(a).bits() >> 52).to("u32") & 0x7FF).as_("i32")
     shift = (segment & 31).as_("i32") * 53
     shift = x.select(exponent > 1077, shift + exponent - 1077, shift)

@@ -115,7 +115,7 @@ def row_sdwa_merge(x, a, select, unused, old):  # type: ignore[no-untyped-def]
 
 def _dpp_source(x, lane, control):  # type: ignore[no-untyped-def]
     """Source lane and whether it exists, by DPP_CTRL (GCN3 ISA manual, table of DPP_CTRL)."""
-    row, place = lane & 0x30, lane & 15
+    row, in_row = lane & 0x30, lane & 15
     amount = control & 15
     quad = (lane & 0x3C) | ((control >> ((lane & 3) << 1)) & 3)
     source, exists = quad, lane == lane
@@ -127,14 +127,14 @@ def _dpp_source(x, lane, control):  # type: ignore[no-untyped-def]
 
     every = lane == lane
     kind = control >> 4
-    case(kind == 0x10, lane + amount, place + amount < 16)  # row_shl
-    case(kind == 0x11, lane - amount, place >= amount)  # row_shr
-    case(kind == 0x12, row | ((place - amount) & 15), every)  # row_ror
+    case(kind == 0x10, lane + amount, in_row + amount < 16)  # row_shl
+    case(kind == 0x11, lane - amount, in_row >= amount)  # row_shr
+    case(kind == 0x12, row | ((in_row - amount) & 15), every)  # row_ror
     case(control == 0x130, lane + 1, lane < 63)  # wave_shl
     case(control == 0x134, (lane + 1) & 63, every)  # wave_rol
     case(control == 0x138, lane - 1, lane > 0)  # wave_shr
     case(control == 0x13C, (lane - 1) & 63, every)  # wave_ror
-    case(control == 0x140, row | (15 - place), every)  # row_mirror
+    case(control == 0x140, row | (15 - in_row), every)  # row_mirror
     case(control == 0x141, (lane & 0x38) | (7 - (lane & 7)), every)  # row_half_mirror
     case(control == 0x142, (row - 1) & 63, row > 0)  # row_bcast:15
     case(control == 0x143, lane & 0 | 31, lane > 31)  # row_bcast:31

@@ -118,7 +118,6 @@ def _direction(m, channel, clock):
         state.column_not_before = 0
         state.activate_not_before = 0
         state.precharge_not_before = 0
-        state.turns += 1
     return direction
 
 

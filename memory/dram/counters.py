@@ -24,7 +24,7 @@ DRAM_COUNTERS = CounterTable(
             "clocks in which the data bus carried data, summed over channels",
             field="data_bus_busy",
         ),
-        Counter("turnarounds", "turnarounds", "changes of the data bus between reading and writing", field="turns"),
+        Counter("batches", "batches", "runs of reads or of writes on the data bus, between its turnarounds"),
         Counter(
             "read_latency_total_cycles",
             "cycles",

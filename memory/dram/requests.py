@@ -150,6 +150,7 @@ def finish(m, channel, s, clock):
     else:
         state.tail[kind, bank] = before
     state.listed[kind] -= 1
+    state.batches += state.served == 0
     state.served += 1
     last = (state.done_head + state.done_count) & (SLOTS - 1)
     state.done[last, 0] = cycle

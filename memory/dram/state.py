@@ -272,6 +272,11 @@ def _word(mask: int) -> int:
     return mask - (1 << 64) if mask >> 63 else mask
 
 
+def decide_no_clock_ahead(m: Any) -> None:
+    """Have each channel decide a clock's command in that clock: slower, and the same results."""
+    m.dram.look_ahead = 0
+
+
 def dram_totals(m: Any) -> Counts:
     """The counts over all channels by the names of `DRAM_COUNTERS`, and `bus_busy_cycles` in core cycles."""
     dram = m.dram

@@ -125,5 +125,4 @@ WRITERS: dict[tuple[str, str], str] = {
     ("run", "gpusim.core"): "the run loop says when the run has ended, the simulator where its producer lies",
     ("timeline", "gpusim.timeline"): "the recorder's reader gives it its buffer and takes events out of it",
     ("dram", "gpusim.timeline"): "the same for DRAM commands",
-    ("dram", "gpusim.core"): "to do: how far DRAM looks ahead is its own to say",
 }

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from tests.structure.imports import ROOT, sources
 
 _RECORD_NAMES = ("m", "_m")
+_OTHERS = "isa."  # its interpreter has a record of its own, of the same name
 _TOOLS = "gpusim.jit"  # what it does with an array or its address, it does for its caller
 READ, WRITTEN, ADDED = "reads", "writes", "adds to"  # ADDED: counted up, or raised to a maximum
 
@@ -100,7 +102,8 @@ class Accesses:
         self._all: list[_Function] = []
         self._names: dict[str, dict[str, tuple[str, str]]] = {}  # module → name → (module, function) it stands for
         for module, path in sources(root):
-            self._enter(module, ast.parse(path.read_text(encoding="utf-8")))
+            if not module.startswith(_OTHERS):
+                self._enter(module, ast.parse(path.read_text(encoding="utf-8")))
         self._changed = True
         while self._changed:
             self._changed = False
@@ -234,17 +237,11 @@ def owners() -> dict[str, str]:
     """For each component of the machine record the module that declares its state."""
     from gpusim.core.machine import MACHINE
 
-    components = {state.name for state in MACHINE}
     found = {}
     for module, path in sources():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                call = node.value
-                if (
-                    isinstance(call.func, ast.Name)
-                    and call.func.id == "State"
-                    and isinstance(call.args[0], ast.Constant)
-                ):
-                    if call.args[0].value in components:
-                        found[call.args[0].value] = module
+        text = path.read_text(encoding="utf-8")
+        for node in ast.parse(text).body if "State(" in text else ():
+            if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("State("):
+                declared = getattr(import_module(module), ast.unparse(node.targets[0]))
+                found |= {state.name: module for state in MACHINE if state is declared}
     return found

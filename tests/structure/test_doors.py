@@ -6,7 +6,7 @@ import pytest
 
 from tests.structure.imports import ROOT, docstring, rooms, sources
 
-ROOMS = sorted(room for room in rooms() if not room.startswith("isa"))
+ROOMS = sorted(rooms())
 
 
 @pytest.mark.parametrize("room", ROOMS)

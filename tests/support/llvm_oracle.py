@@ -1,6 +1,7 @@
 """LLVM's disassembler as oracle: what llvm-mc writes for instruction words. Also writes the committed oracle lines.
 
-python -m tests.support.llvm_oracle > tests/data/isa/oracle.txt
+python -m tests.support.llvm_oracle > tests/data/isa/oracle.txt             all lines
+python -m tests.support.llvm_oracle missing >> tests/data/isa/oracle.txt    those of opcodes that have none yet
 
 LLVM 19 is the oracle: the committed lines are its text. An older one can be asked too, but for `KNOWN_OLD_ERRORS`.
 """
@@ -9,14 +10,18 @@ import random
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from isa.opcodes.opcode import Opcode
 from tests.support.gfx803_words import forms, opcodes, random_words
 
 _PAD, _SEPARATOR = 0xBF801234, 0xBF807ABC  # s_nop 0x1234, s_nop 0x7abc: no random instruction is either
 LINES_AN_OPCODE = 3
 
 
+ORACLE = Path(__file__).resolve().parents[1] / "data" / "isa" / "oracle.txt"
 ORACLE_VERSION = 19
 
 # Text of instructions that LLVM before 19 writes in another way, and why it is the older one that is wrong; seen with
@@ -92,24 +97,44 @@ def read_lines(path: Path) -> list[tuple[list[int], str]]:
     return pairs
 
 
-def main() -> None:
-    """Prints oracle lines: every opcode in every form, twice."""
+def _lines(tool: str, wanted: Sequence[Opcode]) -> Iterator[str]:
+    """Oracle lines of opcodes: every form, some several times; only what the tool can be trusted about."""
     draw = random.Random(803)
-    tool = find_llvm_mc()
-    if tool is None:
-        raise SystemExit("llvm-mc (LLVM 19) is not installed")
-    if version_of(tool) != ORACLE_VERSION:
-        raise SystemExit(f"{tool} is LLVM {version_of(tool)}, the committed lines are LLVM {ORACLE_VERSION}'s")
+    version = version_of(tool)
     items = [
         random_words(draw, opcode, form)
-        for opcode in opcodes()
+        for opcode in wanted
         for form in forms(opcode)
         for _ in range(LINES_AN_OPCODE if form == "plain" else 1)
     ]
     for words, text in zip(items, oracle_lines(tool, items), strict=True):
-        if text is not None and "Invalid" not in text:
-            print(" ".join(f"{word:08x}" for word in words), "|", text)
+        if text is not None and "Invalid" not in text and is_oracle_for(version, text):
+            yield " ".join(f"{word:08x}" for word in words) + " | " + text
+
+
+def main(arguments: list[str]) -> None:
+    """Prints oracle lines: of every opcode, or of those that have none yet."""
+    tool = find_llvm_mc()
+    if tool is None:
+        raise SystemExit("llvm-mc is not installed")
+    if arguments == ["missing"]:
+        seen = {name for _, text in read_lines(ORACLE) for name in _names(text)}
+        wanted = [opcode for opcode in opcodes() if opcode.mnemonic not in seen]
+    elif arguments:
+        raise SystemExit("usage: python -m tests.support.llvm_oracle [missing]")
+    elif version_of(tool) < ORACLE_VERSION:
+        raise SystemExit(f"{tool} is LLVM {version_of(tool)}: all lines need LLVM {ORACLE_VERSION}")
+    else:
+        wanted = list(opcodes())
+    for line in _lines(tool, wanted):
+        print(line)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """A disassembled instruction's mnemonic with and without the suffix of its form."""
+    name = text.split()[0]
+    return name, re.sub(r"_(e32|e64|sdwa|dpp)$", "", name)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

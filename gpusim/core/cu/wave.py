@@ -103,13 +103,14 @@ def pause(m, w, t, reason):
 def enter(m, t, w):
     """Put the wavefront, ready from cycle `t`, among those who want its next instruction's unit, or let it wait."""
     wave = m.cu.wave[w]
-    if wave.ready_at > t:
+    if wave.ready_at > t:  # the instruction buffer does not hold it yet
         if wave.ready_at == NEVER:
             wave.state = FETCHING
         else:
             pause(m, w, wave.ready_at, FETCH)
         return
     word = code_word(m, w)
+    # a scalar register that a vector instruction writes is there some cycles later (docs/hazards.md)
     late = word >> RESULT_SHIFT
     if unlikely(late and wave.scalar_result + late > t):
         pause(m, w, wave.scalar_result + late, EXECUTION)
@@ -118,6 +119,7 @@ def enter(m, t, w):
     if (word >> ACTION_SHIFT) & ACTION_MASK == WAIT and not counters_allow(m, w, word):
         wave.state = WAITING
         return
+    # vmcnt and lgkmcnt have four bits: with fifteen in flight the next one waits (GCN3 ISA manual, section 4.4)
     if unlikely((unit == VMEM) & (wave.vm_tail - wave.vm_head >= MAX_IN_FLIGHT)):  # one branch, in place of two
         wave.state = VM_FULL
         return
@@ -136,8 +138,7 @@ def released(m, now, w, reason):
     """What the wavefront waited for has happened: its time so far went to `reason`, and it may issue from now on."""
     account(m, w, now, reason)
     enter(m, now, w)
-    simd = w >> SIMD_BITS
-    wake_simd(m, now, simd)
+    wake_simd(m, now, w >> SIMD_BITS)
 
 
 @jit(inline=True)

@@ -151,7 +151,7 @@ POLICY = st.sampled_from(sorted(POLICIES))
 WRITE = st.tuples(st.sampled_from(sorted(WRITE_POLICIES)), st.booleans())
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(MEMORY_ACTIONS, min_size=1, max_size=5), st.builds(policies, POLICY, POLICY, POLICY, WRITE, WRITE))
 def test_laws_hold_under_every_policy(kernels: list[list[tuple]], gpu: GpuSpec) -> None:
     groups = [[memory_script(actions)] for actions in kernels]
@@ -198,8 +198,11 @@ def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.Monke
 
 def test_a_deadlock_says_who_waits_for_what() -> None:
     # a store that may never be acknowledged keeps the others in look-up; the queue behind fills up
-    r = ScriptedRun(NARROW, [[Script().store([LINE]).load([LINE + 640]).wait(vm=0).end()]])
+    script = Script().store([LINE])
+    for n in range(8):
+        script.load([LINE + 640 * n])
+    r = ScriptedRun(NARROW, [[script.load([LINE]).wait(vm=0).end()]])
     r.m.l1.store_limit = 0
     assert r.go() == DEADLOCK
     assert "waited for: a store's answer, vector L1 0" in who_waits(r.m)
-    assert "wavefronts waiting for memory: 1" in who_waits(r.m)
+    assert "waited for: a slot of the vector memory queue, CU 0 (by SIMD 0)" in who_waits(r.m)

@@ -37,9 +37,10 @@ def test_an_unknown_field_is_an_error() -> None:
 def test_the_memory_goes_with_the_record() -> None:
     m = new_record(LAYOUT)
     m.inner.words[0] = m.outer.several[0].number
-    memory = m
-    while memory.base is not None:
-        memory = memory.base
+    memory, behind = m, m.base
+    while behind is not None:  # arrays, down to the pages they lie in
+        memory = behind
+        behind = memory.obj if isinstance(memory, memoryview) else getattr(memory, "base", None)
     held = weakref.ref(memory)
-    del m, memory
+    del m, memory, behind
     assert held() is None

@@ -3,8 +3,11 @@
 import numpy as np
 
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.machine import new_machine
+from gpusim.core.occupancy import Occupancy
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
+from memory.cache.l2_state import CODE_BITS, EVERY_BYTE, SOME_BYTES
 from tests.support.functional import Device, kernel
 
 N = 1024
@@ -65,3 +68,15 @@ def test_an_l2_of_another_shape_starts_empty() -> None:
     simulate(first, _gpu(), warm=warm)
     after = simulate(other, _gpu(ways=8), checked=True, warm=warm)
     assert after.l2.misses == 3 * LINES + ARGUMENT_LINES
+
+
+def test_lines_held_in_part_keep_their_bytes() -> None:
+    launch, fit = _device()[1][0], Occupancy(1, 1, "")
+    before, after = (new_machine(_gpu(), launch, fit, False) for _ in range(2))
+    before.l2.note[5], before.l2.mask[5] = SOME_BYTES | EVERY_BYTE << CODE_BITS, (0xF0, 0)
+    before.l2.note[9], before.l2.mask[9] = EVERY_BYTE | SOME_BYTES << CODE_BITS, (0, -2)
+    warm = WarmCaches()
+    warm.keep(before)
+    warm.restore(after)
+    assert after.l2.note[[5, 9]].tolist() == before.l2.note[[5, 9]].tolist()
+    assert (after.l2.mask[5, 0], after.l2.mask[9, 1]) == (0xF0, -2)

@@ -1,7 +1,6 @@
 """Is the disassembly word for word what LLVM writes, for every opcode and every form?"""
 
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,9 +9,8 @@ from hypothesis import strategies as st
 from isa.encoding.decoder import DecodeError, decode_one
 from isa.encoding.disassembler import disassemble
 from tests.support.gfx803_words import forms, opcodes, random_words
-from tests.support.llvm_oracle import find_llvm_mc, is_oracle_for, oracle_lines, read_lines, version_of
+from tests.support.llvm_oracle import ORACLE, find_llvm_mc, is_oracle_for, oracle_lines, read_lines, version_of
 
-ORACLE = Path(__file__).parents[2] / "data" / "isa" / "oracle.txt"
 LLVM_MC = find_llvm_mc()
 BATCH = 300
 

@@ -12,7 +12,8 @@ from isa.lanes import library
 from isa.lanes.exact_rounding import rounded
 from isa.lanes.host_mode import HostMode
 from isa.lanes.lane_library import compile_object, load_semantics, loaded, module_text
-from isa.lanes.llvm_backend import LlvmMaker, ModuleText
+from isa.lanes.llvm_backend import LlvmMaker
+from isa.lanes.llvm_module import ModuleText
 from tests.unit.isa.lane_checks import (
     EXEC_MASKS,
     FORMATS,

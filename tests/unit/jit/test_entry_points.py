@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED, entry_points
 
-pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+compiled = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 
 # compiles, or loads, two entry points of a small machine; says what they did and what was imported for it
 PROBE = """
@@ -93,6 +93,7 @@ def code_files(tmp_path: Path) -> list[Path]:
     return sorted((tmp_path / "cache").rglob("*.code"))
 
 
+@compiled
 def test_they_are_compiled_once_and_then_loaded_without_the_compiler(tmp_path: Path) -> None:
     first, again = probe(tmp_path), probe(tmp_path)
     assert first == {"compiled": True, "found": expected(), "numba": True}
@@ -100,6 +101,7 @@ def test_they_are_compiled_once_and_then_loaded_without_the_compiler(tmp_path: P
     assert [path.name for path in code_files(tmp_path)] == [f"__main__.{n}.code" for n in ("drive", "reset", "second")]
 
 
+@compiled
 def test_without_hooks_they_stay_numbas(tmp_path: Path) -> None:
     first, again = (probe(tmp_path, GPUSIM_PLAIN_NUMBA="1") for _ in range(2))
     assert first["found"] == again["found"] == expected()
@@ -107,6 +109,7 @@ def test_without_hooks_they_stay_numbas(tmp_path: Path) -> None:
     assert code_files(tmp_path) == []
 
 
+@compiled
 @pytest.mark.parametrize("damage", ["missing", "cut", "flipped", "empty", "another symbol"])
 def test_a_damaged_one_is_compiled_again(tmp_path: Path, damage: str) -> None:
     probe(tmp_path)

@@ -1,18 +1,13 @@
 """`raise_4`: is it the maximum that NumPy computes, on its four words and no other?"""
 
-import numba
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED, address_of, raise_4
+from gpusim.jit import address_of, raise_4
+from tests.unit.jit.twins import compiled
 
-
-def _apply(address, other, amount):  # type: ignore[no-untyped-def]
-    raise_4(address, other, amount)
-
-
-apply = _apply if JIT_DISABLED else numba.njit("void(int64, int64, int64)")(_apply)
+apply = compiled(raise_4, 3, "void")
 WORDS = st.lists(st.integers(-(1 << 60), 1 << 60), min_size=6, max_size=6)
 
 

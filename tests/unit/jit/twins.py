@@ -33,6 +33,9 @@ _CALLERS: dict[int, Callable[[Any], Any]] = {
 def compiled(function: Any, arguments: int, result: str = "int64") -> Callable[..., Any]:
     """The function as compiled code calls it, on int64 arguments; itself if nothing is compiled."""
     caller = _CALLERS[arguments](function)
-    for module in {primitive.llvm_module for primitive in functions.primitives()}:
+    if JIT_DISABLED:
+        return caller
+    # Numba learns of the core's functions and operations here
+    for module in {"gpusim.jit.compile", *(primitive.llvm_module for primitive in functions.primitives())}:
         importlib.import_module(module)
-    return caller if JIT_DISABLED else numba.njit(f"{result}({', '.join(['int64'] * arguments)})")(caller)  # type: ignore[no-any-return]
+    return numba.njit(f"{result}({', '.join(['int64'] * arguments)})")(caller)  # type: ignore[no-any-return]

@@ -181,7 +181,7 @@ def compare(gpu: GpuSpec, accesses: list[tuple[str, int, int]]) -> ReferenceMemo
 ACCESSES = st.lists(
     st.tuples(
         st.sampled_from(["load", "load", "load", "store", "store", "atomic", "glc_load", "glc_store", "invalidate"]),
-        st.integers(0, 90),
+        st.integers(0, 6) | st.integers(0, 90),  # some lines again and again, and more than the caches hold
         st.sampled_from([WHOLE, 0xFF, 0xFF00, 0xF << 60]),
     ),
     min_size=1,
@@ -270,6 +270,12 @@ def test_what_is_done_in_l2_finds_there_what_the_cu_has_stored(kind: str) -> Non
     assert (found["packets"], found["l1_write_backs"]) == (2, 1)
 
 
+def test_a_line_written_back_is_still_held() -> None:
+    gpu = machine({"write": "back", "write_allocate": True})
+    found = traffic(gpu, ("store", 0, WHOLE), ("atomic", 0, HALF), ("load", 0, 0))
+    assert (found["l1_hits"], found["packets"]) == (1, 2)
+
+
 def test_an_invalidation_writes_back_first() -> None:
     gpu = machine({"write": "back", "write_allocate": True})
     m = run(gpu, [("store", 0, WHOLE), ("store", 1, WHOLE), ("invalidate", 0, 0), ("load", 0, 0)]).m
@@ -297,6 +303,14 @@ def test_the_kernel_is_over_when_its_last_dirty_line_is_in_l2() -> None:
 def test_writes_of_l2(write: str, allocate: bool, expected: dict[str, int]) -> None:
     gpu = machine(l2={"write": write, "write_allocate": allocate})
     assert traffic(gpu, *STORES, ("load", 0, 0)) == expected
+
+
+@pytest.mark.parametrize("allocate", [True, False])
+def test_a_line_written_through_is_clean_when_it_goes(allocate: bool) -> None:
+    gpu = machine(l2={"write": "through", "write_allocate": allocate, "size_kib": 1})  # two sets of four ways a channel
+    lines = [("load", 2 * k, 0) for k in range(20)]
+    found = traffic(gpu, ("store", 0, WHOLE), ("load", 2, 0), ("store", 2, WHOLE), *lines)
+    assert found["dram_writes"] == 2
 
 
 def test_an_atomic_of_a_write_through_l2_waits_for_its_line_and_goes_on() -> None:

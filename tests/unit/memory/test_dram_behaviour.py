@@ -91,7 +91,7 @@ def test_writes_are_drained_between_the_watermarks():
     # two bursts a line: each drain but the rest at the end writes at least the lines between the marks
     assert len(drains) >= 2
     assert all(d >= 2 * (12 - 4) for d in drains[:-1])
-    assert out.m.dram.channel[0].turns <= 2 * len(drains)
+    assert out.m.dram.channel[0].batches <= 2 * len(drains)
 
 
 def test_many_writes_do_not_wait_for_the_last_read():

@@ -204,3 +204,17 @@ def test_ideal_model_pushes_back():
     spec = plain_spec(model="ideal", ideal_latency_ns=10, ideal_bandwidth_gb_s=32.0, read_queue=4)
     out = run(spec, [(1, READ, i) for i in range(10)], core_clock_hz=1e9)
     assert out.done == [1 + 2 * (i + 1) + 10 for i in range(10)]
+
+
+@pytest.mark.parametrize("model", ["cycle", "ideal"])
+def test_read_latency_is_counted_from_acceptance_to_delivery(model):
+    # a row miss, a row hit, and a read of a line that waits in the write queue: each accepted in its own cycle
+    spec = plain_spec(model=model, write_idle_clocks=1000, request_latency_ns=8, response_latency_ns=12)
+    line = line_at(spec, column=9)
+    script = [(1, READ, 0), (300, READ, line_at(spec, column=5)), (600, WRITE, line), (601, READ, line)]
+    out = run(spec, script)
+    latencies = [done - script[k][0] for k, done in enumerate(out.done) if script[k][1] == READ]
+    channel = out.m.dram.channel[0]
+    assert int(channel.read_forwards) == (model == "cycle")
+    assert (int(channel.read_latency), int(channel.read_latency_max)) == (sum(latencies), max(latencies))
+    assert len(set(latencies)) == (3 if model == "cycle" else 1)

@@ -170,6 +170,18 @@ def test_the_line_that_goes(policy: str, goes: int) -> None:
     assert row.use(LINE + 4) == (False, goes)
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_after_an_invalidation_empty_ways_go_before_the_line_that_was_on_its_way(policy: str) -> None:
+    row = Row(4, policy)
+    _, way = row.use(LINE, filling=True)
+    for line in (1, 2, 3, 1, 2, 3):
+        row.use(LINE + line)
+    invalidate(row.policy, row.address, 1, row.stride, row.ways)
+    row.arrived(way)
+    assert row.use(LINE) == (True, way)
+    assert sorted(row.use(LINE + line)[1] for line in (4, 5, 6)) == [1, 2, 3]
+
+
 def test_random_replacement_follows_its_seed_and_takes_every_way() -> None:
     def victims(seed: int, cache: int) -> list[int]:
         row = Row(4, "random", first_order("random", seed, cache))

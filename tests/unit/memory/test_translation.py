@@ -8,18 +8,21 @@ from pydantic import ValidationError
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED
+from gpusim.jit import new_record, record_dtype
 from isa.trace import LINE_SPARSE
 from memory.cache.l1_state import L1Spec
 from memory.sets.replacement import POLICIES
+from memory.translation import tlb
 from memory.translation.tlb import (
     FIRST_INSTRUCTION_USER,
     FIRST_SCALAR_USER,
     MAX_TLBS,
+    TRANSLATION_STATE,
     TranslationSpec,
     page_of,
     translated,
 )
-from tests.support.machines import LINE, simple
+from tests.support.machines import LINE, allow_further_layouts, simple
 from tests.support.reference_cache import ReferenceCache, lines_of
 from tests.support.scripted import Script, ScriptedRun
 
@@ -175,6 +178,17 @@ def test_a_full_l2_tlb_and_a_full_port_hold_the_requests_back() -> None:
     assert (int(t.requests), int(t.w_count), int(t.r_count[0])) == (2, 1, 1)
     assert "requests at the L2 TLB: 1 (0:1)" in who_waits(run.m)
     assert counts(finished(run))["walks"] == 4
+
+
+@given(st.sets(st.integers(0, MAX_TLBS - 1)), st.integers(0, MAX_TLBS - 1))
+def test_the_l2_tlb_goes_round_all_tlbs(asking: set[int], first: int) -> None:
+    allow_further_layouts()
+    m = new_record(record_dtype((TRANSLATION_STATE,)))
+    for number in asking:
+        m.translation.asking[number >> 5] |= 1 << (number & 31)
+    m.translation.next_tlb = first
+    around = (number % MAX_TLBS for number in range(first, first + MAX_TLBS))
+    assert tlb._next_port(m) == next((number for number in around if number in asking), -1)
 
 
 def test_cus_get_equal_shares_of_the_l2_tlb() -> None:

@@ -1,0 +1,61 @@
+"""Memory of whole pages, and records that begin as a template is."""
+
+import mmap
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.base.host_memory import zeroed
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.machine import new_machine
+from gpusim.core.occupancy import Occupancy
+from gpusim.jit import Field, State, Template, record_dtype
+from isa.launch import Launch
+
+PART = State("part", {"count": Field((), "a number"), "row": Field((3, 5000), "numbers")})
+OTHER = State("other", {"word": Field((40,), "words", np.uint32)})
+RECORD = record_dtype([PART, OTHER])
+
+needs_templates = pytest.mark.skipif(not Template.AVAILABLE, reason="this host shares no pages between records")
+
+
+@given(st.integers(0, 1 << 23), st.booleans())
+def test_zeroed_memory_is_as_large_as_asked_and_may_be_written(size: int, huge_pages: bool) -> None:
+    memory = zeroed(size, huge_pages)
+    assert memory.nbytes == size and not memory.any()
+    if size:
+        assert memory.ctypes.data % mmap.PAGESIZE == 0
+        memory[-1] = 7
+        assert memory.sum() == 7
+
+
+@needs_templates
+def test_copies_begin_as_the_template_and_go_their_own_ways() -> None:
+    template = Template(RECORD)
+    template.record.part.count = 3
+    template.record.part.row[1, :] = range(5000)
+    first, second = template.copy(), template.copy()
+    first.part.count, first.part.row[1, 4999], first.other.word[7] = 4, -1, 9
+    third = template.copy()
+    for record in (second, third, template.record):
+        assert (record.part.count, record.part.row[1, 4999], record.other.word.sum()) == (3, 4999, 0)
+    assert (first.part.count, first.part.row[1, 4999], first.part.row[1, 4998], first.other.word[7]) == (4, -1, 4998, 9)
+    del template
+    assert second.part.row.sum() == sum(range(5000))
+
+
+@needs_templates
+@pytest.mark.parametrize("uses_engine", [False, True])
+def test_a_machine_made_again_is_the_machine_made_anew(uses_engine: bool) -> None:
+    gpu, fit = GpuSpec(), Occupancy(3, 2, "")
+    launch = Launch(None, None, b"", (640, 2, 1), (64, 1, 1))  # type: ignore[arg-type]
+    anew = new_machine(gpu, launch, fit, uses_engine)
+    for _ in range(2):
+        again = new_machine(gpu, launch, fit, uses_engine, again=True)
+        assert again.dtype == anew.dtype
+        for name in anew.dtype.names:
+            assert getattr(again, name).tobytes() == getattr(anew, name).tobytes(), name
+        again.l2.rows[:] = 0  # is not seen by the next
+        again.dram.channel["next_look"] = 1
