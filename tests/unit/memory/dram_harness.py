@@ -154,11 +154,11 @@ def machine(
 
 
 def line_at(spec: DramSpec, row: int = 0, bank: int = 0, group: int = 0, column: int = 0) -> int:
-    """Line of a place in the only channel of a `plain_spec` (bank: within its group)."""
+    """Line in the first rank or pseudo-channel of the only channel of a `plain_spec` (bank: within its group)."""
     t = resolve(spec)
     together = spec.group_interleave_lines
-    block = (row * t.banks_per_group + bank) * (t.lines_per_row // together) + column // together
-    return (block * t.bank_groups + group) * together + column % together
+    block = (row * t.ranks * t.banks_per_group + bank) * (t.lines_per_row // together) + column // together
+    return (block * t.bank_groups + group) * t.pseudo_channels * together + column % together
 
 
 Request = tuple[int, int, int] | tuple[int, int, int, int]
