@@ -1,26 +1,17 @@
 """What a code object's ELF file holds: notes, symbols, and the bytes that are loaded (LLVM AMDGPU guide, ELF)."""
 
+import io
 import struct
 from dataclasses import dataclass
 
-from isa.object.elf_file import (
-    PT_LOAD,
-    SHN_LORESERVE,
-    SHN_UNDEF,
-    SHT_DYNSYM,
-    SHT_NOTE,
-    SHT_PROGBITS,
-    SHT_REL,
-    SHT_RELA,
-    SHT_SYMTAB,
-    ElfFile,
-    Section,
-)
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import NoteSection, Section, SymbolTableSection
 
 EM_AMDGPU = 224
 ELFOSABI_AMDGPU_HSA = 64
 MACH_MASK, MACH_GFX803 = 0xFF, 0x2A
-STT_OBJECT, STT_FUNC, STT_KERNEL = 1, 2, 10  # the last is the kernel symbol of version 2 (STT_LOOS)
+STT_OBJECT, STT_FUNC, STT_KERNEL = "STT_OBJECT", "STT_FUNC", "STT_LOOS"  # STT_LOOS is the version 2 kernel symbol
 SHF_EXECINSTR = 4
 MAX_IMAGE_BYTES = 1 << 28  # far above any kernel; keeps a corrupt header from asking for terabytes
 MAX_SYMBOLS = 1 << 16
@@ -39,7 +30,7 @@ class Symbol:
     name: str
     address: int
     size: int
-    kind: int
+    kind: str
     section: int | None
 
 
@@ -69,9 +60,7 @@ def read_image(data: bytes) -> Image:
     """Parses an ELF file. Raises MalformedError, or whatever the ELF parser raises on broken structures."""
     if data[:4] != b"\x7fELF":
         raise MalformedError("not an ELF file")
-    if data[4:6] != b"\x02\x01":
-        raise MalformedError("not a 64-bit little-endian ELF file")
-    elf = ElfFile(data)
+    elf = ELFFile(io.BytesIO(data))
     _check_target(elf, data)
     segments = _segments(elf, data)
     image_address = min(address for address, _, _ in segments)
@@ -82,7 +71,7 @@ def read_image(data: bytes) -> Image:
     for address, contents, _ in segments:
         image[address - image_address : address - image_address + len(contents)] = contents
     index, text = _text_section(elf)
-    text_address, text_size = text.address, text.size
+    text_address, text_size = text["sh_addr"], text["sh_size"]
     if text_address < image_address or text_address + text_size > end or text_size == 0:
         raise MalformedError("the text section lies outside the loaded segments")
     relocations = _relocate(elf, image, image_address)
@@ -100,42 +89,45 @@ def read_image(data: bytes) -> Image:
     )
 
 
-def _check_target(elf: ElfFile, data: bytes) -> None:
-    header = elf.header
-    if header.machine != EM_AMDGPU:
-        raise MalformedError(f"ELF machine {header.machine}, not AMDGPU ({EM_AMDGPU})")
+def _check_target(elf: ELFFile, data: bytes) -> None:
+    if elf.elfclass != 64 or not elf.little_endian:
+        raise MalformedError("not a 64-bit little-endian ELF file")
+    machine = int.from_bytes(data[18:20], "little")
+    if machine != EM_AMDGPU:
+        raise MalformedError(f"ELF machine {machine}, not AMDGPU ({EM_AMDGPU})")
     if data[7] != ELFOSABI_AMDGPU_HSA:
         raise MalformedError(f"ELF OS ABI {data[7]}, not AMDGPU HSA ({ELFOSABI_AMDGPU_HSA})")
-    if header.kind == 1:
+    kind = int.from_bytes(data[16:18], "little")
+    if kind == 1:
         raise MalformedError("a relocatable object: link it first (ld.lld -shared FILE.o -o FILE.hsaco)")
-    if header.kind != 3:
-        raise MalformedError(f"ELF type {header.kind}, not a shared object")
-    if header.flags & MACH_MASK != MACH_GFX803:
-        raise MalformedError(
-            f"built for another GPU (EF_AMDGPU_MACH 0x{header.flags & MACH_MASK:x}), not gfx803 (0x2a)"
-        )
+    if kind != 3:
+        raise MalformedError(f"ELF type {kind}, not a shared object")
+    flags = int.from_bytes(data[48:52], "little")
+    if flags & MACH_MASK != MACH_GFX803:
+        raise MalformedError(f"built for another GPU (EF_AMDGPU_MACH 0x{flags & MACH_MASK:x}), not gfx803 (0x2a)")
 
 
-def _segments(elf: ElfFile, data: bytes) -> list[tuple[int, bytes, int]]:
+def _segments(elf: ELFFile, data: bytes) -> list[tuple[int, bytes, int]]:
     """(address, contents, size in memory) of each loaded segment."""
     segments = []
-    for segment in elf.segments:
-        if segment.kind != PT_LOAD or segment.memory_bytes == 0:
+    for segment in elf.iter_segments():
+        header = segment.header
+        if header.p_type != "PT_LOAD" or header.p_memsz == 0:
             continue
-        if segment.file_bytes > segment.memory_bytes or segment.offset + segment.file_bytes > len(data):
-            raise MalformedError(f"truncated: the segment at 0x{segment.address:x} ends after the end of the file")
-        contents = data[segment.offset : segment.offset + segment.file_bytes]
-        segments.append((segment.address, contents, segment.memory_bytes))
+        if header.p_filesz > header.p_memsz or header.p_offset + header.p_filesz > len(data):
+            raise MalformedError(f"truncated: the segment at 0x{header.p_vaddr:x} ends after the end of the file")
+        contents = data[header.p_offset : header.p_offset + header.p_filesz]
+        segments.append((header.p_vaddr, contents, header.p_memsz))
     if not segments:
         raise MalformedError("has no loadable segment")
     return segments
 
 
-def _text_section(elf: ElfFile) -> tuple[int, Section]:
+def _text_section(elf: ELFFile) -> tuple[int, Section]:
     found = [
         (index, section)
-        for index, section in enumerate(elf.sections)
-        if section.flags & SHF_EXECINSTR and section.kind == SHT_PROGBITS
+        for index, section in enumerate(elf.iter_sections())
+        if section["sh_flags"] & SHF_EXECINSTR and section["sh_type"] == "SHT_PROGBITS"
     ]
     if not found:
         raise MalformedError("has no executable section")
@@ -145,27 +137,36 @@ def _text_section(elf: ElfFile) -> tuple[int, Section]:
     return found[0]
 
 
-def _symbols(elf: ElfFile) -> tuple[Symbol, ...]:
-    tables = (elf.section(".symtab"), elf.section(".dynsym"))
-    table = next((t for t in tables if t is not None and t.kind in (SHT_SYMTAB, SHT_DYNSYM)), None)
-    if table is None:
+def _symbols(elf: ELFFile) -> tuple[Symbol, ...]:
+    table = elf.get_section_by_name(".symtab")
+    if not isinstance(table, SymbolTableSection):
+        table = elf.get_section_by_name(".dynsym")
+    if not isinstance(table, SymbolTableSection):
         raise MalformedError("has no symbol table")
-    count = elf.symbol_count(table)
-    if count > MAX_SYMBOLS:
-        raise MalformedError(f"has {count} symbols, more than the limit of {MAX_SYMBOLS}")
+    if table.num_symbols() > MAX_SYMBOLS:
+        raise MalformedError(f"has {table.num_symbols()} symbols, more than the limit of {MAX_SYMBOLS}")
     symbols = []
-    for found in (elf.symbol(table, number) for number in range(count)):
-        section = found.section if SHN_UNDEF < found.section < SHN_LORESERVE else None
-        symbols.append(Symbol(found.name, found.value, found.size, found.kind, section))
+    for symbol in table.iter_symbols():
+        section = symbol["st_shndx"]
+        symbols.append(
+            Symbol(
+                symbol.name,
+                symbol["st_value"],
+                symbol["st_size"],
+                str(symbol["st_info"]["type"]),
+                section if isinstance(section, int) else None,
+            )
+        )
     return tuple(symbols)
 
 
-def _notes(elf: ElfFile) -> tuple[tuple[str, int, bytes], ...]:
+def _notes(elf: ELFFile) -> tuple[tuple[str, int, bytes], ...]:
+    """Read from the raw section: the contents of these notes are not the parser's business."""
     notes = []
-    for section in elf.sections:
-        if section.kind != SHT_NOTE:
+    for section in elf.iter_sections():
+        if not isinstance(section, NoteSection):
             continue
-        data, offset = elf.contents(section), 0
+        data, offset = section.data(), 0
         while offset + 12 <= len(data):
             name_size, size, kind = struct.unpack_from("<III", data, offset)
             name_at = offset + 12
@@ -178,26 +179,25 @@ def _notes(elf: ElfFile) -> tuple[tuple[str, int, bytes], ...]:
     return tuple(notes)
 
 
-def _relocate(elf: ElfFile, image: bytearray, image_address: int) -> tuple[tuple[int, int], ...]:
+def _relocate(elf: ELFFile, image: bytearray, image_address: int) -> tuple[tuple[int, int], ...]:
     """Applies the dynamic relocations for a load at the linked addresses; returns where and what they wrote."""
     written = []
-    for table in elf.sections:
-        if table.kind == SHT_REL and table.size:
-            raise MalformedError(f"section '{table.name}': relocations without addends are not supported")
-        if table.kind != SHT_RELA:
+    for section in elf.iter_sections():
+        if not isinstance(section, RelocationSection):
             continue
-        for relocation in elf.relocations(table):
-            value = relocation.addend
-            if relocation.kind == _R_ABS64:
-                symbol = elf.symbol(elf.sections[table.link], relocation.symbol)
-                if symbol.section == SHN_UNDEF:
+        symbols = elf.get_section(section["sh_link"])
+        for relocation in section.iter_relocations():
+            kind, value = relocation["r_info_type"], relocation["r_addend"]
+            if kind == _R_ABS64 and isinstance(symbols, SymbolTableSection):
+                symbol = symbols.get_symbol(relocation["r_info_sym"])
+                if symbol["st_shndx"] == "SHN_UNDEF":
                     raise MalformedError(f"refers to the undefined symbol '{symbol.name}'")
-                value += symbol.value
-            elif relocation.kind != _R_RELATIVE64:
-                raise MalformedError(f"has a dynamic relocation of type {relocation.kind}, which is not supported")
-            offset = relocation.offset - image_address
+                value += symbol["st_value"]
+            elif kind != _R_RELATIVE64:
+                raise MalformedError(f"has a dynamic relocation of type {kind}, which is not supported")
+            offset = relocation["r_offset"] - image_address
             if not 0 <= offset <= len(image) - 8:
-                raise MalformedError(f"relocates 0x{relocation.offset:x}, outside the loaded image")
+                raise MalformedError(f"relocates 0x{relocation['r_offset']:x}, outside the loaded image")
             image[offset : offset + 8] = (value & (1 << 64) - 1).to_bytes(8, "little")
             written.append((offset, value))
     return tuple(written)
