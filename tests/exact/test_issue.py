@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.core.cu.scheduling import SCHEDULES
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.gpu_spec import GpuSpec
 from tests.exact.machine import TURN, cases, condition, finished, first_issue, l2_miss, machine, turn
@@ -153,7 +154,7 @@ ASSEMBLY.kernel(
 )
 
 
-@pytest.mark.parametrize("schedule", ["oldest", "round_robin", "greedy"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_scheduling_policies(gpu: GpuSpec, schedule: str) -> None:
     gpu = altered(gpu, cu={"schedule": schedule})
     # wavefront 0: compare, branch not taken, s_nop; wavefront 4: compare a turn later, then the branch, taken
@@ -167,13 +168,12 @@ def test_scheduling_policies(gpu: GpuSpec, schedule: str) -> None:
     assert 0 <= old_before < OLD
     left = OLD - old_before
     old_was_last = old_before > 0
-    if schedule == "oldest":
-        turns = left
-    elif schedule == "round_robin":
-        turns = 2 * left if old_was_last else 2 * left - 1  # alternating, first the one that was not last
-    else:
-        turns = left if old_was_last else YOUNG + left  # the last one goes on until it has nothing more
-    old_done = young_begins + turns * VALU_CYCLES
+    turns = {
+        "oldest": left,
+        "round_robin": 2 * left if old_was_last else 2 * left - 1,  # alternating, first the one that was not last
+        "greedy": left if old_was_last else YOUNG + left,  # the last one goes on until it has nothing more
+    }
+    old_done = young_begins + turns[schedule] * VALU_CYCLES
     ends = [turn(old_done + 1 + SLEEPS * SLEEP_UNIT)]
     for simd in (1, 2, 3):  # the same without a young one
         begins = turn(first_issue(gpu, simd) + to_the_branch + TURN + 1 + 15, simd)

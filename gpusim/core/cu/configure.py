@@ -15,7 +15,7 @@ from memory.cache.instruction import set_last_code_line
 def configure_cus(m: Any, spec: ComputeUnitSpec, arrays: int, cus_per_array: int) -> None:
     """Size the CUs of `arrays` shader arrays in the machine record; all their wavefront slots are free."""
     c, cus = m.cu, arrays * cus_per_array
-    c.cus, c.policy = cus, SCHEDULES[spec.schedule]
+    c.cus, c.policy = cus, SCHEDULES[spec.schedule].number
     c.branch_cycles, c.launch_cycles = spec.branch_cycles, spec.launch_cycles
     c.lds_latency, c.lds_backlog = spec.lds_latency_cycles, spec.lds_backlog_cycles
     c.array[:cus] = [cu // cus_per_array for cu in range(cus)]

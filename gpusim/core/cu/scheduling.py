@@ -5,15 +5,27 @@ row in SCHEDULES, a function that chooses, its case in `choose`, and, if it reme
 that in `forget_rank` when a wavefront ends.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpusim.jit import ctz, jit, unlikely
 
 OLDEST, ROUND_ROBIN, GREEDY = range(3)
+
+
+class Schedule(NamedTuple):
+    """A row of the table: number in the machine record, which wavefront issues."""
+
+    number: int
+    meaning: str
+
+
 SCHEDULES = {
-    "oldest": OLDEST,  # GCN arbitrates by age
-    "round_robin": ROUND_ROBIN,
-    "greedy": GREEDY,  # greedy then oldest (Rogers et al., MICRO 2012): the one that issued last, then the oldest
+    "oldest": Schedule(OLDEST, "by age, as GCN arbitrates"),
+    "round_robin": Schedule(ROUND_ROBIN, "the next younger one after that which issued last"),
+    # greedy then oldest: Rogers et al., MICRO 2012
+    "greedy": Schedule(GREEDY, "the one that issued last, then the oldest"),
 }
 
 

@@ -30,7 +30,8 @@ class ComputeUnitSpec(Spec):
     )
     schedule: str = param(
         "oldest",
-        "which ready wavefront of a SIMD issues: oldest, round_robin, or greedy (the last one, then the oldest)",
+        "which ready wavefront of a SIMD issues: "
+        + "; ".join(f"{name}: {schedule.meaning}" for name, schedule in SCHEDULES.items()),
         "GCN arbitrates by age",
         among=SCHEDULES,
     )

@@ -133,3 +133,5 @@ LPDDR5 = Standard(
         "act_clocks": Sourced(2, "JESD209-5: ACT-1 and ACT-2, here as one command of two clocks"),
     },
 )
+
+STANDARDS = {"ddr4": DDR4, "ddr5": DDR5, "lpddr5": LPDDR5}

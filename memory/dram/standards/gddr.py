@@ -82,3 +82,5 @@ GDDR6 = Standard(
         "turnaround_clocks": Sourced(4, "Ramulator 2, GDDR6: read to write tCL + burst + 3 - tCWL + 1"),
     },
 )
+
+STANDARDS = {"gddr5": GDDR5, "gddr6": GDDR6}

@@ -127,3 +127,5 @@ HBM3 = Standard(
         "act_clocks": Sourced(2, "Ramulator 2, HBM3: an activate takes two clocks"),
     },
 )
+
+STANDARDS = {"hbm1": HBM1, "hbm2": HBM2, "hbm3": HBM3}

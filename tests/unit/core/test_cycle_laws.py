@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpusim.core.cu.scheduling import SCHEDULES
 from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.cu.state import FREE
 from gpusim.core.gpu_spec import GpuSpec
@@ -61,7 +62,7 @@ def lawful(groups: list[list[Script]], spec: GpuSpec, waves_per_simd: int = 4) -
 @given(
     st.lists(ACTIONS, min_size=1, max_size=5),
     st.integers(1, 9),
-    st.sampled_from(["oldest", "round_robin", "greedy"]),
+    st.sampled_from(sorted(SCHEDULES)),
     st.sampled_from([TIGHT, ROOMY]),
 )
 def test_random_scripts(kernels: list, waves: int, schedule: str, spec: GpuSpec) -> None:

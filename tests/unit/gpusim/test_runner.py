@@ -9,13 +9,14 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Progress, Reporter
 from gpusim.config.run import load_run
+from gpusim.config.workload import Workload
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host import command_processor
@@ -23,7 +24,7 @@ from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchComman
 from gpusim.results.record import RunRecord, VerificationFacts
 from gpusim.run import runner
 from gpusim.run.job import JobOptions, Variant
-from gpusim.run.kinds import job_of
+from gpusim.run.kinds import JOBS, job_of
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Mismatch, Verification
 
@@ -206,3 +207,8 @@ def test_a_task_without_reference_is_not_verified(machine: Machine) -> None:
 def test_a_configuration_s_variants(sets: list[str], variants: list[tuple[str, str, bool]]) -> None:
     job = job_of(load_run("layerB.yaml", sets))
     assert [(v.name, v.label, v.uses_engine) for v in job.variants] == variants
+
+
+def test_every_kind_of_workload_has_its_job() -> None:
+    kinds = {get_args(tagged)[0] for tagged in get_args(get_args(Workload)[0])}
+    assert kinds == set(JOBS)

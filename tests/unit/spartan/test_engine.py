@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED
 from spartan.engine_spec import EngineSpec
+from spartan.replacement import REPLACEMENT
 from tests.unit.spartan.engine_harness import Bench, engine_tick, sources
 
 EXAMPLES = 10 if JIT_DISABLED else 120
@@ -40,8 +41,8 @@ def specs(draw):
         entry_sizes=draw(pick(((65536, 32),), ((65536, 64),), ((65536, 1024),))),
         prefetch_buffer_kib=draw(pick(0.0625, 0.125, 1, 512)),
         compaction_units=draw(pick(1, 3, 32)),
-        sib_replacement=draw(pick("lru", "fifo")),
-        lane_replacement=draw(pick("lru", "fifo")),
+        sib_replacement=draw(pick(*REPLACEMENT)),
+        lane_replacement=draw(pick(*REPLACEMENT)),
         prefetch_length=draw(pick(0, 3, 16, 64)),
         demand_window_lines=draw(pick(1, 4, 16)),
         sib_lookups_per_cycle=draw(pick(1, 4)),

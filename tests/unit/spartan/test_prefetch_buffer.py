@@ -5,6 +5,7 @@ import pytest
 
 from gpusim.jit import JIT_DISABLED
 from spartan.engine_spec import EngineSpec
+from spartan.replacement import REPLACEMENT
 from tests.unit.spartan.engine_harness import Bench
 
 DENSE = np.ones((16 * 12, 6), np.float32)
@@ -30,8 +31,9 @@ def test_a_buffer_of_one_line_serves_many_columns_at_once(lines, columns, seed):
     assert counters["buffer_evictions"] > 0
 
 
-@pytest.mark.parametrize(("policy", "left"), [("lru", 1), ("fifo", 0)])
-def test_the_lane_that_is_closed(policy, left):
+@pytest.mark.parametrize("policy", REPLACEMENT)
+def test_the_lane_that_is_closed(policy):
+    left = {"lru": 1, "fifo": 0}[policy]
     spec = EngineSpec(prefetch_buffer_kib=0.125, prefetch_length=0, demand_window_lines=1, lane_replacement=policy)
     bench = Bench([DENSE], spec, serial=True)
     counters = bench.run([(0, 0), (1, 0), (0, 1), (2, 0)], finish_engine=False)

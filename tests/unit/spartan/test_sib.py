@@ -10,6 +10,7 @@ from gpusim.jit import JIT_DISABLED
 from isa.region import SparseRegion
 from spartan import sib
 from spartan.engine_spec import METADATA_BITS, EngineSpec, sib_layout
+from spartan.replacement import REPLACEMENT
 from tests.unit.spartan.engine_harness import Bench, sources
 
 EXAMPLES = 10 if JIT_DISABLED else 40
@@ -139,8 +140,9 @@ def test_the_window_holds_the_newest_mappings_of_a_profiled_column(lines, densit
     assert 0 <= int(bench.m.engine.meta[0]) < 1 << METADATA_BITS
 
 
-@pytest.mark.parametrize(("policy", "left"), [("lru", 1), ("fifo", 0)])
-def test_the_entry_that_leaves(policy, left):
+@pytest.mark.parametrize("policy", REPLACEMENT)
+def test_the_entry_that_leaves(policy):
+    left = {"lru": 1, "fifo": 0}[policy]
     matrix = np.ones((64, 3), np.float32)
     spec = EngineSpec(sib_kib=1, entry_sizes=((65536, 512),), sib_replacement=policy)
     bench = Bench([matrix], spec, serial=True)

@@ -7,6 +7,7 @@ import pytest
 
 from isa.encoding.decoder import decode_kernel
 from isa.object.code_object import load_code_object
+from workloads.operators.gemm_kernels import GEMM_KERNELS
 from workloads.toolchain import build
 
 needs_compiler = pytest.mark.skipif(
@@ -69,7 +70,9 @@ def test_sparse_loads_are_two_dword_loads_with_both_cache_bits(source: str) -> N
     assert "flat_load_dwordx2" not in _mnemonics(source, marked=False)
 
 
-@pytest.mark.parametrize("source", ["sgemm_4x4", "sgemm_tiled16", "sgemm_wide", "sgemm_dib_tiled_nnz", "dib_convert"])
+@pytest.mark.parametrize(
+    "source", sorted({"dib_convert", *(k.code_object for k in GEMM_KERNELS.values() if not k.uses_engine)})
+)
 def test_other_kernels_have_no_sparse_load(source: str) -> None:
     assert _mnemonics(source, marked=True) == []
 

@@ -1,16 +1,21 @@
 """Does every operator compute what NumPy computes, executed and timed, at the cost that its closed form says?"""
 
+import inspect
+from importlib import import_module
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from gpusim.jit import JIT_DISABLED
 from isa.device_memory import DeviceMemory
-from tests.support.operator_contract import Builder, OperatorCase, OperatorContract
+from tests.support.operator_contract import Builder, OperatorCase, OperatorContract, built
 from workloads.data.operands import SyntheticOperands
+from workloads.operators import operator
 from workloads.operators.copy import CopyOperator
 from workloads.operators.gemm import build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_K, GemmKernel
-from workloads.operators.operator import GpuFacts
+from workloads.operators.operator import GpuFacts, Operator
 from workloads.shapes import GemmShape
 
 # M, N, K: one element; odd everything; more than a tile each way; exact tiles; more batches than one, few rows
@@ -48,3 +53,16 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 class TestOperators(OperatorContract):
     """The contract, for all of them."""
+
+
+def test_every_operator_has_a_case() -> None:
+    modules = [
+        import_module(f"workloads.operators.{file.stem}") for file in Path(operator.__file__).parent.glob("*.py")
+    ]
+    classes = {
+        held
+        for module in modules
+        for _, held in inspect.getmembers(module, inspect.isclass)
+        if held.__module__ == module.__name__ and hasattr(held, "expected") and held is not Operator
+    }
+    assert {type(built(case)) for case in CASES} == classes
