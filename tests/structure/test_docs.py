@@ -7,7 +7,7 @@ import pytest
 
 from tests.structure.imports import ROOT, TOPS
 
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _PATH = re.compile(rf"`((?:{'|'.join(TOPS)}|tests|docs|sim_configs)/[\w./-]*\w)/?(?:::\w+)?`")
 
 
