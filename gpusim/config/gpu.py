@@ -50,7 +50,7 @@ def layered(data: Mapping[str, Any], path: Path, sets: Sequence[str], of: type[S
         _lay_gpu(tree, gpu, gpu_source, ("gpu",), beside, ())
     for text, where, value in assignments:
         if where == STANDARD and _is_file(value):
-            _lay_standard(tree, {"dram": {"standard": value}}, f"--set {text}", Path("--set"))
+            _lay_standard(tree, {"dram": {"standard": value}}, Path("--set"))
         elif where not in (("gpu",), ("gpu", "base")):
             tree.replace(where, value, f"--set {text}", ())
     return tree
@@ -61,7 +61,7 @@ def _is_file(standard: Any) -> bool:
     return isinstance(standard, str) and standard.endswith((".yaml", ".yml"))
 
 
-def _lay_standard(tree: Tree, gpu: dict[str, Any], source: str, beside: Path) -> None:
+def _lay_standard(tree: Tree, gpu: dict[str, Any], beside: Path) -> None:
     """Lay the file that `dram.standard` names under the rest of `dram`: a standard, and what replaces its values."""
     dram = gpu.get("dram")
     if not isinstance(dram, Mapping) or not _is_file(dram.get("standard")):
@@ -99,7 +99,7 @@ def _lay_gpu(tree: Tree, gpu: Any, source: str, inside: tuple[str, ...], beside:
             _lay_gpu(tree, base, source, (*inside, "base"), beside, seen)
         tree.data.setdefault("gpu", {})
         tree.origins.setdefault(("gpu",), (source, inside))
-        _lay_standard(tree, values, source, beside)
+        _lay_standard(tree, values, beside)
         tree.merge(values, source, ("gpu",), inside)
     else:
         tree.replace(("gpu",), gpu, source, inside)
