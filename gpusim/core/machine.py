@@ -21,7 +21,7 @@ from memory.dram.state import decide_no_clock_ahead
 from memory.network.state import CROSSBAR, configure_crossbar
 from memory.ports import PORTS
 from memory.timeline import TIMELINE
-from memory.translation.tlb import TRANSLATION_STATE, configure_translation
+from memory.translation.state import TRANSLATION_STATE, configure_translation
 from memory.waiting import WAITING
 from memory.wheel import DISPATCH, WHEEL, wake_at_start
 from spartan.state import ENGINE

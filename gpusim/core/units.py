@@ -18,7 +18,7 @@ from gpusim.core.cu.memory_side import l1_address, look_up_tick, response_tick, 
 from memory.cache.l2 import l2_serve_tick, l2_take_tick
 from memory.cache.l2_fill import l2_fill_tick
 from memory.dram.controller import dram_tick
-from memory.translation.tlb import translation_tick
+from memory.translation.l2_tlb import translation_tick
 from memory.wheel import CLASSES, MOST_UNITS
 from spartan.engine import engine_tick
 

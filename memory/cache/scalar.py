@@ -27,7 +27,8 @@ from memory.sets.replacement import (
     replacement_param,
 )
 from memory.sets.rows import LANES, end_filling, is_filling, next_order, start_filling, way_of
-from memory.translation.tlb import FIRST_SCALAR_USER, translated
+from memory.translation.l1_tlb import translated
+from memory.translation.state import FIRST_SCALAR_USER
 from memory.waiting import LOOK_UP, REQUEST_SLOT, SCALAR_LINE, freed, wait_for
 from memory.wheel import SCALAR, wake_at
 
