@@ -24,7 +24,7 @@ from typing import Any
 
 from gpusim.jit import Field, State, jit, popcount
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
-from memory.wheel import MOST_UNITS
+from memory.unit_classes import MOST_UNITS
 
 _MAX_CUS = MOST_UNITS["CU_LOOK_UP"]
 _MAX_SIMDS = 4 * _MAX_CUS  # gpusim.core.cu.accounts asserts that SIMDs are numbered so

@@ -38,6 +38,7 @@ from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.timeline import LOOKED_UP, record
 from memory.translation.l1_tlb import page_of, translated
+from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import (
     L1_LINE,
     L1_RETURN_ENTRY,
@@ -49,7 +50,7 @@ from memory.waiting import (
     short_since,
     wait_for,
 )
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake_at, within_reach
+from memory.wheel import wake_at, within_reach
 
 
 @jit

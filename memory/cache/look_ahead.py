@@ -8,7 +8,8 @@ from gpusim.jit import jit
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
 from memory.cache.l1_state import MAX_QUEUE
 from memory.translation.l1_tlb import ask_ahead, page_of
-from memory.wheel import CU_LOOK_UP, wake_at
+from memory.unit_classes import CU_LOOK_UP
+from memory.wheel import wake_at
 
 
 @jit(cold=True)

@@ -7,6 +7,8 @@ from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import next_order, way_of
 from memory.translation.spec import MAX_PORT_QUEUE
 from memory.translation.state import FIRST_INSTRUCTION_USER
+from memory.unit_classes import CU_LOOK_UP, FETCH, SCALAR
+from memory.unit_classes import TRANSLATION as TRANSLATION_CLASS
 from memory.waiting import (
     INSTRUCTIONS,
     LOOK_UP,
@@ -20,8 +22,7 @@ from memory.waiting import (
     short_since,
     wait_for,
 )
-from memory.wheel import CU_LOOK_UP, FETCH, SCALAR, wake, wake_at
-from memory.wheel import TRANSLATION as TRANSLATION_CLASS
+from memory.wheel import wake, wake_at
 
 ON_ITS_WAY, ASKED = 1, 2
 

@@ -7,8 +7,9 @@ from memory.translation.l1_tlb import answer, wake_users
 from memory.translation.spec import MAX_PORT_QUEUE
 from memory.translation.state import MAX_TLBS, TLB_WORDS
 from memory.translation.walks import end_walk, walk_for
+from memory.unit_classes import TRANSLATION
 from memory.waiting import TLB_REQUEST, freed
-from memory.wheel import TRANSLATION, wake, wake_at
+from memory.wheel import wake, wake_at
 
 
 @jit

@@ -37,8 +37,9 @@ from gpusim.core.cu.wave import (
 )
 from gpusim.jit import address_in, ctz, jit
 from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from memory.unit_classes import CU_ISSUE
 from memory.waiting import SCALAR_SLOT, VECTOR_ALU, VECTOR_SLOT, short
-from memory.wheel import CU_ISSUE, wake_at
+from memory.wheel import wake_at
 
 _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free again within a turn
 

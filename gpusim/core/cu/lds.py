@@ -7,8 +7,9 @@ another; a result is there a fixed latency after its last bank cycle, so results
 from gpusim.core.cu.state import EVENTS, SLOTS
 from gpusim.core.cu.wave import recheck, vm_answered
 from gpusim.jit import jit
+from memory.unit_classes import CU_RETURN
 from memory.waiting import LDS_BANKS, short
-from memory.wheel import CU_RETURN, wake_at, within_reach
+from memory.wheel import wake_at, within_reach
 
 
 @jit(inline=True)

@@ -39,8 +39,9 @@ from gpusim.jit import call_i64_4, jit, ld_i64, unlikely
 from isa.opcodes.opcode import LDS, SMEM, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.timeline import RETURNED, record
+from memory.unit_classes import CU_ISSUE
 from memory.waiting import cycles_short
-from memory.wheel import CU_ISSUE, SIZE, wake_at
+from memory.wheel import SIZE, wake_at
 
 REACH = SIZE - SIMDS  # cycles for which the wheel holds a turn of each SIMD
 JUMPED = 2  # what `step` returns for a branch that was taken
