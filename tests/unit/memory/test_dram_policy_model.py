@@ -21,7 +21,7 @@ def random_spec(draw: np.random.Generator, scheduler: str, page_policy: str) -> 
         scheduler=scheduler,
         page_policy=page_policy,
         hit_cap=int(draw.integers(1, 4)),
-        age_cap_clocks=int(draw.choice([30, 100, 10_000])),
+        age_cap_clocks=int(draw.choice([*range(20, 60), *[10_000] * 40])),
         page_timeout_clocks=int(draw.choice([1, 10, 60])),
         write_idle_clocks=int(draw.choice([0, 40])),
         read_queue=64,
