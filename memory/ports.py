@@ -17,6 +17,7 @@ from gpusim.jit import Field, State, counter_fields, ctz, jit
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.counters import PORT_COUNTERS
 from memory.rings import RING_FRONT
+from memory.unit_classes import ENGINE, L2_FILL, L2_SERVE
 from memory.waiting import (
     DRAM_READ_SLOT,
     DRAM_WRITE_SLOT,
@@ -27,7 +28,7 @@ from memory.waiting import (
     slots_freed,
     wait_for,
 )
-from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, within_reach
+from memory.wheel import SIZE, wake, wake_at, within_reach
 
 L2_FROM_DRAM = 0
 L2_FROM_ENGINE = MAX_L2_CHANNELS

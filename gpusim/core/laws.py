@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu.accounts import FOREVER, SMEM_PIPE, VMEM_PIPE
-from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import SLOTS
-from isa.opcodes.opcode import SMEM, VMEM
 from memory.dram.controller import dram_pending, dram_totals
 from memory.waiting import waiting_for_what
 from spartan.configure import engine_pending
@@ -105,7 +102,6 @@ def who_waits(m: Any) -> str:
         ("scalar loads queued", m.scalar.q_count),
         ("scalar lines missing", m.scalar.mshrs - m.scalar.m_free_count[: int(m.scalar.arrays)]),
         ("instruction lines missing", m.icache.mshrs - m.icache.m_free_count[: int(m.scalar.arrays)]),
-        ("look-ups waiting for a translation", (m.translation.since >= 0).astype(int)),
         ("requests at the L2 TLB", m.translation.r_count),
         ("page walks", np.array([int(m.translation.w_count)])),
         ("packets in request ports", m.xbar.o_count),
@@ -120,12 +116,4 @@ def who_waits(m: Any) -> str:
             at = ", ".join(f"{i}:{int(v)}" for i, v in enumerate(values) if v)
             lines.append(f"  {name}: {int(values.sum())} ({at})")
     lines += [f"  {line}" for line in waiting_for_what(m)]
-    simds = slice(0, int(m.cu.cus) * SIMDS)
-    for name, unit, pipe in (("vector", VMEM, VMEM_PIPE), ("scalar", SMEM, SMEM_PIPE)):
-        full = m.cu.pipe["end"][pipe : pipe + int(m.cu.cus)] == FOREVER
-        want = m.cu.simd["want"][simds, unit].reshape(-1, SIMDS) != 0
-        cus = np.flatnonzero(full & want.any(axis=1))
-        if len(cus):
-            who = (f"CU {cu} (by SIMD {', '.join(map(str, np.flatnonzero(want[cu])))})" for cu in cus)
-            lines.append(f"  waited for: a slot of the {name} memory queue, {', '.join(who)}")
     return "\n".join(lines)

@@ -37,9 +37,20 @@ from memory.rings import RING_FRONT
 from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.timeline import LOOKED_UP, record
-from memory.translation.tlb import page_of, translated
-from memory.waiting import L1_LINE, L1_RETURN_ENTRY, L1_STORE, LOOK_UP, REQUEST_SLOT, wait_for
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake_at, within_reach
+from memory.translation.l1_tlb import page_of, translated
+from memory.unit_classes import CU_LOOK_UP, CU_RETURN
+from memory.waiting import (
+    L1_LINE,
+    L1_RETURN_ENTRY,
+    L1_STORE,
+    LOOK_UP,
+    REQUEST_SLOT,
+    TRANSLATION,
+    is_short,
+    short_since,
+    wait_for,
+)
+from memory.wheel import wake_at, within_reach
 
 
 @jit
@@ -63,7 +74,7 @@ def l1_queue(m, now, cu, record, flags, token):
     cache.q_count = n + 1
     l1.queued += 1
     # with others before it, it is come to when they are done; but looking ahead for pages may go on with it
-    if n == 0 or m.translation.since[cu] >= 0:
+    if n == 0 or is_short(m, TRANSLATION + cu):
         wake_at(m, CU_LOOK_UP, now + 1, cu)
 
 
@@ -242,7 +253,7 @@ def _translated(m, now, cu, line):
     """1 if the line's translation is there. While look-up waits for it, it looks ahead for pages: misses overlap."""
     if translated(m, now, cu, line):
         return 1
-    if m.translation.since[cu] < now:
+    if short_since(m, TRANSLATION + cu) < now:
         look_ahead(m, now, cu, page_of(m, line))
     else:
         wake_at(m, CU_LOOK_UP, now + 1, cu)

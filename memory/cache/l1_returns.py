@@ -10,8 +10,9 @@ from memory.cache.write_policy import ALL_BYTES
 from memory.network.crossbar import crossbar_take_response
 from memory.network.state import ATOMIC, READ, SOURCE_ID_SHIFT, WRITE
 from memory.sets.rows import end_filling
+from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import L1_LINE, L1_RETURN_ENTRY, L1_STORE, L1_WRITE_BACK, freed
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, within_reach
+from memory.wheel import wake, wake_at, within_reach
 
 
 @jit

@@ -23,8 +23,9 @@ from memory.network.state import SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import is_filling, line_in, way_of
 from memory.timeline import LOOKED_UP, record
+from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import L1_LINE, L1_STORE, L1_WRITE_BACK, LOOK_UP, REQUEST_SLOT, wait_for
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at
+from memory.wheel import wake, wake_at
 
 
 @jit(outline=True)

@@ -31,8 +31,9 @@ from memory.network.state import KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, R
 from memory.sets.replacement import find_victim
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.timeline import SERVED, record
+from memory.unit_classes import L2_SERVE, L2_TAKE
 from memory.waiting import L2_INPUT_SLOT, L2_LINE, RESPONSE_SLOT, freed, wait_for, waits
-from memory.wheel import L2_SERVE, L2_TAKE, wake_at
+from memory.wheel import wake_at
 
 
 @jit

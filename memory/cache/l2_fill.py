@@ -8,8 +8,9 @@ from memory.network.state import KIND_MASK, READ
 from memory.ports import L2_FROM_DRAM, L2_FROM_ENGINE, port_ready, port_take
 from memory.sets.rows import end_filling
 from memory.timeline import ANSWERED, record
+from memory.unit_classes import L2_FILL, L2_SERVE
 from memory.waiting import FILLS, L2_LINE, RESPONSE_SLOT, freed, wait_for
-from memory.wheel import L2_FILL, L2_SERVE, wake, wake_at
+from memory.wheel import wake, wake_at
 
 
 @jit

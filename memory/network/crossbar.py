@@ -37,8 +37,9 @@ from memory.network.state import (
 )
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
+from memory.unit_classes import L2_FILL, L2_SERVE, L2_TAKE
 from memory.waiting import FILLS, REQUEST_SLOT, RESPONSE_SLOT, freed
-from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake_at
+from memory.wheel import wake_at
 
 
 @jit

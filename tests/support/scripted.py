@@ -116,6 +116,10 @@ class Script:
     def lds(self, cycles: int = 2) -> "Script":
         return self._add(LDS | 1 << 28, [cycles << BUSY_SHIFT | RECORD_LDS])
 
+    def flat_lds(self, cycles: int = 2) -> "Script":
+        """A FLAT access whose addresses lie in LDS."""
+        return self._add(VMEM | 1 << 28 | COUNTS_LGKM, [cycles << BUSY_SHIFT | RECORD_LDS])
+
     def lds_reads(self, count: int, cycles: int) -> "Script":
         for _ in range(count):
             self.lds(cycles)

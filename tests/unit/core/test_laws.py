@@ -32,6 +32,7 @@ ACTIONS = st.lists(
         st.tuples(st.just("load"), st.lists(st.integers(0, 300), min_size=0, max_size=8), st.just(4), st.booleans()),
         st.tuples(st.just("store"), st.lists(st.integers(0, 300), min_size=0, max_size=8), st.sampled_from([-1, 15])),
         st.tuples(st.just("lds_reads"), st.integers(1, 4), st.integers(1, 32)),
+        st.tuples(st.just("flat_lds"), st.integers(1, 32)),
         st.tuples(st.just("wait"), st.integers(0, 3), st.integers(0, 3)),
         st.tuples(st.just("scalar_load"), st.lists(st.integers(0, 300), min_size=0, max_size=2)),
         st.tuples(st.just("nop"), st.integers(0, 15)),
@@ -89,7 +90,9 @@ def fingerprint(r: ScriptedRun) -> dict[str, int]:
     for channel in range(int(r.m.map.dram_channels)):
         release(r.m, channel, r.cycles - 1)  # a channel frees its slots when somebody looks
     parts = ("translation", "l1", "scalar", "icache", "l2", "xbar", "dram", "cu")
-    return {"cycles": r.cycles, **dict(pair for part in parts for pair in _checksums(part, r.m[part]))}
+    found = dict(pair for part in parts for pair in _checksums(part, r.m[part]))
+    found |= _checksums("shortage", r.m.waiting.shortage)
+    return {"cycles": r.cycles, **found}
 
 
 @pytest.mark.parametrize("gpu", [SMALL, TIGHT], ids=["small", "tight"])
@@ -206,3 +209,10 @@ def test_a_deadlock_says_who_waits_for_what() -> None:
     assert r.go() == DEADLOCK
     assert "waited for: a store's answer, vector L1 0" in who_waits(r.m)
     assert "waited for: a slot of the vector memory queue, CU 0 (by SIMD 0)" in who_waits(r.m)
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_slot_that_a_flat_access_to_lds_leaves_goes_to_the_next_simd(slots: int) -> None:
+    gpu = altered(SMALL, l1={"queue_instructions": slots})
+    groups = [[Script().load([LINE + 64 * w]).flat_lds().load([LINE + 64 * w + 7]).flat_lds().end() for w in range(12)]]
+    assert fingerprint(run(gpu, groups, False)) == fingerprint(run(gpu, groups, True))

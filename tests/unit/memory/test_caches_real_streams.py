@@ -11,7 +11,7 @@ from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.network.state import ATOMIC, READ, WRITE, CrossbarSpec
-from memory.translation.tlb import TranslationSpec
+from memory.translation.spec import TranslationSpec
 from tests.support.cache_streams import Access, Streams
 from tests.support.cycle_laws import stepped
 from tests.support.machines import altered

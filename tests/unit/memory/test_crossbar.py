@@ -22,7 +22,7 @@ from memory.network.crossbar import (
     crossbar_take_response,
 )
 from memory.network.state import P_LINE, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
-from memory.translation.tlb import TranslationSpec
+from memory.translation.spec import TranslationSpec
 from tests.support.scripted import Script, ScriptedRun
 
 LINE = 0x4000000

@@ -102,9 +102,7 @@ def test_policies_keep_the_rules_and_do_not_depend_on_when_they_are_looked_at(sc
         assert by_channel(run_streams(spec, scripts, 1.237e9, look_ahead=look_ahead)) == by_channel(out)
 
 
-@pytest.mark.parametrize(
-    ("values", "guess"), [({"scheduler": "fr_fcf"}, "fr_fcfs"), ({"page_policy": "close"}, "closed")]
-)
-def test_unknown_policies_are_refused(values, guess):
-    with pytest.raises(ValidationError, match=f"did you mean '{guess}'"):
+@pytest.mark.parametrize("values", [{"standard": "hbm4"}, {"scheduler": "fr_fcf"}, {"page_policy": "close"}])
+def test_unknown_names_are_refused(values):
+    with pytest.raises(ValidationError, match=r"Input should be '(gddr5|fr_fcfs|open)'"):
         DramSpec(**values)

@@ -34,10 +34,11 @@ from isa.trace import LINE_SPARSE
 from memory.address_map import ADDRESS_MAP, l2_channel
 from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_ready, port_take, sparse_request
 from memory.timeline import TIMELINE
+from memory.unit_classes import DRAM as DRAM_CLASS
+from memory.unit_classes import ENGINE as ENGINE_CLASS
+from memory.unit_classes import L2_FILL
 from memory.waiting import WAITING
-from memory.wheel import DRAM as DRAM_CLASS
-from memory.wheel import ENGINE as ENGINE_CLASS
-from memory.wheel import L2_FILL, SIZE, WHEEL, due
+from memory.wheel import SIZE, WHEEL, due
 from spartan import engine as real_engine  # first: what it calls is everybody's, not the double's alone
 from spartan.configure import EngineBuffers, configure_engine
 from spartan.counters import ENGINE_COUNTERS
