@@ -16,6 +16,7 @@ and of a scalar operation: the sources a, b; `old:KIND`, `scc` (a bit); results 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from isa.lanes.values import BITS
@@ -120,6 +121,7 @@ def rows_of(token: str) -> int:
     return int(count or 1) * (2 if BITS[kind] == 64 else 1)
 
 
+@cache
 def parse_signature(text: str) -> Signature:
     """Signature from its text."""
     operands, _, results = text.partition("->")
