@@ -29,8 +29,11 @@ def _chosen(base: str) -> Path | None:
     if not base:
         import platformdirs
 
-        base = platformdirs.user_cache_dir("gpusim", appauthor=False)
-        if not os.path.isabs(base):  # '~' that nobody could expand
+        try:
+            base = platformdirs.user_cache_dir("gpusim", appauthor=False)
+        except RuntimeError:
+            return None
+        if not os.path.isabs(base):  # older releases leave a '~' that cannot be expanded
             return None
     return Path(base).absolute()
 

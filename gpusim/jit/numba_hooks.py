@@ -156,9 +156,8 @@ class _CheckedCacheFile(IndexDataCacheFile):
                 content = file.read()
         except OSError:
             return {}
-        if content.startswith(begin) and self._is_whole(content[len(begin) :], self._index_path):
-            return super()._load_index()
-        return {}
+        dumped = content[len(begin) :] if content.startswith(begin) else b""
+        return super()._load_index() if self._is_whole(dumped, self._index_path) else {}
 
     def _load_data(self, name: str) -> Any:
         path = self._data_path(name)
