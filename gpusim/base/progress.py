@@ -4,10 +4,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 PLAIN_INTERVAL_S = 5.0
+
+_said: set[str] = set()  # by `Reporter.say_once`
 
 
 @dataclass
@@ -64,11 +67,20 @@ class Reporter:
         self.quiet = quiet
         self.stream = stream or sys.stderr
         self.on_terminal = self.stream.isatty() and not quiet
+        self._console: Any = None  # of the bar that is shown
 
     def say(self, text: str) -> None:
         """One line, unless quiet."""
-        if not self.quiet:
+        if self._console is not None:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)  # above the bar
+        elif not self.quiet:
             print(text, file=self.stream, flush=True)
+
+    def say_once(self, text: str) -> None:
+        """One line, unless quiet or said before by anyone in this process."""
+        if not self.quiet and text not in _said:
+            _said.add(text)
+            self.say(text)
 
     @contextmanager
     def following(self, title: str, unit: str = "workgroups") -> Iterator[Any]:
@@ -107,9 +119,30 @@ class Reporter:
         )
         with Bar(*columns, console=Console(file=self.stream), transient=True, refresh_per_second=5) as bar:
             task = bar.add_task(title, total=None, text="")
-            rate = Rate(unit)
+            rate, self._console = Rate(unit), bar.console
 
             def update(p: Progress) -> None:
                 bar.update(task, total=p.workgroups_total, completed=p.workgroups_done, text=rate.line(p))
 
-            yield update
+            try:
+                yield update
+            finally:
+                self._console = None
+
+
+_reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
+
+
+def current_reporter() -> Reporter:
+    """Who is told of what happens deep inside, such as a compilation: see `reporting`."""
+    return _reporter.get() or Reporter()
+
+
+@contextmanager
+def reporting(reporter: Reporter) -> Iterator[None]:
+    """Within this, `current_reporter` is `reporter`; outside of any it writes to standard error."""
+    token = _reporter.set(reporter)
+    try:
+        yield
+    finally:
+        _reporter.reset(token)

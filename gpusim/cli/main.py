@@ -309,8 +309,9 @@ def _is_one_of(error: BaseException, names: tuple[tuple[str, str], ...]) -> bool
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point: runs the command line and ends the process with its exit code."""
-    gc.set_threshold(100_000, 50, 50)  # nearly all that a start makes stays: to look for garbage in it takes a tenth
-    sys.exit(invoke(arguments))
+    code = invoke(arguments)
+    gc.freeze()  # or the interpreter looks for garbage once more before it ends
+    sys.exit(code)
 
 
 def invoke(arguments: list[str] | None = None) -> int:

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.base.progress import Progress, Reporter
+from gpusim.base.progress import Progress, Reporter, reporting
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.recording import Watcher
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
 from gpusim.host.queue import Command, run_queue
-from gpusim.jit import cache_dir, is_compiled
 from gpusim.results.record import RunRecord
 from isa.execution.emulator import FunctionalResult, run_functional
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
@@ -85,12 +84,6 @@ class CommandProcessor:
         self._reporter = reporter
         self._warm = WarmCaches()
 
-    def announce_compilation(self) -> None:
-        """Say that compiling comes first, where it does."""
-        if not all(is_compiled(domain) for domain in ("isa", "timing")[: 1 + self.timing]):
-            where = cache_dir("timing").parent
-            self._reporter.say(f"gpusim: compiling the core: once, less than a minute; kept in {where}")
-
     def run(
         self,
         commands: Sequence[HostCommand],
@@ -142,8 +135,7 @@ class CommandProcessor:
 
     def _launch(self, command: LaunchCommand, options: RunOptions, observer: Observer | None) -> RunFacts:
         launch = command.launch
-        self.announce_compilation()
-        with self._reporter.following(launch.kernel.name) as update:
+        with reporting(self._reporter), self._reporter.following(launch.kernel.name) as update:
 
             def observe(progress: Progress) -> bool:
                 update(progress)

@@ -5,8 +5,10 @@ Each hook replaces one function of Numba's while the core is compiled, and none 
 whose place in Numba has changed; a test calls it, so that a new version of Numba is looked at before it is allowed.
 """
 
+import hashlib
 import inspect
 import os
+import pickle
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,12 +20,14 @@ from llvmlite.binding import Linkage
 from numba import _dynfunc, types
 from numba.core import codegen
 from numba.core.base import BaseContext
-from numba.core.caching import NullCache
+from numba.core.caching import IndexDataCacheFile, NullCache
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.typing.context import BaseContext as BaseTypingContext
 from numba.np import arrayobj
+
+from gpusim.base.progress import current_reporter
 
 PLAIN = bool(os.environ.get("GPUSIM_PLAIN_NUMBA"))
 
@@ -71,6 +75,10 @@ HOOKS: tuple[Hook, ...] = (
     Hook(Dispatcher, "disable_compile", ("self", "val"), "one specialization a function"),
     Hook(codegen.CPUCodeLibrary, "_get_compiled_object", ("self",), "an entry point's machine code, to be kept"),
     Hook(BaseTypingContext, "resolve_value_type", ("self", "val"), "the type of an intrinsic"),
+    Hook(IndexDataCacheFile, "_dump", ("self", "obj"), "checksums in Numba's cache"),
+    Hook(IndexDataCacheFile, "_load_index", ("self",), "the same"),
+    Hook(IndexDataCacheFile, "_load_data", ("self", "name"), "the same"),
+    Hook(IndexDataCacheFile, "save", ("self", "key", "data"), "a cache that cannot be written to is none"),
 )
 
 
@@ -142,10 +150,51 @@ _parts: set[Any] = set()  # dispatchers that have been compiled as parts
 _whole: set[Any] | None = None  # what is not one while parts are wanted
 
 
+class _CheckedCacheFile(IndexDataCacheFile):
+    """Numba's cache of one function, whose two kinds of files end with a checksum of what comes before: a damaged one
+    is as good as none, and so is one that cannot be written."""
+
+    def _dump(self, obj: Any) -> bytes:
+        content: bytes = super()._dump(obj)
+        return content + hashlib.sha256(content).digest()
+
+    def _load_index(self) -> Any:
+        begin = pickle.dumps(self._version, protocol=-1)  # as Numba writes it, before what it dumps
+        try:
+            with open(self._index_path, "rb") as file:
+                content = file.read()
+        except OSError:
+            return {}
+        dumped = content[len(begin) :] if content.startswith(begin) else b""
+        return super()._load_index() if self._is_whole(dumped, self._index_path) else {}
+
+    def _load_data(self, name: str) -> Any:
+        path = self._data_path(name)
+        with open(path, "rb") as file:
+            if not self._is_whole(file.read(), path):
+                raise OSError(f"{path} is damaged")  # Numba compiles what it cannot read
+        return super()._load_data(name)
+
+    def _is_whole(self, content: bytes, path: str) -> bool:
+        if hashlib.sha256(content[:-32]).digest() == content[-32:]:
+            return True
+        current_reporter().say_once(f"gpusim: {path}: the file is damaged; it is compiled again")
+        return False
+
+    def save(self, key: Any, data: Any) -> None:
+        try:
+            super().save(key, data)
+        except OSError as error:
+            current_reporter().say_once(f"gpusim: {self._cache_path}: {error.strerror or error}: not kept there")
+
+
 def watch_compilation(dispatcher: Any) -> None:
-    """Let the dispatcher say when it is compiled, and keep it out of the cache where it is only a part."""
+    """Let the dispatcher say when it is compiled, check what its cache holds, and keep it out of the cache where it is
+    only a part."""
     if PLAIN:
         return
+    if not isinstance(dispatcher._cache, NullCache):
+        dispatcher._cache._cache_file.__class__ = _CheckedCacheFile
     compile_it = dispatcher.compile
 
     def compile_in_its_form(signature: Any) -> Any:

@@ -10,6 +10,8 @@ import numpy as np
 
 from gpusim.base.host_memory import zeroed
 from gpusim.jit import address_of, function_address, load, records, views
+from gpusim.jit.compile_lock import compile_lock
+from gpusim.jit.compile_progress import compiling
 from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
@@ -50,8 +52,10 @@ def compile_interpreter(*further: Any) -> float:
     the seconds it took, next to nothing when repeated."""
     lanes = library()
     begin = time.perf_counter()
-    if not load((*_ENTRY_POINTS, *further)):
-        _compile()
+    if not load_interpreter(*further):
+        with compile_lock():
+            if not load_interpreter(*further):  # by now another process may have compiled it
+                _compile()
     seconds = time.perf_counter() - begin
     if not _reported:
         _reported.append(True)
@@ -59,11 +63,18 @@ def compile_interpreter(*further: Any) -> float:
     return seconds
 
 
+def load_interpreter(*further: Any) -> bool:
+    """Make the interpreter and `further` functions of its domain callable if they lie in the cache."""
+    return load((*_ENTRY_POINTS, *further))
+
+
 def _compile() -> None:
-    from gpusim.jit.compile import compile_entry_points
+    from gpusim.jit.compile import compile_entry_points, work_of
     from isa.execution.emulator import run_slices  # stands on this module
 
-    compile_entry_points("isa", (*_ENTRY_POINTS, run_slices), np.zeros(1, np.int64))
+    entry_points = (*_ENTRY_POINTS, run_slices)
+    with compiling("the interpreter", work_of("isa", entry_points)):
+        compile_entry_points("isa", entry_points, np.zeros(1, np.int64))
 
 
 @cache

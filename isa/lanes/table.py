@@ -20,6 +20,7 @@ tests hold the function to it; those without one have a reference in the tests.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from isa.lanes.values import BITS
@@ -144,6 +145,7 @@ def rows_of(token: str) -> int:
     return int(count or 1) * (2 if BITS[kind] == 64 else 1)
 
 
+@cache
 def parse_signature(text: str) -> Signature:
     """Signature from its text."""
     operands, _, results = text.partition("->")

@@ -95,7 +95,6 @@ class Machine:
         self.interrupt_at: str | None = None
         self.late_interrupt = False
         monkeypatch.setattr(command_processor, "simulate", self.simulate)
-        monkeypatch.setattr(command_processor, "is_compiled", lambda domain: True)
 
     def simulate(self, launch, gpu, engine_spec, observer, checked, **_: Any) -> RunFacts:  # type: ignore[no-untyped-def]
         name = launch.kernel.name
