@@ -9,11 +9,12 @@ import numpy as np
 
 from gpusim.core.cu.accounts import FOREVER, SMEM_PIPE, VMEM_PIPE
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import SLOTS
 from isa.opcodes.opcode import SMEM, VMEM
 from memory.dram.controller import dram_pending, dram_totals
 from memory.waiting import waiting_for_what
 from spartan.configure import engine_pending
+
+LISTED_HOLDERS = 8  # units of a kind that the report of a deadlock lists, with what each holds
 
 
 class LawViolation(Exception):
@@ -89,13 +90,8 @@ def assert_laws(m: Any, executed_instructions: int) -> None:
 
 
 def who_waits(m: Any) -> str:
-    """What each unit holds and who waits for what, for the report of a deadlock."""
-    lines = [f"cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"]
-    names = ("free", "ready", "waiting for memory", "at a barrier", "paused", "vmcnt full", "lgkmcnt full", "fetching")
-    for state, name in enumerate(names):
-        count = int((m.cu.wave["state"][: int(m.cu.cus) * SLOTS] == state).sum())
-        if count and state:
-            lines.append(f"  wavefronts {name}: {count}")
+    """What each unit holds and which resources are waited for, for the report of a deadlock."""
+    lines = []
     for name, values in (
         ("vector memory instructions queued", m.l1.unit["q_count"]),
         ("loads not returned", m.l1.unit["r_tail"] - m.l1.unit["r_head"]),
@@ -117,8 +113,9 @@ def who_waits(m: Any) -> str:
         ("requests in DRAM", np.array([dram_pending(m)])),
     ):
         if int(values.sum()):
-            at = ", ".join(f"{i}:{int(v)}" for i, v in enumerate(values) if v)
-            lines.append(f"  {name}: {int(values.sum())} ({at})")
+            holders = [f"{i}:{int(v)}" for i, v in enumerate(values) if v]
+            more = ", ..." * (len(holders) > LISTED_HOLDERS)
+            lines.append(f"  {name}: {int(values.sum())} ({', '.join(holders[:LISTED_HOLDERS])}{more})")
     lines += [f"  {line}" for line in waiting_for_what(m)]
     simds = slice(0, int(m.cu.cus) * SIMDS)
     for name, unit, pipe in (("vector", VMEM, VMEM_PIPE), ("scalar", SMEM, SMEM_PIPE)):

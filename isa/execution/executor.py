@@ -14,7 +14,7 @@ from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
-from isa.execution.faults import ExecutionFault, has_address, nearest_text
+from isa.execution.faults import WAVEFRONTS_TO_LIMIT, ExecutionFault, has_address, nearest_text
 from isa.execution.flat_access import access_lanes
 from isa.execution.interpreter import memory_instruction, produce
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
@@ -123,6 +123,7 @@ class FunctionalContext:
         self._lay_out_memory(slots)
         self._lay_out_launch()
         self.state.max_instructions = max_instructions
+        self.state.max_without_end = min(WAVEFRONTS_TO_LIMIT * max_instructions, (1 << 63) - 1)
         self.trace_address = int(self.state.traces)
 
     def _buffer(self, name: str, array: np.ndarray) -> int:
@@ -233,6 +234,16 @@ class FunctionalContext:
         return int(self.state.executed)
 
     @property
+    def expected_instructions(self) -> int:
+        """Of the whole launch, if its other wavefronts execute as many as those that have ended; 0: none has."""
+        x, y, z = self.launch.workgroups
+        ended = int(self.state.ended)
+        wavefronts = x * y * z * self.launch.wavefronts_per_workgroup
+        if not ended:
+            return 0
+        return max(int(self.state.ended_instructions) * wavefronts // ended, self.executed_instructions)
+
+    @property
     def lds_bytes(self) -> int:
         """LDS bytes a workgroup allocates."""
         return int(self.state.lds_bytes)
@@ -257,4 +268,5 @@ class FunctionalContext:
             address if has_address(code) or address else None,
             fault.size,
             nearest,
+            self.launch.kernel.source_line(instruction.address),
         )

@@ -1,7 +1,7 @@
 """Code objects: AMDGPU ELF files and the kernels in them (LLVM AMDGPU guide, code-object versions 2 to 6)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from isa.object.elf_image import STT_FUNC, STT_KERNEL, STT_OBJECT, Image, MalformedError, Symbol, read_image
@@ -14,6 +14,7 @@ from isa.object.kernel_descriptor import (
     user_sgprs,
 )
 from isa.object.kernel_metadata import Metadata, read_metadata
+from isa.object.line_table import LineTable, SourceLine
 
 
 class CodeObjectError(Exception):
@@ -76,6 +77,11 @@ class Kernel:
     image: bytes = b""  # all that is loaded: constants, variables, the code once more; relocated to linked addresses
     image_address: int = 0
     relocations: tuple[tuple[int, int], ...] = ()  # (offset in image, 64-bit value): both move with the load address
+    lines: LineTable | None = field(default=None, compare=False, repr=False)  # None: compiled without -g
+
+    def source_line(self, address: int) -> SourceLine | None:
+        """The source line of the instruction at an address as linked, if the object tells."""
+        return None if self.lines is None else self.lines.at(address)
 
     def image_at(self, load_base: int) -> bytes:
         """The image for a load at `load_base` + image_address: linked pointers in it moved by `load_base` bytes."""
@@ -105,14 +111,14 @@ def load_code_object(source: str | Path | bytes) -> CodeObject:
         raise CodeObjectError(f"{name}: cannot be read: {error.strerror or error}") from None
     try:
         image = read_image(data)
-        return CodeObject(name, _kernels(image))
+        return CodeObject(name, _kernels(image, LineTable.of(data)))
     except MalformedError as error:
         raise CodeObjectError(f"{name}: {error}") from None
     except Exception as error:  # the ELF parser raises all kinds on a damaged file
         raise CodeObjectError(f"{name}: damaged ELF file ({type(error).__name__}: {error})") from None
 
 
-def _kernels(image: Image) -> dict[str, Kernel]:
+def _kernels(image: Image, lines: LineTable | None) -> dict[str, Kernel]:
     version = _VERSIONS.get(image.abi_version)
     if version is None:
         raise MalformedError(f"code object ABI version {image.abi_version}, not one of {sorted(_VERSIONS)}")
@@ -128,7 +134,9 @@ def _kernels(image: Image) -> dict[str, Kernel]:
         raise MalformedError("has no kernel")
     entries = {symbol.address + descriptor.entry_offset for _, symbol, descriptor in found}
     functions = _functions(image, entries)
-    return {name: _kernel(name, image, symbol, d, metadata, version, functions) for name, symbol, d in found}
+    return {
+        name: _kernel(name, image, symbol, d, metadata, version, functions, lines) for name, symbol, d in found
+    }
 
 
 def _version_2(image: Image, symbol: Symbol) -> Descriptor:
@@ -162,6 +170,7 @@ def _kernel(
     metadata: dict[str, Metadata],
     version: int,
     functions: tuple[int, ...],
+    lines: LineTable | None,
 ) -> Kernel:
     entry = symbol.address + descriptor.entry_offset - image.text_address
     if not 0 <= entry < len(image.text) or entry % 4:
@@ -214,4 +223,5 @@ def _kernel(
         image=image.image,
         image_address=image.image_address,
         relocations=image.relocations,
+        lines=lines,
     )
