@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, UserError
+from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME
 from gpusim.base.version import __version__
 
 app = typer.Typer(
@@ -71,6 +72,21 @@ WindowOption = Annotated[
         "--window", metavar="FIRST:END", help="Cycles of each launch that the timeline shows; either may be left out."
     ),
 ]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=0.001,
+        help="Stop after this wall time; the result is partial, exit code 1.",
+    ),
+]
+MaxCyclesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-cycles", metavar="N", min=0, help="Stop each kernel in this cycle; the result is partial, exit code 1."
+    ),
+]
 ConfigArgument = Annotated[
     str, typer.Argument(metavar="CONFIG", help="Configuration file, or the name of a shipped one (layerB.yaml).")
 ]
@@ -111,6 +127,8 @@ def run(
     ] = False,
     timeline: TimelineOption = None,
     window: WindowOption = None,
+    timeout: TimeoutOption = None,
+    max_cycles: MaxCyclesOption = None,
 ) -> None:
     """Simulate a layer and report what it cost."""
     from gpusim.cli.run import run_command
@@ -127,6 +145,8 @@ def run(
         hotspots=hotspots,
         timeline=timeline,
         window=window,
+        timeout_s=timeout,
+        max_cycles=max_cycles,
     )
     raise typer.Exit(code)
 
@@ -149,11 +169,14 @@ def exec_(
     ] = False,
     timeline: TimelineOption = None,
     window: WindowOption = None,
+    timeout: TimeoutOption = None,
+    max_cycles: MaxCyclesOption = None,
 ) -> None:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
     from gpusim.cli.exec import exec_command
 
-    raise typer.Exit(exec_command(config, set_ or [], json_file, quiet, checked, hotspots, timeline, window))
+    code = exec_command(config, set_ or [], json_file, quiet, checked, hotspots, timeline, window, timeout, max_cycles)
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -232,6 +255,9 @@ def bench(
 def disasm(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="AMDGPU code object (ELF, gfx803).")],
     kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kernel.")] = None,
+    source: Annotated[
+        bool, typer.Option("--source", help="Print the source lines too (of what was compiled with -g).")
+    ] = False,
     hazards: Annotated[
         bool,
         typer.Option("--hazards", help="List only where wait states (s_nop) are missing; exit code 1 if any are."),
@@ -240,7 +266,7 @@ def disasm(
     """Print a code object's kernels as assembly, with resources and static instruction counts."""
     from gpusim.cli.disasm import disasm_command
 
-    raise typer.Exit(disasm_command(file, kernel, hazards))
+    raise typer.Exit(disasm_command(file, kernel, hazards, source))
 
 
 @app.command()
@@ -319,9 +345,9 @@ def invoke(arguments: list[str] | None = None) -> int:
         result: Any = app(args=arguments, standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
-    except KeyboardInterrupt:
-        print("gpusim: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
+    except KeyboardInterrupt as stop:
+        print(f"gpusim: {stop or INTERRUPTED}", file=sys.stderr)
+        return 1 if str(stop) == OUT_OF_TIME else EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has gone; nothing more to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -344,4 +370,6 @@ def invoke(arguments: list[str] | None = None) -> int:
         else:
             raise
         print(f"gpusim: error: {' '.join(text.split())}", file=sys.stderr)
+        for note in getattr(error, "__notes__", ()):  # such as where the wavefronts stand in an endless loop
+            print(note, file=sys.stderr)
         return EXIT_USER_ERROR

@@ -9,7 +9,7 @@ import yaml
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import folder, write_together, write_whole
-from gpusim.base.interrupt import Interrupt
+from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.cli.timeline import drawing, window_of
 from gpusim.report import terminal
@@ -18,7 +18,7 @@ from gpusim.report.document import as_json, document
 if TYPE_CHECKING:
     from gpusim.run.job import Job
 
-EXIT_NOT_AS_EXPECTED = 1
+EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
 LISTED_HOTSPOTS = 25
 
 
@@ -30,10 +30,12 @@ def run_job(
     out: Path | None = None,
     timeline: Path | None = None,
     window: str | None = None,
+    timeout_s: float | None = None,
 ) -> int:
     """Run the job that `make` makes; returns the exit code.
 
-    json_file: gets the result as one JSON object; out: folder that gets it, the report and the configuration.
+    json_file: gets the result as one JSON object; out: folder that gets it, the report and the configuration;
+    timeout_s: wall time for the job, which is then stopped as by Ctrl-C.
     """
     if json_file is not None and not json_file.absolute().parent.is_dir():
         raise UserError(f"--json {json_file}: folder {json_file.absolute().parent} does not exist")
@@ -43,7 +45,7 @@ def run_job(
         folder(out)
     cycles = window_of(timeline, window)
     reporter = Reporter(quiet)
-    with Interrupt() as interrupt:
+    with Interrupt(timeout_s) as interrupt:
         from gpusim.run import runner  # imports the compiled core: seconds on the first start, so Ctrl-C is ready first
 
         job = make(reporter)
@@ -64,8 +66,9 @@ def run_job(
                 out / "result.json": as_json(result),
             }
         )
-    if any(record.partial for record in records):
-        reporter.say("interrupted: the results are partial")
-        return EXIT_INTERRUPTED
+    stopped = next((record.stopped_by for record in records if record.partial), "")
+    if stopped:
+        reporter.say(f"{stopped}: the results are partial")
+        return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_AS_EXPECTED
     wrong = any(r.verification is not None and not r.verification.passed for r in records)
     return EXIT_NOT_AS_EXPECTED if wrong else 0

@@ -36,7 +36,7 @@ from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
 # of the units whose pipes can be blocked: which pipe, from the wavefront's slot, and its name
 _PIPES = {
     VALU: (0, SIMD_BITS, "the vector ALU"),
-    LDS: (LDS_PIPE, CU_BITS, "the LDS"),
+    LDS: (LDS_PIPE, CU_BITS, "the LDS banks"),
     VMEM: (VMEM_PIPE, CU_BITS, "the vector memory queue"),
     SMEM: (SMEM_PIPE, CU_BITS, "the scalar memory queue"),
 }

@@ -51,8 +51,8 @@ class DeadlockError(Exception):
 
     def __init__(self, kind: str, m: Any, resident: Sequence[WavefrontGroup]) -> None:
         self.resident = resident
-        waves = f"cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"
-        super().__init__("\n".join([f"{kind}: {waves}", *(f"  {line}" for line in group_lines(resident)), who_waits(m)]))
+        head = f"{kind}: cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"
+        super().__init__("\n".join([head, *(f"  {line}" for line in group_lines(resident)), who_waits(m)]))
 
 
 def simulate(
@@ -70,13 +70,15 @@ def simulate(
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
-    observer: called several times a second, ends the run by returning False (the facts are then partial);
-    checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in every cycle,
-    which must not change any result; max_instructions: of one wavefront, before it counts as an endless loop; warm:
-    what earlier launches left in L2, and where this one leaves its own (None: L2 is empty at first); hotspots: account
-    for the wavefronts' cycles by static instruction too; timeline: draw what happens into it; max_cycles: end
-    the run in this cycle, 0: do not. A run that was ended before its time says where its wavefronts stand, and so do
-    the errors of an endless loop and of a deadlock. Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
+    observer: called several times a second, ends the run by returning False (the facts are then partial, as with
+    max_cycles); checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in
+    every cycle, which must not change any result; max_instructions: of one wavefront, before it counts as an endless
+    loop (see isa.execution.faults); warm: what earlier launches left in L2, and where this one leaves its own (None: L2
+    is empty at first); hotspots: account for the wavefronts' cycles by static instruction too; timeline: draw what
+    happens into it; max_cycles: end the run in this cycle, 0: at its end.
+
+    Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
+    Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
     """
     fit = occupancy(launch, gpu.cu)
     compile_s = prepare_core()

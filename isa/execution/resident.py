@@ -29,7 +29,9 @@ class WavefrontGroup:
 
     def __str__(self) -> str:
         """'412 wavefronts at 0x40 s_waitcnt vmcnt(0) [vadd.cl:12]: waiting for vector memory'."""
-        return f"{_wavefronts(self.count)} at {self.address:#x} {self.instruction}{in_brackets(self.source)}: {self.state}"
+        return (
+            f"{_wavefronts(self.count)} at {self.address:#x} {self.instruction}{in_brackets(self.source)}: {self.state}"
+        )
 
 
 def in_brackets(source: SourceLine | None) -> str:

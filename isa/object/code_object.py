@@ -134,9 +134,7 @@ def _kernels(image: Image, lines: LineTable | None) -> dict[str, Kernel]:
         raise MalformedError("has no kernel")
     entries = {symbol.address + descriptor.entry_offset for _, symbol, descriptor in found}
     functions = _functions(image, entries)
-    return {
-        name: _kernel(name, image, symbol, d, metadata, version, functions, lines) for name, symbol, d in found
-    }
+    return {name: _kernel(name, image, symbol, d, metadata, version, functions, lines) for name, symbol, d in found}
 
 
 def _version_2(image: Image, symbol: Symbol) -> Descriptor:

@@ -7,10 +7,10 @@ kernel void scale(global const float *a, global float *c) {
     c[i] = scaled(x);
 }
 
-// Work-items of the first wavefront run forever, those of the others wait for them at the barrier.
+// The fourth wavefront of a work-group runs forever, the others wait for it at the barrier.
 kernel void waits(global volatile int *flag) {
     uint i = __builtin_amdgcn_workitem_id_x();
-    if (__builtin_amdgcn_readfirstlane(i) < 64)
+    if (__builtin_amdgcn_readfirstlane(i) >= 192)
         while (flag[0] == 0)
             flag[1] = 1;
     __builtin_amdgcn_s_barrier();

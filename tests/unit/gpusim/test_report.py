@@ -111,6 +111,25 @@ def test_pipe_gets_a_line_every_few_seconds(monkeypatch) -> None:  # type: ignor
     assert lines[0] == "k: 25 cycles, 25/100 workgroups, 5k instructions/s, 0:15 left"
 
 
+def test_time_left_is_known_before_a_workgroup_is_done(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    now = [0.0]
+    monkeypatch.setattr("gpusim.base.progress.time.monotonic", lambda: now[0])
+    rate = Rate()
+    assert rate.line(Progress(100, 0, 10, 1000, 100_000)).endswith("? left")
+    now[0] = 0.5
+    assert rate.line(Progress(200, 0, 10, 2000, 100_000)).endswith("2k instructions/s, 0:49 left")
+    assert rate.line(Progress(200, 0, 10, 2000)).endswith("? left")  # of no wavefront is it known what it executes
+    now[0] = 1.0
+    assert rate.line(Progress(300, 9, 10, 5000, 4000)).endswith("0:00 left")
+
+
+def test_part_of_the_work() -> None:
+    assert Progress(1, 3, 10, 500, 1000).done == 0.5
+    assert Progress(1, 3, 10, 500).done == 0.3
+    assert Progress(1, 0, 0, 0).done == 0.0
+    assert Progress(1, 3, 10, 1001, 1000).done == 1.0
+
+
 def test_bar_on_a_terminal_shows_progress() -> None:
     out = Terminal()
     with Reporter(stream=out).following("k") as update:
