@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 
-INTERRUPTED, OUT_OF_TIME = "interrupted", "out of time"
+INTERRUPTED, OUT_OF_TIME = "interrupted", "out of time"  # why a run was stopped, for people and for JSON
 _REASONS = {"SIGINT": INTERRUPTED, "SIGTERM": INTERRUPTED, "SIGALRM": OUT_OF_TIME}
 
 

@@ -28,6 +28,9 @@ def document(config: dict[str, Any], records: Sequence[RunRecord], variants: Seq
         "config": config,
         "config_hash": config_hash(config),
     }
+    stopped = [r.stopped_by for r in records if r.stopped_by]
+    if stopped:
+        head["stopped_by"] = stopped[0]
     trees = [_tree(r) for r in records]
     if len(variants) == 1:
         return {**head, **trees[0]}

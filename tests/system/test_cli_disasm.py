@@ -97,7 +97,9 @@ def test_a_source_that_is_missing_or_has_changed_is_told_once(tmp_path: Path, mo
     path.write_bytes((LINES / "lines_dwarf5.hsaco").read_bytes())
     (tmp_path / "scale.h").write_text("one line\n")
     lines = shown(capfd, path, "--source", "--kernel", "scale")
-    assert [line for line in lines if "not found" in line] == [f"; lines.cl: not found; looked in /build, {tmp_path}, ."]
+    assert [line for line in lines if "not found" in line] == [
+        f"; lines.cl: not found; looked in /build, {tmp_path}, ."
+    ]
     assert [line for line in lines if "changed" in line] == [
         f"; scale.h: {tmp_path / 'scale.h'} has changed since it was compiled"
     ]

@@ -131,7 +131,7 @@ def test_a_deadlock_says_where_all_wavefronts_stand(monkeypatch: pytest.MonkeyPa
         return m
 
     monkeypatch.setattr(simulator, "new_machine", broken)
-    with pytest.raises(DeadlockError, match="deadlock: cycle .*: 4 wavefronts resident, none can go on") as caught:
+    with pytest.raises(DeadlockError, match=r"deadlock: cycle .*: 4 wavefronts resident, none can go on") as caught:
         simulate(waiting_launch(), ONE_CU)
     first, *rest = str(caught.value).splitlines()[1:]
     assert first.startswith("  3 wavefronts at ") and first.endswith(f"s_barrier [lines.cl:16]: {AT_BARRIER}")

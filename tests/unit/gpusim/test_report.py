@@ -9,9 +9,14 @@ import pytest
 from gpusim.base import files as output
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Rate, Reporter, clock, scaled
-from gpusim.core.facts import RunFacts
+from gpusim.core.cu.counters import STALL_REASONS
+from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.report import terminal as report
 from gpusim.results.record import RunRecord
+from isa.execution.resident import WavefrontGroup
+from isa.object.line_table import SourceFile, SourceLine
+
+LINE = SourceLine(SourceFile("src/k.cl"), 12)
 
 
 class Terminal(io.StringIO):
@@ -63,6 +68,26 @@ def test_each_launch_of_several_has_its_line() -> None:
         ["1", "1,000", "25.0", "%", "sgemm"],
         ["2", "3,000", "75.0", "%", "sgemm"],
     ]
+
+
+def test_a_stopped_run_ends_with_where_its_wavefronts_stood() -> None:
+    out, run = io.StringIO(), record(1000, partial=True)
+    kernel = {"name": "k", "clock_ghz": 1.0, "cycles": 40_000, "workgroups": 3, "workgroups_total": 1200}
+    run.launches.append(RunFacts.of(True, kernel=kernel))
+    run.launches[-1].resident = [WavefrontGroup(n, 4 * n, "s_nop 0", "ready to issue", LINE) for n in range(30, 10, -1)]
+    report.show([run], out)
+    lines = out.getvalue().splitlines()
+    start = lines.index("k: stopped, in cycle 40,000 3 of 1,200 workgroups had ended; resident:")
+    assert lines[start + 1] == "  30 wavefronts at 0x78 s_nop 0 [k.cl:12]: ready to issue"
+    assert len(lines) - start == 10  # short enough for a screen, whatever the number of groups
+
+
+def test_hotspots_name_their_lines() -> None:
+    out, run = io.StringIO(), record(1000)
+    run.launches[0].add("stalls", dict.fromkeys(STALL_REASONS, 8))
+    run.launches[0].hotspots = [Hotspot("k", 8, "s_barrier", {"issued": 8}, LINE)]
+    report.show([run], out)
+    assert "s_barrier [k.cl:12]  " in out.getvalue().splitlines()[-1]
 
 
 @pytest.mark.parametrize(
