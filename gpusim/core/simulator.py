@@ -29,7 +29,6 @@ from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
 from isa.encoding.disassembler import disassemble
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
-from isa.execution.faults import ENDLESS
 from isa.execution.resident import WavefrontGroup, group_lines, note_resident
 from isa.launch import Launch
 from isa.object.code_object import Kernel
@@ -117,8 +116,7 @@ def simulate(
         recording.finish()
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     if status == FAULT:
-        fault = context.fault()
-        raise fault.among(resident()) if fault.code in ENDLESS else fault
+        raise context.fault(resident)
     if status in (DEADLOCK, LIVELOCK):
         raise DeadlockError("deadlock" if status == DEADLOCK else "livelock", m, resident())
     if uses_engine:

@@ -89,9 +89,9 @@ def _print_hotspots(record: RunRecord, out: TextIO) -> None:
 def _print_resident(record: RunRecord, out: TextIO) -> None:
     facts = record.launches[-1]
     kernel = facts.kernel
-    when = f"in cycle {facts.cycles:,}" if "cycles" in kernel else "by then"
+    when = f" in cycle {facts.cycles:,}" if "cycles" in kernel else ""
     print(
-        f"\n{kernel.name}: stopped, {when} {kernel.workgroups:,} of {kernel.workgroups_total:,} workgroups had ended; "
+        f"\n{kernel.name}: stopped{when}, {kernel.workgroups:,} of {kernel.workgroups_total:,} workgroups had ended; "
         "resident:",
         file=out,
     )

@@ -23,7 +23,6 @@ from gpusim.jit import (
     views,
 )
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
-from isa.execution.faults import ENDLESS
 from isa.execution.resident import AT_BARRIER, WavefrontGroup, grouped
 from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
@@ -249,8 +248,7 @@ def _loop(
         seconds += time.thread_time() - cpu
         wall = time.perf_counter() - wall
         if status < 0:
-            fault = context.fault()
-            raise fault.among(_resident(context, run)) if fault.code in ENDLESS else fault
+            raise context.fault(lambda: _resident(context, run))
         if status == 1:
             return seconds, True
         progress = Progress(

@@ -2,7 +2,7 @@
 
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,13 @@ from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
-from isa.execution.faults import WAVEFRONTS_TO_LIMIT, ExecutionFault, has_address, nearest_text
+from isa.execution.faults import ENDLESS, WAVEFRONTS_TO_LIMIT, ExecutionFault, has_address, nearest_text
 from isa.execution.flat_access import access_lanes
 from isa.execution.interpreter import memory_instruction, produce
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
 from isa.execution.program import Program, build_program, initial_mode
 from isa.execution.program_table import PROGRAM_ROW
+from isa.execution.resident import WavefrontGroup, note_resident
 from isa.execution.state import (
     CONTEXT,
     HELPERS,
@@ -248,8 +249,8 @@ class FunctionalContext:
         """LDS bytes a workgroup allocates."""
         return int(self.state.lds_bytes)
 
-    def fault(self) -> ExecutionFault:
-        """The error behind a negative status of `produce`."""
+    def fault(self, resident: Callable[[], list[WavefrontGroup]] = list) -> ExecutionFault:
+        """The error behind a negative status of `produce`. resident: says in an endless loop where wavefronts stand."""
         fault = self.state.fault
         code, address = fault.code, fault.address & (1 << 64) - 1
         wave = self.wavefronts[fault.slot]
@@ -257,7 +258,7 @@ class FunctionalContext:
         nearest = ""
         if has_address(code):
             nearest = nearest_text(self.launch.memory, code, address, self.lds_bytes)
-        return ExecutionFault(
+        error = ExecutionFault(
             code,
             self.program.kernel.name,
             instruction.address,
@@ -270,3 +271,7 @@ class FunctionalContext:
             nearest,
             self.launch.kernel.source_line(instruction.address),
         )
+        if code in ENDLESS:
+            error.resident = resident()
+            note_resident(error, error.resident)
+        return error

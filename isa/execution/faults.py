@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from isa.execution.resident import WavefrontGroup, in_brackets, note_resident
+from isa.execution.resident import WavefrontGroup, in_brackets
 from isa.object.line_table import SourceLine
 
 if TYPE_CHECKING:
@@ -88,12 +88,6 @@ class ExecutionFault(Exception):
         elif size_bytes:
             text += f", {size_bytes:,} instructions" if code in ENDLESS else f", {size_bytes}"
         super().__init__(text)
-
-    def among(self, resident: Sequence[WavefrontGroup]) -> "ExecutionFault":
-        """The fault, which now also says where the resident wavefronts stand: in a note."""
-        self.resident = resident
-        note_resident(self, resident)
-        return self
 
 
 def has_address(code: int) -> bool:

@@ -77,7 +77,7 @@ def test_a_stopped_run_ends_with_where_its_wavefronts_stood() -> None:
     run.launches[-1].resident = [WavefrontGroup(n, 4 * n, "s_nop 0", "ready to issue", LINE) for n in range(30, 10, -1)]
     report.show([run], out)
     lines = out.getvalue().splitlines()
-    start = lines.index("k: stopped, in cycle 40,000 3 of 1,200 workgroups had ended; resident:")
+    start = lines.index("k: stopped in cycle 40,000, 3 of 1,200 workgroups had ended; resident:")
     assert lines[start + 1] == "  30 wavefronts at 0x78 s_nop 0 [k.cl:12]: ready to issue"
     assert len(lines) - start == 10  # short enough for a screen, whatever the number of groups
 
