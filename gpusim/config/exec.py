@@ -84,7 +84,9 @@ class ExecRunSpec(Spec):
         ge=1,
         le=1 << 60,
     )
-    max_cycles: int = param(0, "of each kernel, which is stopped there, and the run with it; 0: any", "", ge=0)
+    max_cycles: int = param(
+        0, "of each kernel, which is stopped there, and the run with it; 0: any", "", ge=0, le=1 << 60
+    )
 
 
 class ExecConfig(Spec):

@@ -77,7 +77,7 @@ def _state(m: Any, w: int, wave: Any, in_lds: int) -> str:
     if state == READY:
         return _ready(m, w, int(wave["pc"]))
     if state == WAITING:
-        return "waiting for " + " and ".join(_awaited(m, wave, in_lds))
+        return "waiting for " + (" and ".join(_awaited(m, wave, in_lds)) or "its counters")
     return _STATES[state]
 
 

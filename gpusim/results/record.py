@@ -49,11 +49,11 @@ class RunRecord:
     verify_s: float = 0.0
     peak_memory_mb: float | None = None
     partial: bool = False
-    stopped_by: str = ""
     zero_fraction: float | None = None
     zero_line_fraction: float | None = None
     variant: str = ""
     commands: list[CommandTimes] = field(default_factory=list)
+    stopped_by: str = ""
 
     @property
     def title(self) -> str:
