@@ -45,7 +45,7 @@ class Interrupt:
         if self._before and self._timeout_s is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: it was not set from Python
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         again = self.asked

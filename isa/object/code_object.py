@@ -111,14 +111,14 @@ def load_code_object(source: str | Path | bytes) -> CodeObject:
         raise CodeObjectError(f"{name}: cannot be read: {error.strerror or error}") from None
     try:
         image = read_image(data)
-        return CodeObject(name, _kernels(image, LineTable.of(data)))
+        return CodeObject(name, _kernels(image))
     except MalformedError as error:
         raise CodeObjectError(f"{name}: {error}") from None
     except Exception as error:  # the ELF parser raises all kinds on a damaged file
         raise CodeObjectError(f"{name}: damaged ELF file ({type(error).__name__}: {error})") from None
 
 
-def _kernels(image: Image, lines: LineTable | None) -> dict[str, Kernel]:
+def _kernels(image: Image) -> dict[str, Kernel]:
     version = _VERSIONS.get(image.abi_version)
     if version is None:
         raise MalformedError(f"code object ABI version {image.abi_version}, not one of {sorted(_VERSIONS)}")
@@ -134,7 +134,7 @@ def _kernels(image: Image, lines: LineTable | None) -> dict[str, Kernel]:
         raise MalformedError("has no kernel")
     entries = {symbol.address + descriptor.entry_offset for _, symbol, descriptor in found}
     functions = _functions(image, entries)
-    return {name: _kernel(name, image, symbol, d, metadata, version, functions, lines) for name, symbol, d in found}
+    return {name: _kernel(name, image, symbol, d, metadata, version, functions) for name, symbol, d in found}
 
 
 def _version_2(image: Image, symbol: Symbol) -> Descriptor:
@@ -168,7 +168,6 @@ def _kernel(
     metadata: dict[str, Metadata],
     version: int,
     functions: tuple[int, ...],
-    lines: LineTable | None,
 ) -> Kernel:
     entry = symbol.address + descriptor.entry_offset - image.text_address
     if not 0 <= entry < len(image.text) or entry % 4:
@@ -221,5 +220,5 @@ def _kernel(
         image=image.image,
         image_address=image.image_address,
         relocations=image.relocations,
-        lines=lines,
+        lines=image.lines,
     )
