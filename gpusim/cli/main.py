@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, UserError
-from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME
 from gpusim.base.version import __version__
 
 app = typer.Typer(
@@ -345,9 +344,9 @@ def invoke(arguments: list[str] | None = None) -> int:
         result: Any = app(args=arguments, standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
-    except KeyboardInterrupt as stop:
-        print(f"gpusim: {stop or INTERRUPTED}", file=sys.stderr)
-        return 1 if str(stop) == OUT_OF_TIME else EXIT_INTERRUPTED
+    except KeyboardInterrupt:
+        print("gpusim: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has gone; nothing more to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -9,7 +9,7 @@ import yaml
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import folder, write_together, write_whole
-from gpusim.base.interrupt import INTERRUPTED, Interrupt
+from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.cli.timeline import drawing, window_of
 from gpusim.report import terminal
@@ -45,12 +45,19 @@ def run_job(
         folder(out)
     cycles = window_of(timeline, window)
     reporter = Reporter(quiet)
-    with Interrupt(timeout_s) as interrupt:
-        from gpusim.run import runner  # imports the compiled core: seconds on the first start, so Ctrl-C is ready first
+    with Interrupt() as interrupt:
+        try:
+            with interrupt.timeout(timeout_s):
+                from gpusim.run import runner  # the compiled core: seconds on the first start, so Ctrl-C is ready first
 
-        job = make(reporter)
-        with drawing(timeline, cycles, reporter) as drawn:
-            records = runner.run(job, reporter, interrupt, drawn)
+                job = make(reporter)
+                with drawing(timeline, cycles, reporter) as drawn:
+                    records = runner.run(job, reporter, interrupt, drawn)
+        except KeyboardInterrupt:
+            if interrupt.reason != OUT_OF_TIME:
+                raise
+            reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
+            return EXIT_NOT_AS_EXPECTED
     if not quiet:
         terminal.show(records)
     result = document(job.resolved(), records, [variant.name for variant in job.variants])

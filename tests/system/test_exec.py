@@ -192,6 +192,14 @@ def test_a_timeout_ends_the_kernel_with_code_1(timing: str, tmp_path: Path, capf
     assert "out of time" in capfd.readouterr().err
 
 
+def test_a_timeout_before_the_kernel_begins(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    assert invoke(["exec", str(endless_of(tmp_path)), "--timeout", "0.001"]) == 1
+    assert capfd.readouterr().err.splitlines()[-1] in (
+        "out of time: nothing was simulated",
+        "out of time: the results are partial",
+    )
+
+
 def test_there_are_no_cycles_to_be_limited_without_timing(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
     arguments = ["exec", str(endless_of(tmp_path)), "--max-cycles", "3000", "--set", "run.timing=false"]
     assert invoke(arguments) == 2
