@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 from llvmlite.binding import Linkage
 from numba import _dynfunc, types
@@ -52,13 +53,19 @@ HOOKS: tuple[Hook, ...] = (
         "no entry point for what only becomes a part of its callers",
     ),
     Hook(
-        codegen.CPUCodeLibrary,
-        "_optimize_final_module",
-        ("self",),
-        "no optimizing of such a part; calls that stay within one library",
+        CPUContext,
+        "create_cpython_wrapper",
+        ("self", "library", "fndesc", "env", "call_helper", "release_gil"),
+        "none of such a part, which Python does not call",
     ),
-    Hook(codegen.JITCPUCodegen, "_add_module", ("self", "module"), "no machine code of such a part"),
-    Hook(codegen.JITCodeLibrary, "_finalize_specific", ("self",), "the same"),
+    Hook(
+        codegen.CPUCodeLibrary,
+        "finalize",
+        ("self",),
+        "no linking, optimizing and translating of such a part; each linked once to what is whole",
+    ),
+    Hook(codegen.CPUCodeLibrary, "_optimize_final_module", ("self",), "calls that stay within one library"),
+    Hook(types.Record, "__repr__", ("self",), "no text of the machine's hundreds of fields for messages nobody reads"),
     Hook(Dispatcher, "compile", ("self", "sig"), "to know which function is being compiled"),
     Hook(Dispatcher, "_reset_overloads", ("self",), "to forget such a part, so that a call from Python compiles anew"),
     Hook(Dispatcher, "disable_compile", ("self", "val"), "one specialization a function"),
@@ -123,7 +130,9 @@ def core_code() -> Iterator[None]:
         return context.cast(builder, index, kind, types.intp)
 
     with _replaced(
-        (BaseContext, "declare_function", declare_with_attributes), (arrayobj, "fix_integer_index", index_as_it_is)
+        (BaseContext, "declare_function", declare_with_attributes),
+        (arrayobj, "fix_integer_index", index_as_it_is),
+        (types.Record, "__repr__", lambda record: f"record of {record.size} bytes"),
     ):
         yield
 
@@ -155,6 +164,47 @@ def watch_compilation(dispatcher: Any) -> None:
     dispatcher.compile = compile_in_its_form
 
 
+_part_libraries: "WeakSet[Any]" = WeakSet()  # code of parts: not yet linked to what they call
+
+
+def _with_parts(libraries: list[Any]) -> list[Any]:
+    """Libraries that are to be linked, with all that those of them that are parts want linked.
+
+    Each comes once and after all that call it: the linker leaves out what nothing linked before calls.
+    """
+    callees_first: list[Any] = []
+    seen = set()
+
+    def visit(library: Any) -> None:
+        if library not in seen:
+            seen.add(library)
+            for callee in library._linking_libraries if library in _part_libraries else ():
+                visit(callee)
+            callees_first.append(library)
+
+    for library in libraries[::-1]:
+        visit(library)
+    return callees_first[::-1]
+
+
+@contextmanager
+def _parts_linked_once() -> Iterator[None]:
+    """Link to what is whole all the parts below it. Parts are not linked to one another: a leaf would be linked to each
+    of its callers and again to each of theirs."""
+    finalize = codegen.CPUCodeLibrary.finalize
+
+    def finalize_with_parts(library: Any) -> None:
+        if _compiling and _compiling[-1]:
+            _part_libraries.add(library)
+            library._finalized = True
+        else:
+            library._linking_libraries = _with_parts(library._linking_libraries)
+            finalize(library)
+
+    with _replaced((codegen.CPUCodeLibrary, "finalize", finalize_with_parts)):
+        yield
+
+
 @contextmanager
 def parts_unfinished(whole: set[Any]) -> Iterator[None]:
     """Compile all dispatchers but `whole` only as far as their callers take them in: not optimized, no machine code."""
@@ -169,17 +219,18 @@ def parts_unfinished(whole: set[Any]) -> Iterator[None]:
 
     def unless_part(holder: Any, name: str, otherwise: Any) -> tuple[Any, str, Any]:
         finish = getattr(holder, name)
-        return (
-            holder,
-            name,
-            lambda *arguments: (otherwise if _compiling and _compiling[-1] else finish)(*arguments),
-        )
 
-    with _replaced(
-        unless_part(CPUContext, "get_executable", executable),
-        unless_part(codegen.CPUCodeLibrary, "_optimize_final_module", lambda library: None),
-        unless_part(codegen.JITCPUCodegen, "_add_module", lambda generator, module: None),
-        unless_part(codegen.JITCodeLibrary, "_finalize_specific", lambda library: None),
+        def step(*arguments: Any, **options: Any) -> Any:
+            return (otherwise if _compiling and _compiling[-1] else finish)(*arguments, **options)
+
+        return holder, name, step
+
+    with (
+        _parts_linked_once(),
+        _replaced(
+            unless_part(CPUContext, "get_executable", executable),
+            unless_part(CPUContext, "create_cpython_wrapper", lambda *arguments, **options: None),
+        ),
     ):
         _whole = whole
         try:
@@ -208,7 +259,7 @@ def calls_only_within() -> Iterator[None]:
                 function.name += f".{library.name}"
         optimize(library)
 
-    with _replaced((codegen.CPUCodeLibrary, "_optimize_final_module", optimize_as_a_whole)):
+    with _parts_linked_once(), _replaced((codegen.CPUCodeLibrary, "_optimize_final_module", optimize_as_a_whole)):
         yield
 
 

@@ -10,7 +10,7 @@ bandwidth say less. What a cache or a channel takes in a cycle stays its own lim
 and packets from one port to one channel, and back, stay in order.
 """
 
-from gpusim.jit import ctz, ctz_from, jit, unlikely
+from gpusim.jit import ctz, ctz_from, jit
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.ideal import (
     ideal_announce_request,
@@ -118,7 +118,7 @@ def _pick_of_all(m, now, channel):
 def crossbar_pick_request(m, now, channel):
     """The port whose oldest packet the channel takes this cycle, round robin, or -1."""
     x = m.xbar
-    if unlikely(x.waiting[channel, 1] | x.ideal):
+    if x.waiting[channel, 1] | x.ideal:
         return _pick_of_all(m, now, channel)
     first = x.next_port[channel]
     bits = x.waiting[channel, 0]
