@@ -15,12 +15,24 @@ _said: set[str] = set()  # by `Reporter.say_once`
 
 @dataclass
 class Progress:
-    """What the simulation tells its observer a few times a second."""
+    """What the simulation tells its observer a few times a second.
+
+    instructions_expected: of the whole launch, as far as the wavefronts that have been executed to their end tell;
+    0: not yet.
+    """
 
     cycles: int
     workgroups_done: int
     workgroups_total: int
     wavefront_instructions: int
+    instructions_expected: int = 0
+
+    @property
+    def done(self) -> float:
+        """Which part of the work is done, 0 to 1; 0 where it is not known."""
+        if self.instructions_expected:
+            return min(1.0, self.wavefront_instructions / self.instructions_expected)
+        return self.workgroups_done / self.workgroups_total if self.workgroups_total else 0.0
 
 
 def scaled(value: float) -> str:
@@ -52,8 +64,11 @@ class Rate:
             self._start, self._first_instructions = now, p.wavefront_instructions
         elapsed = now - self._start
         speed = (p.wavefront_instructions - self._first_instructions) / elapsed if elapsed > 0 else 0.0
-        known = elapsed > 0 and p.workgroups_done > 0
-        left = elapsed * (p.workgroups_total - p.workgroups_done) / p.workgroups_done if known else None
+        left = None
+        if p.instructions_expected and speed > 0:
+            left = max(0, p.instructions_expected - p.wavefront_instructions) / speed
+        elif elapsed > 0 and p.workgroups_done > 0:
+            left = elapsed * (p.workgroups_total - p.workgroups_done) / p.workgroups_done
         return (
             f"{scaled(p.cycles)} cycles, {p.workgroups_done}/{p.workgroups_total} {self._unit}, "
             f"{scaled(speed) if elapsed > 0 else '?'} instructions/s, {'?' if left is None else clock(left)} left"
@@ -122,7 +137,7 @@ class Reporter:
             rate, self._console = Rate(unit), bar.console
 
             def update(p: Progress) -> None:
-                bar.update(task, total=p.workgroups_total, completed=p.workgroups_done, text=rate.line(p))
+                bar.update(task, total=1.0, completed=p.done, text=rate.line(p))
 
             try:
                 yield update

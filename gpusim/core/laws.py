@@ -12,6 +12,8 @@ from memory.dram.controller import dram_pending, dram_totals
 from memory.waiting import waiting_for_what
 from spartan.configure import engine_pending
 
+LISTED_HOLDERS = 8  # units of a kind that the report of a deadlock lists, with what each holds
+
 
 class LawViolation(Exception):
     """A counter law does not hold: a bug of the simulator."""
@@ -86,13 +88,8 @@ def assert_laws(m: Any, executed_instructions: int) -> None:
 
 
 def who_waits(m: Any) -> str:
-    """What each unit holds and who waits for what, for the report of a deadlock."""
-    lines = [f"cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"]
-    names = ("free", "ready", "waiting for memory", "at a barrier", "paused", "vmcnt full", "lgkmcnt full", "fetching")
-    for state, name in enumerate(names):
-        count = int((m.cu.wave["state"][: int(m.cu.cus) * SLOTS] == state).sum())
-        if count and state:
-            lines.append(f"  wavefronts {name}: {count}")
+    """What each unit holds and which resources are waited for, for the report of a deadlock."""
+    lines = []
     for name, values in (
         ("vector memory instructions queued", m.l1.unit["q_count"]),
         ("loads not returned", m.l1.unit["r_tail"] - m.l1.unit["r_head"]),
@@ -113,7 +110,8 @@ def who_waits(m: Any) -> str:
         ("requests in DRAM", np.array([dram_pending(m)])),
     ):
         if int(values.sum()):
-            at = ", ".join(f"{i}:{int(v)}" for i, v in enumerate(values) if v)
-            lines.append(f"  {name}: {int(values.sum())} ({at})")
+            holders = [f"{i}:{int(v)}" for i, v in enumerate(values) if v]
+            more = ", ..." * (len(holders) > LISTED_HOLDERS)
+            lines.append(f"  {name}: {int(values.sum())} ({', '.join(holders[:LISTED_HOLDERS])}{more})")
     lines += [f"  {line}" for line in waiting_for_what(m)]
     return "\n".join(lines)

@@ -62,12 +62,14 @@ class RunOptions:
     """How commands are run.
 
     checked: assert the conservation laws and rooflines at each kernel's end; hotspots: costliest instructions to list
-    of each; timeline: what happens in each cycle is drawn into it.
+    of each; timeline: what happens in each cycle is drawn into it; max_cycles: of each launch, which ends there
+    and the run with it; 0: any.
     """
 
     checked: bool = False
     hotspots: int = 0
     timeline: Watcher | None = None
+    max_cycles: int = 0
 
 
 class CommandProcessor:
@@ -122,9 +124,11 @@ class CommandProcessor:
 
     def _check(self, commands: Sequence[HostCommand], options: RunOptions) -> None:
         warm = any(isinstance(command, LaunchCommand) and command.warm for command in commands)
-        if not self.timing and (warm or options.checked or options.hotspots or options.timeline is not None):
+        of_cycles = options.checked or options.hotspots or options.timeline is not None or options.max_cycles
+        if not self.timing and (warm or of_cycles):
             raise LaunchError(
-                "a device without timing has no warm caches, no conservation laws, no hot spots and no timeline"
+                "a device without timing has no warm caches, no conservation laws, no hot spots, no timeline and no"
+                " cycles to be limited"
             )
 
     def _copy(self, command: CopyCommand) -> float:
@@ -154,6 +158,7 @@ class CommandProcessor:
                 warm=warm,
                 hotspots=options.hotspots > 0,
                 timeline=options.timeline,
+                max_cycles=options.max_cycles,
             )
             self._warm = warm  # not after a fault: the machine is then in no state to go on from
             del facts.hotspots[options.hotspots :]
@@ -166,13 +171,8 @@ def _name(command: HostCommand) -> str:
 
 def _executed(launch: Launch, gpu: GpuSpec, max_instructions: int, observe: Observer) -> RunFacts:
     """Execute without the timing model; what it counts."""
-    x, y, z = launch.workgroups
     start = time.perf_counter()
-    done = run_functional(
-        launch,
-        max_instructions,
-        observer=lambda begun, instructions: observe(Progress(0, begun, x * y * z, instructions)),
-    )
+    done = run_functional(launch, max_instructions, observer=observe)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
 
 
@@ -180,7 +180,7 @@ def _untimed_facts(launch: Launch, gpu: GpuSpec, done: FunctionalResult, wall_s:
     x, y, z = launch.workgroups
     kinds = dict(done.instructions)
     kinds["other"] = kinds.pop("internal") + kinds.pop("export")
-    return RunFacts.of(
+    facts = RunFacts.of(
         partial=not done.finished,
         kernel={
             "name": launch.kernel.name,
@@ -193,3 +193,5 @@ def _untimed_facts(launch: Launch, gpu: GpuSpec, done: FunctionalResult, wall_s:
         },
         simulator={"wall_s": wall_s, "cpu_s": done.seconds, "compile_s": done.compile_s},
     )
+    facts.resident = done.resident
+    return facts

@@ -2,7 +2,7 @@
 
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,13 @@ from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
-from isa.execution.faults import ExecutionFault, has_address, nearest_text
+from isa.execution.faults import ENDLESS, WAVEFRONTS_TO_LIMIT, ExecutionFault, has_address, nearest_text
 from isa.execution.flat_access import access_lanes
 from isa.execution.interpreter import memory_instruction, produce
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
 from isa.execution.program import Program, build_program, initial_mode
 from isa.execution.program_table import PROGRAM_ROW
+from isa.execution.resident import WavefrontGroup, note_resident
 from isa.execution.state import (
     CONTEXT,
     HELPERS,
@@ -134,6 +135,7 @@ class FunctionalContext:
         self._lay_out_memory(slots)
         self._lay_out_launch()
         self.state.max_instructions = max_instructions
+        self.state.max_without_end = min(WAVEFRONTS_TO_LIMIT * max_instructions, (1 << 63) - 1)
         self.trace_address = int(self.state.traces)
 
     def _buffer(self, name: str, array: np.ndarray) -> int:
@@ -244,12 +246,22 @@ class FunctionalContext:
         return int(self.state.executed)
 
     @property
+    def expected_instructions(self) -> int:
+        """Of the whole launch, if its other wavefronts execute as many as those that have ended; 0: none has."""
+        x, y, z = self.launch.workgroups
+        ended = int(self.state.ended)
+        wavefronts = x * y * z * self.launch.wavefronts_per_workgroup
+        if not ended:
+            return 0
+        return max(int(self.state.ended_instructions) * wavefronts // ended, self.executed_instructions)
+
+    @property
     def lds_bytes(self) -> int:
         """LDS bytes a workgroup allocates."""
         return int(self.state.lds_bytes)
 
-    def fault(self) -> ExecutionFault:
-        """The error behind a negative status of `produce`."""
+    def fault(self, resident: Callable[[], list[WavefrontGroup]] = list) -> ExecutionFault:
+        """The error behind a negative status of `produce`. resident: says in an endless loop where wavefronts stand."""
         fault = self.state.fault
         code, address = fault.code, fault.address & (1 << 64) - 1
         wave = self.wavefronts[fault.slot]
@@ -257,7 +269,7 @@ class FunctionalContext:
         nearest = ""
         if has_address(code):
             nearest = nearest_text(self.launch.memory, code, address, self.lds_bytes)
-        return ExecutionFault(
+        error = ExecutionFault(
             code,
             self.program.kernel.name,
             instruction.address,
@@ -268,4 +280,9 @@ class FunctionalContext:
             address if has_address(code) or address else None,
             fault.size,
             nearest,
+            self.launch.kernel.source_line(instruction.address),
         )
+        if code in ENDLESS:
+            error.resident = resident()
+            note_resident(error, error.resident)
+        return error
