@@ -103,8 +103,7 @@ def test_laws_hold_and_idle_cycles_may_be_skipped(
     r = run(gpu, groups, False)
     for law, left, right in laws(r.m, r.instructions):
         assert left == right, law
-    assert fingerprint(r) == fingerprint(run(gpu, groups, False)), "two runs differ"
-    assert fingerprint(r) == fingerprint(run(gpu, groups, True)), "running idle units changes the result"
+    assert fingerprint(r) == fingerprint(run(gpu, groups, True)), "two runs differ, or running idle units does"
 
 
 # what the policies of the caches see beside plain loads and stores
