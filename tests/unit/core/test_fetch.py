@@ -9,6 +9,7 @@ from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.cu.state import FETCH
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
+from gpusim.jit import JIT_DISABLED
 from isa.encoding.instruction import Instruction
 from isa.opcodes.opcode import SALU, Opcode
 from memory.cache.instruction import InstructionCacheSpec
@@ -135,7 +136,7 @@ def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -
     assert r.cycles == second + 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=8 if JIT_DISABLED else 40, deadline=None)
 @given(
     st.integers(4, 60),
     st.sampled_from([(1, 4), (2, 8)]),

@@ -23,7 +23,7 @@ from memory.sets.replacement import POLICIES
 from tests.support.machines import LINE, altered, simple, tight
 from tests.support.scripted import Script, ScriptedRun
 
-EXAMPLES = 6 if JIT_DISABLED else 40
+EXAMPLES = 4 if JIT_DISABLED else 40
 
 ACTIONS = st.lists(
     st.one_of(
