@@ -54,7 +54,7 @@ def test_the_first_instruction_waits_for_its_line() -> None:
 
 def test_a_prefetched_line_comes_a_cycle_after_the_missing_one() -> None:
     # 24 instructions of 4 bytes: lines 0 and 1 (16 a line); line 1 was asked for with line 0 and comes a cycle later
-    # behind it on the same port, while the first 16 instructions issue: it costs nothing
+    # after it on the same port, while the first 16 instructions issue: it costs nothing
     script = Script().valu(24).end()
     there = 1 + MISS + HIT
     r = run([[script]], gpu(prefetch_lines=1))

@@ -171,7 +171,7 @@ NARROW = simple(
 
 
 @pytest.mark.parametrize("access", ["load", "store"])
-def test_who_waits_for_a_place_in_the_crossbar_goes_on_when_there_is_one(access: str) -> None:
+def test_who_waits_for_a_slot_of_the_crossbar_goes_on_when_there_is_one(access: str) -> None:
     lines = [[LINE + 640 * cu + 40 * k + n for n in range(32)] for cu in range(4) for k in range(4)]
     scripts = [Script() for _ in range(4)]
     for number, wanted in enumerate(lines):
@@ -196,7 +196,7 @@ def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.Monke
 
 
 def test_a_deadlock_says_who_waits_for_what() -> None:
-    # a store that may never be acknowledged keeps the others in look-up; the queue behind fills up
+    # a store that may never be acknowledged keeps the others in look-up; the queue before it fills up
     script = Script().store([LINE])
     for n in range(8):
         script.load([LINE + 640 * n])
