@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu.state import SLOTS
 from memory.dram.controller import dram_pending, dram_totals
 from memory.waiting import waiting_for_what
 from spartan.configure import engine_pending

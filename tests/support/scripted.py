@@ -1,6 +1,7 @@
 """A trace producer that plays prepared slices: kernels for the timing model without an executor."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -146,6 +147,12 @@ class Script:
         return self
 
 
+@cache
+def _producer() -> tuple[tuple[int, Any], tuple[int, Any]]:
+    """Addresses of the two functions, compiled once a process: that takes a quarter of a second."""
+    return native_callback(scripted_start), native_callback(scripted_produce)
+
+
 class ScriptedRun:
     """Runs `scripts[workgroup][wave]` on a machine; all wavefronts of a workgroup are resident together.
 
@@ -186,8 +193,7 @@ class ScriptedRun:
         self.fetched = fetch_table(code_lines, gpu.cu.instruction_buffer_bytes, CODE_ADDRESS)  # type: ignore[arg-type]
         set_fetch_table(self.m, self.fetched, gpu.cu.instruction_buffer_bytes)
         run = self.m.run
-        run.start, self._keep_start = native_callback(scripted_start)
-        run.produce, self._keep_produce = native_callback(scripted_produce)
+        (run.start, _), (run.produce, _) = _producer()
         run.producer, run.trace_base, run.code = (
             address_of(self.context),
             address_of(self.buffers),

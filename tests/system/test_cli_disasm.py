@@ -26,7 +26,7 @@ def test_same_text_as_llvm_objdump(path: Path, capfd) -> None:  # type: ignore[n
     ours = code_lines(capfd.readouterr().out)
     command = [str(OBJDUMP), "-d", "--mcpu=gfx803", str(path)]
     theirs = code_lines(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    # objdump also lists what no control flow reaches (padding behind s_endpgm), and branch targets in <...>
+    # objdump also lists what no control flow reaches (padding after s_endpgm), and branch targets in <...>
     shown = {line.rpartition(" <")[0] if line.endswith(">") else line for line in theirs}
     assert ours
     assert [line for line in ours if line not in shown] == []

@@ -70,7 +70,7 @@ def test_without_timing_and_with_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "reported"),
     [
         ("arguments.b.fill=3", "c: 200 of 200 elements differ by more than allowed; first at [0]: 3.0, expected 2.0"),
         (
@@ -81,11 +81,11 @@ def test_without_timing_and_with_settings(tmp_path: Path) -> None:
         ("arguments.c.expected=nan.npy", "c: 200 of 200 elements differ"),
     ],
 )
-def test_another_result_ends_with_code_1(setting: str, told: str, tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+def test_another_result_ends_with_code_1(setting: str, reported: str, tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
     json_file = tmp_path / "result.json"
     np.save(tmp_path / "nan.npy", np.full(N, np.nan, np.float32))
     assert invoke(["exec", str(written(tmp_path)), "--set", setting, "--json", str(json_file)]) == 1
-    assert told in capfd.readouterr().err
+    assert reported in capfd.readouterr().err
     assert json.loads(json_file.read_text())["verification"]["passed"] is False
 
 

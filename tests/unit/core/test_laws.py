@@ -24,7 +24,7 @@ from memory.sets.replacement import POLICIES
 from tests.support.machines import LINE, altered, simple, tight
 from tests.support.scripted import Script, ScriptedRun
 
-EXAMPLES = 6 if JIT_DISABLED else 40
+EXAMPLES = 4 if JIT_DISABLED else 40
 
 ACTIONS = st.lists(
     st.one_of(
@@ -107,8 +107,7 @@ def test_laws_hold_and_idle_cycles_may_be_skipped(
     r = run(gpu, groups, False)
     for law, left, right in laws(r.m, r.instructions):
         assert left == right, law
-    assert fingerprint(r) == fingerprint(run(gpu, groups, False)), "two runs differ"
-    assert fingerprint(r) == fingerprint(run(gpu, groups, True)), "running idle units changes the result"
+    assert fingerprint(r) == fingerprint(run(gpu, groups, True)), "two runs differ, or running idle units does"
 
 
 # what the policies of the caches see beside plain loads and stores
@@ -176,7 +175,7 @@ NARROW = simple(
 
 
 @pytest.mark.parametrize("access", ["load", "store"])
-def test_who_waits_for_a_place_in_the_crossbar_goes_on_when_there_is_one(access: str) -> None:
+def test_who_waits_for_a_slot_of_the_crossbar_goes_on_when_there_is_one(access: str) -> None:
     lines = [[LINE + 640 * cu + 40 * k + n for n in range(32)] for cu in range(4) for k in range(4)]
     scripts = [Script() for _ in range(4)]
     for number, wanted in enumerate(lines):
@@ -202,7 +201,7 @@ def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.Monke
 
 
 def test_a_deadlock_says_who_waits_for_what() -> None:
-    # a store that may never be acknowledged keeps the others in look-up; the queue behind fills up
+    # a store that may never be acknowledged keeps the others in look-up; the queue before it fills up
     script = Script().store([LINE])
     for n in range(8):
         script.load([LINE + 640 * n])

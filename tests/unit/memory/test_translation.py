@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import FINISHED
-from gpusim.jit import new_record, record_dtype
+from gpusim.jit import JIT_DISABLED, new_record, record_dtype
 from isa.trace import LINE_SPARSE
 from memory.cache.l1_state import L1Spec
 from memory.sets.replacement import POLICIES
@@ -202,7 +202,7 @@ def test_cus_get_equal_shares_of_the_l2_tlb() -> None:
     assert ends[-1] - ends[0] < 40 < 8 * 64 < ends[-1]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20 if JIT_DISABLED else 60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=60),
     st.sampled_from([4, 64, 2048]),
@@ -259,7 +259,7 @@ def test_a_tree_over_the_tlbs_needs_a_power_of_two_of_ways() -> None:
         TranslationSpec(l2_entries=24 * 64, l2_ways=24, l2_replacement="plru")
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10 if JIT_DISABLED else 30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.lists(st.lists(st.integers(0, 40), min_size=1, max_size=12), max_size=6), min_size=1, max_size=5),
     st.integers(1, 4),

@@ -266,7 +266,7 @@ class Bench:
         f.serial, f.every_cycle = int(self.serial), int(self.every_cycle)
 
     def line(self, column: int, line: int, region: int = 0) -> int:
-        """Line number of a compacted line, or of the sparse line at its place."""
+        """Line number of a compacted line, or of the sparse line in its stead."""
         r = self.regions[region]
         return (r.address + r.column_bytes * column) // 64 + line
 
@@ -314,7 +314,7 @@ class Bench:
             assert len(hits) == 1, f"read of line {line:#x} outside every region"
             r = self.regions[hits[0]]
             column, offset = divmod(64 * line - r.address, r.column_bytes)
-            assert offset // 64 < -(-r.rows // 16), "read in the padding behind a column"
+            assert offset // 64 < -(-r.rows // 16), "read in the padding after a column"
             out.append((hits[0], column, offset // 64))
         return out
 
