@@ -33,8 +33,8 @@ from isa.object.code_object import Kernel
 from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
 from memory.waiting import LDS_BANKS, SCALAR_SLOT, TIMED, VECTOR_ALU, VECTOR_SLOT
 
-# what an instruction of a unit takes, of the timed resources of the wait list, if that may be short: the first SIMD's or
-# CU's, the bits by which a wavefront's slot is shifted for its own, its name
+# what an instruction of a unit takes of the wait list's timed resources, if that may be short: the first SIMD's or CU's,
+# the bits by which a wavefront's slot is shifted for its own, its name
 _TAKES = {
     VALU: (VECTOR_ALU, SIMD_BITS, "the vector ALU"),
     LDS: (LDS_BANKS, CU_BITS, "the LDS banks"),
