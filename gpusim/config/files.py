@@ -12,7 +12,7 @@ SHIPPED = Path(__file__).resolve().parents[2] / "sim_configs"
 
 
 _BOOL_TAG = "tag:yaml.org,2002:bool"
-_MAX_DEPTH = 100  # libyaml's parser would end the process, Python's raises RecursionError
+_MAX_DEPTH = 100  # at some thousands libyaml's parser would overflow the stack
 
 
 def _mapping_without_duplicates(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict:
@@ -47,29 +47,27 @@ _Loader: Any = _as_people_write(yaml.SafeLoader)
 _FastLoader: Any = _as_people_write(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
-def _depth(text: str) -> int:
-    """How deep lists and mappings are nested in a YAML text."""
-    depth = deepest = 0
-    for event in yaml.parse(text, _FastLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        deepest = max(deepest, depth)
-    return deepest
+class _TooDeep(Exception):
+    """Lists and mappings are nested deeper than `_MAX_DEPTH`."""
 
 
 def _parse(text: str) -> Any:
+    depth = 0
     try:
-        if _depth(text) <= _MAX_DEPTH:
-            return yaml.load(text, _FastLoader)
+        for event in yaml.parse(text, _FastLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _MAX_DEPTH:
+                raise _TooDeep
+        return yaml.load(text, _FastLoader)
     except yaml.YAMLError:
-        pass  # Python's parser says what is wrong in more words
-    return yaml.load(text, _Loader)
+        return yaml.load(text, _Loader)  # Python's parser says what is wrong in more words
 
 
 def parse_value(text: str) -> Any:
     """One YAML value, as on the right of `--set path=value`; raises yaml.YAMLError."""
     try:
         return _parse(text)
-    except RecursionError:
+    except (_TooDeep, RecursionError):
         raise yaml.YAMLError("nested too deeply") from None
     except ValueError as error:  # a date or a number that YAML's form allows and Python's does not
         raise yaml.YAMLError(str(error).splitlines()[0]) from None
