@@ -33,7 +33,7 @@ from isa.object.code_object import Kernel
 from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
 from memory.waiting import LDS_BANKS, SCALAR_SLOT, TIMED, VECTOR_ALU, VECTOR_SLOT
 
-# what an instruction of a unit takes of the wait list's timed resources, if that may be short: the first SIMD's or CU's,
+# which timed resource of the wait list an instruction of a unit takes, if that may be short: the first SIMD's or CU's,
 # the bits by which a wavefront's slot is shifted for its own, its name
 _TAKES = {
     VALU: (VECTOR_ALU, SIMD_BITS, "the vector ALU"),
