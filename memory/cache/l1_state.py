@@ -13,7 +13,7 @@ from memory.sets.rows import clear_rows, next_order, set_fields, stride_of
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
 MAX_SLOTS = LANES * MAX_L1_LINES
-MAX_QUEUE = 16  # vector memory instructions that may wait at an L1; a power of two
+MAX_QUEUE = 64  # vector memory instructions that may wait at an L1; a power of two
 MAX_RETURN = 256
 MAX_MSHRS = 256
 MAX_TARGETS = 1024
@@ -57,7 +57,14 @@ class L1Spec(Spec):
         le=MAX_MSHRS,
     )
     mshr_targets: int = param(512, "line requests that may wait for missing lines", "assumed", ge=1, le=MAX_TARGETS)
-    queue_instructions: int = param(8, "vector memory instructions waiting for look-up", "assumed", ge=1, le=MAX_QUEUE)
+    queue_instructions: int = param(
+        16,
+        "vector memory instructions waiting for look-up",
+        "assumed: AMD names the FIFOs between SQ and TA, not their depth; MGPUSim R9 Nano: 14 before coalescing (6 stages "
+        "and a buffer of 8); gem5 CU tokens: 4 by default, 160 for Vega 20; see docs/caches.md",
+        ge=1,
+        le=MAX_QUEUE,
+    )
     return_entries: int = param(
         64, "load instructions between look-up and return", "assumed: hides a miss to L2", ge=1, le=MAX_RETURN
     )

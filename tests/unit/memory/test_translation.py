@@ -148,6 +148,26 @@ def test_look_ahead_reaches_the_instructions_behind() -> None:
     assert counts(finished(machine([[script.wait(vm=0).end()]])))["early"] == 3
 
 
+def test_looking_ahead_goes_on_while_lines_are_looked_up() -> None:
+    # four pages are waited for, the first from cycle c, the others a cycle after one another; page 4 is asked for in
+    # c + 100, when look-up has page 0, not in c + 104, when look-up comes to it. So page 4k + j is there in
+    # c + 100(k + 1) + j, page 15 in c + 403 and not in c + 15
+    script = Script().load([LINE + k * (PAGE + 1) for k in range(16)]).wait(vm=0).end()
+    ideal = {"model": "ideal", "ideal_latency_cycles": 100, "l1_mshrs": 4}
+    assert delay(script, **ideal) == 403 - 15
+    found = counts(finished(machine([[script]], **ideal)))
+    assert (found["misses"], found["early"], found["merges"] + found["hits"]) == (1, 15, 15)
+
+
+def test_looking_ahead_ends_with_the_misses() -> None:
+    # all pages but the first are there again: nothing is looked ahead for when look-up does not wait
+    script = Script().load([LINE + k * PAGE for k in range(6)]).wait(vm=0)
+    script.load([LINE + k * PAGE for k in range(6)]).wait(vm=0).end()
+    run = finished(machine([[script]]))
+    assert (counts(run)["early"], counts(run)["hits"] + counts(run)["merges"]) == (5, 11)
+    assert int(run.m.translation.ahead[0]) == 0
+
+
 def test_one_mshr_walks_for_one_page_after_the_other() -> None:
     lines = [LINE + k * PAGE for k in range(4)]
     # each is looked up in the cycle after the one before it was
