@@ -114,7 +114,8 @@ class Device:
         addition to that of `gpusim.Local` arguments. caches: 'warm' leaves in L2 and the TLBs what the launch before
         left there (L1 is always empty at first). max_instructions: of one wavefront, before it counts as an endless
         loop. checked: assert the model's conservation laws. hotspots: how many of the costliest instructions
-        `result.hotspots` lists. observer: called several times a second, ends the launch by returning False. timeline: what happens in each cycle is drawn into it (gpusim.timeline.timeline.Timeline).
+        `result.hotspots` lists. observer: called several times a second, ends the launch by returning False. timeline:
+        what happens in each cycle is drawn into it (gpusim.timeline.timeline.Timeline).
 
         Raises KernargError, GridError, LaunchError, DecodeError, ProgramError, OccupancyError, DeviceMemoryError;
         ExecutionFault for what the kernel does wrong: its message names kernel, program counter, instruction,

@@ -60,8 +60,8 @@ class L1Spec(Spec):
     queue_instructions: int = param(
         16,
         "vector memory instructions waiting for look-up",
-        "assumed: AMD names the FIFOs between SQ and TA, not their depth; MGPUSim R9 Nano: 14 before coalescing (6 stages "
-        "and a buffer of 8); gem5 CU tokens: 4 by default, 160 for Vega 20; see docs/caches.md",
+        "assumed: AMD names the FIFOs from SQ to TA, not their depth; MGPUSim R9 Nano: 14 before coalescing (6 stages, "
+        "a buffer of 8); gem5 CU tokens: 4 by default, 160 for Vega 20; docs/caches.md",
         ge=1,
         le=MAX_QUEUE,
     )

@@ -3,7 +3,8 @@
 import pytest
 
 from gpusim.jit import JIT_DISABLED
-from tests.support.dram_page import PAGE, SECTIONS, renewed
+from tests.support.dram_page import PAGE, SECTIONS
+from tests.support.pages import renewed
 
 
 @pytest.mark.parametrize("section", SECTIONS)
