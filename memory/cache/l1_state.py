@@ -36,16 +36,16 @@ class L1Spec(Spec):
     ways: int = param(4, "associativity", "Dong 2020, table 6.3", ge=1, le=64)
     replacement: Replacement = replacement_param("AMD GCN whitepaper (2012): LRU")
     hit_latency_cycles: int = param(
-        100,
+        116,
         "cycles from tag look-up to the first data beat of a hit",
-        "assumed: a dependent load that hits takes 108 cycles; no figure for GCN was found",
+        "a dependent load that hits takes 124 cycles, as on MI210 (mt4g, gpu-benches); MI100: 136; none found of GCN3",
         ge=1,
         le=900,
     )
     fill_latency_cycles: int = param(
-        40,
+        56,
         "cycles from a response's arrival to its data being ready to return",
-        "assumed: its share of the 188 cycles of a load that hits L2",
+        "assumed: its share of the 204 cycles of a load that hits L2",
         ge=1,
         le=500,
     )

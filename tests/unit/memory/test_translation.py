@@ -55,9 +55,9 @@ def delay(script: Script, **translation: object) -> int:
 def ends(looked_up: int) -> int:
     """End of a kernel that waits for a line looked up in this cycle that is in no cache, and then ends.
 
-    35 cycles to L2, served a cycle later, DRAM 124, 70 in L2, 35 back, 40 in L1, four beats; s_waitcnt and s_endpgm.
+    35 cycles to L2, served a cycle later, DRAM 124, 70 in L2, 35 back, 56 in L1, four beats; s_waitcnt and s_endpgm.
     """
-    data = looked_up + 35 + 1 + 124 + 70 + 35 + 40 + 4
+    data = looked_up + 35 + 1 + 124 + 70 + 35 + 56 + 4
     return -(-data // 4) * 4 + 4 + 1
 
 
@@ -95,8 +95,8 @@ def test_a_line_in_the_page_of_the_line_before_is_no_look_up() -> None:
 
 def test_a_page_held_by_the_l2_tlb() -> None:
     # workgroup 1, on another CU, loads a line that is in L2 in a page that is in the L2 TLB: issue 24 + 4000, look-up a
-    # cycle later, then 70 for the page, 35 to L2, served a cycle later, 70 there, 35 back, 40 and four beats
-    data = 24 + 4000 + 1 + L2_HIT + 35 + 1 + 70 + 35 + 40 + 4
+    # cycle later, then 70 for the page, 35 to L2, served a cycle later, 70 there, 35 back, 56 and four beats
+    data = 24 + 4000 + 1 + L2_HIT + 35 + 1 + 70 + 35 + 56 + 4
     first, second = Script().load([LINE]).wait(vm=0).end(), Script().valu(1000).load([LINE]).wait(vm=0).end()
     run = finished(machine([[first], [second]]))
     assert run.cycles == -(-data // 4) * 4 + 4 + 1
