@@ -2,9 +2,9 @@
 
 A figure that nobody seems to have published has no row: DRAM write and copy bandwidth, atomics at L2. Of latencies of
 L1, L2, scalar cache and LDS hits none was found of GCN3; the rows are of CDNA parts, whose compute units are GCN's:
-16 KB of vector L1 in lines of 64 bytes, 16 KB of scalar cache for up to three CUs, 64 KB of LDS in 32 banks. Their loads
-from DRAM are no row, as those go over a fabric that GCN3 lacks. Where a published number had to be converted, `source`
-says how.
+16 KB of vector L1 in lines of 64 bytes, 16 KB of scalar cache for up to three CUs, 64 KB of LDS in 32 banks. Their
+loads from DRAM are no row, as those go over a fabric that GCN3 lacks. Where a published number had to be converted,
+`source` says how.
 """
 
 import math

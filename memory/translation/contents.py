@@ -37,5 +37,5 @@ class TlbContents:
 def _shape(m: Any) -> tuple[int, ...]:
     """What decides where a page lies in a TLB, and what its order words mean."""
     t = m.translation
-    l1 = (t.page_bits, t.l1_entries, t.l1_replacement, m.cu.cus, m.scalar.arrays)
-    return tuple(int(p) for p in (*l1, t.l2_sets, t.l2_ways, t.l2_replacement))
+    l2 = (t.l2_sets, t.l2_ways, t.l2_replacement)
+    return tuple(int(p) for p in (t.page_bits, t.l1_entries, t.l1_replacement, *l2))

@@ -36,9 +36,7 @@ def queue() -> str:
     """Cycles by the depth of the queue in front of the vector L1."""
     rows = [
         [f"`{case}`", f"{kib} KiB"]
-        + [
-            str(_run(case, l1={"queue_instructions": depth}, translation={"page_kib": kib}).cycles) for depth in QUEUES
-        ]
+        + [str(_run(case, l1={"queue_instructions": depth}, translation={"page_kib": kib}).cycles) for depth in QUEUES]
         for case in SIZES
         for kib in PAGES_KIB[::2]
     ]
