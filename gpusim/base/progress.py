@@ -66,9 +66,12 @@ class Reporter:
         self.on_terminal = self.stream.isatty() and not quiet
 
     def say(self, text: str) -> None:
-        """One line, unless quiet."""
+        """One line, unless quiet. A stream that can no longer be written ends the messages, not the run."""
         if not self.quiet:
-            print(text, file=self.stream, flush=True)
+            try:
+                print(text, file=self.stream, flush=True)
+            except OSError:
+                self.quiet = True
 
     @contextmanager
     def following(self, title: str, unit: str = "workgroups") -> Iterator[Any]:

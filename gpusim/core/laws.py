@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.errors import SimulationError
 from gpusim.core.cu.accounts import FOREVER, SMEM_PIPE, VMEM_PIPE
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import SLOTS
@@ -16,7 +17,7 @@ from memory.waiting import waiting_for_what
 from spartan.configure import engine_pending
 
 
-class LawViolation(Exception):
+class LawViolation(SimulationError):
     """A counter law does not hold: a bug of the simulator."""
 
 

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from gpusim.base.errors import UserError
+
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
 
@@ -35,7 +37,7 @@ _TEXT = {
 _WITH_ADDRESS = {FAULT_UNMAPPED, FAULT_READ_ONLY, FAULT_LDS, FAULT_MISALIGNED, FAULT_SPARSE, FAULT_PRIVATE}
 
 
-class ExecutionFault(Exception):
+class ExecutionFault(UserError):
     """A kernel did what the machine does not allow; attributes say who, where and what.
 
     code: FAULT_...; kernel, instruction: texts; program_counter: byte address as linked; workgroup: linear number;

@@ -8,7 +8,7 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.config.run import load_run
-from gpusim.run import operators
+from gpusim.jobs import operators
 from tests.support.interrupted import interrupted
 from workloads.operators.operator import Operator
 from workloads.operators.verify import Verification, verify

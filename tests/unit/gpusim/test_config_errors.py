@@ -8,7 +8,8 @@ from pydantic import model_validator
 from gpusim.base.errors import UserError
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
-from gpusim.config.check import checked, fields_at
+from gpusim.config.check import checked
+from gpusim.config.models import fields_at
 from gpusim.config.tree import Tree, parse_set
 
 

@@ -21,10 +21,10 @@ from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host import command_processor
 from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand, RunOptions
+from gpusim.jobs import runner
+from gpusim.jobs.job import JobOptions, Variant
+from gpusim.jobs.kinds import JOBS, job_of
 from gpusim.results.record import RunRecord, VerificationFacts
-from gpusim.run import runner
-from gpusim.run.job import JobOptions, Variant
-from gpusim.run.kinds import JOBS, job_of
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Mismatch, Verification
 

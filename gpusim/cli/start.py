@@ -1,0 +1,37 @@
+"""Entry point of the `gpusim` command: safe against Ctrl-C and closed streams before anything large is imported."""
+
+import os
+import sys
+
+from gpusim.base.interrupt import leave_at_interrupt
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit code."""
+    leave_at_interrupt()
+    open_streams()
+    from gpusim.cli.main import main as run
+
+    run()
+
+
+def open_streams() -> None:
+    """Let standard streams that the caller has closed lead nowhere, and write what a stream cannot encode as '?'.
+
+    Otherwise the next file that is opened would become standard output, and what is printed would be written into it.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: this one
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", errors="replace", closefd=False))
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+if __name__ == "__main__":
+    main()
