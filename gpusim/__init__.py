@@ -11,7 +11,7 @@ Importing the package is cheap: the simulator's core, Numba included, is importe
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gpusim.packages import claim
+from gpusim.base.packages import claim
 
 claim()
 

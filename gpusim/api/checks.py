@@ -52,4 +52,6 @@ def shown(value: Any) -> str:
         text = repr(value)
     except ValueError:  # a whole number of thousands of digits
         text = "..."
+    if isinstance(value, int | float):
+        return text[:60]
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -113,6 +113,10 @@ class DeviceArray:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
+    def __repr__(self) -> str:
+        where = "freed" if self._allocation is None else f"at {self.address:#x}"
+        return f"<device array '{self.name}', {self.dtype} of shape {self.shape}, {where}>"
+
 
 def host_array(host: Any) -> np.ndarray:
     """What a script passes as contents, as an array; raises DeviceArrayError."""
@@ -151,7 +155,3 @@ def _holds(dtype: np.dtype, number: np.ndarray) -> bool:
     value = number[()]
     least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     return bool(np.isfinite(value)) and int(value) == value and least <= int(value) <= most
-
-    def __repr__(self) -> str:
-        where = "freed" if self._allocation is None else f"at {self.address:#x}"
-        return f"<device array '{self.name}', {self.dtype} of shape {self.shape}, {where}>"

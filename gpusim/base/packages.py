@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 BESIDE = ("isa", "memory", "spartan", "workloads")
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class _Beside(MetaPathFinder):
