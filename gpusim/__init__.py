@@ -8,16 +8,16 @@ the command line. `docs/architecture.md` has the whole plan.
 Importing the package is cheap: the simulator's core, Numba included, is imported on first use.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from gpusim.base.packages import claim
 
 claim()
 
 from gpusim.base.version import __version__ as __version__  # noqa: E402  what follows may import the packages beside
 
+TYPE_CHECKING = False  # as in `typing`, whose import would take as long as all else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from gpusim.api.device import Device as Device
     from gpusim.api.device import LaunchError as LaunchError
     from gpusim.api.device_array import DeviceArray as DeviceArray
@@ -81,7 +81,9 @@ _EXPORTED = {
 __all__ = sorted([*_EXPORTED, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name not in _EXPORTED:
         raise AttributeError(f"module 'gpusim' has no attribute '{name}'")
     return getattr(import_module(_EXPORTED[name]), name)

@@ -1,12 +1,9 @@
 """Ctrl-C and SIGTERM: the compiled core is asked to stop at its next report; ordinary Python is interrupted at once."""
 
-import os
 import signal
 import threading
 from types import FrameType
 from typing import Any
-
-from gpusim.base.errors import EXIT_INTERRUPTED
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -37,23 +34,9 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
-def leave_at_interrupt() -> None:
-    """End the process at once at Ctrl-C, with one line and the right exit code, until `interrupt_python` is called.
-
-    For the start of a command, when nothing has been done that could be left half done: an exception could come up
-    within an import, where other packages turn it into errors of their own.
-    """
-    signal.signal(signal.SIGINT, _leave)
-
-
 def interrupt_python() -> None:
-    """Raise KeyboardInterrupt at Ctrl-C from now on: what has been begun is to be cleaned up."""
-    if signal.getsignal(signal.SIGINT) is _leave:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Raise KeyboardInterrupt at Ctrl-C from now on, so that what is begun now is cleaned up.
 
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    try:
-        os.write(2, b"gpusim: interrupted\n")
-    finally:
-        os._exit(EXIT_INTERRUPTED)
+    Until then the command's start ends the process at once (gpusim.cli.start).
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -4,26 +4,28 @@
 folder of the running script first. `gpusim/__init__.py` calls `claim` before anything imports one of them.
 """
 
+import os
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
-from types import ModuleType
+
+TYPE_CHECKING = False  # as in `typing`: nothing large is imported here, before Ctrl-C is looked after
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import ModuleType
 
 BESIDE = ("isa", "memory", "spartan", "workloads")
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 
-class _Beside(MetaPathFinder):
-    """Finds the packages beside gpusim before Python's search through `sys.path`."""
+class _Beside:
+    """Finds the packages beside gpusim before Python's search through `sys.path` (importlib.abc.MetaPathFinder)."""
 
+    @staticmethod
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> ModuleSpec | None:
         """The package's specification; None for every other name."""
-        return PathFinder.find_spec(fullname, [str(ROOT)]) if fullname in BESIDE else None
+        return PathFinder.find_spec(fullname, [ROOT]) if fullname in BESIDE else None
 
 
 def claim() -> None:
@@ -40,33 +42,35 @@ def claim() -> None:
                 f"gpusim has a package '{name}' of its own, but another module of that name has been imported, from"
                 f" {where}: the two cannot be used in one process; rename yours"
             )
-    if not any(isinstance(finder, _Beside) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Beside())
-        for hidden in _hidden():
+    if _Beside not in sys.meta_path:
+        sys.meta_path.insert(0, _Beside)
+        for name, hidden in _hidden():
+            import warnings
+
             warnings.warn(
-                f"{hidden}: 'import {hidden.stem}' finds gpusim's package of that name; rename yours to import it",
+                f"{hidden}: 'import {name}' finds gpusim's package of that name; rename yours to import it",
                 RuntimeWarning,
                 stacklevel=3,
             )
 
 
-def _file(module: ModuleType) -> str | None:
+def _file(module: "ModuleType") -> str | None:
     """Where a module lies; a package without `__init__.py` has a path alone."""
     return getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
 
 
-def _is_ours(module: ModuleType) -> bool:
+def _is_ours(module: "ModuleType") -> bool:
     file = _file(module)
-    return file is not None and ROOT in Path(file).resolve().parents
+    return file is not None and os.path.realpath(file).startswith(os.path.join(ROOT, ""))
 
 
-def _hidden() -> Iterator[Path]:
-    """Files and packages in the running script's folder that have one of the names."""
-    first = Path(sys.path[0] or ".").resolve() if sys.path else ROOT
+def _hidden() -> "Iterator[tuple[str, str]]":
+    """Names, and files and packages in the running script's folder that have them."""
+    first = os.path.realpath(sys.path[0] or ".") if sys.path else ROOT
     if first == ROOT:
         return
-    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    script = os.path.realpath(getattr(sys.modules.get("__main__"), "__file__", None) or first)
     for name in BESIDE:
-        for candidate in (first / f"{name}.py", first / name / "__init__.py"):
-            if candidate.is_file() and (script is None or Path(script).resolve() != candidate):
-                yield candidate if candidate.name != "__init__.py" else candidate.parent
+        for candidate in (os.path.join(first, f"{name}.py"), os.path.join(first, name, "__init__.py")):
+            if candidate != script and os.path.isfile(candidate):
+                yield name, candidate

@@ -1,14 +1,25 @@
 """Entry point of the `gpusim` command: safe against Ctrl-C and closed streams before anything large is imported."""
 
 import os
+import signal
 import sys
 
-from gpusim.base.interrupt import leave_at_interrupt
+EXIT_INTERRUPTED = 130  # gpusim.base.errors has it, too: it is not imported before Ctrl-C is looked after
+
+
+def _leave(number: int, frame: object) -> None:
+    """End the process at once: nothing has been begun that could be left half done."""
+    try:
+        os.write(2, b"gpusim: interrupted\n")
+    finally:
+        os._exit(EXIT_INTERRUPTED)
 
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    leave_at_interrupt()
+    # An exception could come up within an import, where other packages turn it into errors of their own. What begins
+    # something that is to be cleaned up calls gpusim.base.interrupt.interrupt_python, or is an Interrupt's block.
+    signal.signal(signal.SIGINT, _leave)
     open_streams()
     from gpusim.cli.main import main as run
 
