@@ -153,10 +153,12 @@ def _tables(
     for group, rows in _rows(trees, ratios).items():
         table = Table(title=group, title_justify="left", title_style="bold", show_edge=False, pad_edge=False)
         shown_rows = [(path.partition(".")[2] or path, *cells, unit) for path, *cells, unit in rows]
-        needed = sum(max(len(row[i]) for row in shown_rows) + 3 for i in range(len(shown_rows[0])))
+        heads = ("metric", *titles, *([compared] if ratios is not None else []), "unit")
+        longest = [max(map(len, head.split())) for head in heads]
+        needed = sum(max(word, *(len(row[i]) for row in shown_rows)) + 3 for i, word in enumerate(longest))
         apart = needed <= console.width  # otherwise units stand under the metrics' names
         table.add_column("metric", no_wrap=True)
-        for title in (*titles, *([compared] if ratios is not None else [])):
+        for title in heads[1:-1]:
             table.add_column(title, justify="right", overflow="fold")
         if apart:
             table.add_column("unit")
