@@ -5,24 +5,13 @@ values as their expansion has.
 """
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
 MAX_VALUES = 100_000  # of a file, its aliases expanded: a hundred times the largest configuration
-
-
-class _Loader(yaml.SafeLoader):
-    """SafeLoader with this module's rules."""
-
-    def get_single_node(self) -> yaml.Node | None:
-        """The document's root; raises ComposerError where aliases stand for more values than a configuration has."""
-        root = super().get_single_node()
-        if root is not None and _expanded(root, {}) > MAX_VALUES:
-            raise yaml.composer.ComposerError(
-                None, None, f"more than {MAX_VALUES} values, aliases counted as what they stand for", root.start_mark
-            )
-        return root
+MAX_DEPTH = 100  # libyaml's parser would end the process, Python's raises RecursionError
+_BOOL_TAG = "tag:yaml.org,2002:bool"
 
 
 def _expanded(node: yaml.Node, known: dict[int, int]) -> int:
@@ -38,36 +27,67 @@ def _expanded(node: yaml.Node, known: dict[int, int]) -> int:
     return known[id(node)]
 
 
-def _mapping_without_duplicates(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict:
+def _mapping_without_duplicates(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict:
     seen = set()
     for key_node, _ in node.value:
-        key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+        key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
             raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is not text", key_node.start_mark)
         if key in seen:
             raise yaml.constructor.ConstructorError(None, None, f"key '{key}' is given twice", key_node.start_mark)
         seen.add(key)
-    return loader.construct_mapping(node, deep=True)
+    return cast(dict, loader.construct_mapping(node, deep=True))
 
 
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_duplicates)
-_BOOL_TAG = "tag:yaml.org,2002:bool"
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL_TAG]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(_BOOL_TAG, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
-)
+def _as_people_write(base: Any) -> Any:
+    """A loader with this module's rules."""
+
+    def get_single_node(self: Any) -> yaml.Node | None:
+        root = base.get_single_node(self)
+        if root is not None and _expanded(root, {}) > MAX_VALUES:
+            raise yaml.composer.ComposerError(
+                None, None, f"more than {MAX_VALUES} values, aliases counted as what they stand for", root.start_mark
+            )
+        return cast("yaml.Node | None", root)
+
+    loader: Any = type("Loader", (base,), {"get_single_node": get_single_node})
+    loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_duplicates)
+    loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL_TAG]
+        for first, resolvers in base.yaml_implicit_resolvers.items()
+    }
+    loader.add_implicit_resolver(_BOOL_TAG, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+    loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+    )
+    return loader
+
+
+_Loader: Any = _as_people_write(yaml.SafeLoader)
+# libyaml's parser is several times faster; where PyYAML was built without it, Python's does
+_FastLoader: Any = _as_people_write(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+def _is_nested_too_deeply(text: str) -> bool:
+    depth = 0
+    for event in yaml.parse(text, _FastLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            return True
+    return False
 
 
 def parse_value(text: str) -> Any:
     """One YAML value, as in a file or on the right of `--set path=value`; raises yaml.YAMLError."""
     try:
-        return yaml.load(text, _Loader)
+        if _is_nested_too_deeply(text):
+            raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep")
+        try:
+            return yaml.load(text, _FastLoader)
+        except yaml.YAMLError:
+            return yaml.load(text, _Loader)  # Python's parser says what is wrong in more words
     except RecursionError:
-        raise yaml.YAMLError("nested too deeply") from None
+        raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep") from None
     except (ValueError, OverflowError) as error:  # a date or a number that YAML's form allows and Python's does not
         raise yaml.YAMLError(str(error).splitlines()[0]) from None
 
