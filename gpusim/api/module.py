@@ -61,7 +61,7 @@ class Module(Mapping[str, KernelFunction]):
 
     def __getitem__(self, name: str) -> KernelFunction:
         """A kernel; raises KernelNameError, and DecodeError or ProgramError for code that cannot be executed."""
-        if name not in self._object.kernels:
+        if not isinstance(name, str) or name not in self._object.kernels:
             raise KernelNameError(f"{self.source}: {unknown_name('kernel', str(name), sorted(self._object.kernels))}")
         if name not in self._functions:
             from isa.encoding.hazards import find_violations
@@ -73,7 +73,7 @@ class Module(Mapping[str, KernelFunction]):
         return self._functions[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._object.kernels
+        return isinstance(name, str) and name in self._object.kernels
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._object.kernels)
