@@ -26,6 +26,7 @@ from gpusim.config.files import plain
 from gpusim.config.gpu import load_gpu
 from gpusim.config.tree import Sets
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import OccupancyError
 from gpusim.host.command_processor import (
     CommandProcessor,
     HostCommand,
@@ -178,13 +179,19 @@ class Device:
         most = checks.whole("max_instructions", max_instructions, 1)
         places = grid(kernel.kernel, global_size, local_size, global_offset)
         packed = self._kernarg(kernel.kernel, args, kernarg, places)
+        lds_bytes += packed.dynamic_lds_bytes
+        needed, available = kernel.kernel.lds_bytes + lds_bytes, self.gpu.cu.lds_kib * 1024
+        if needed > available:
+            raise OccupancyError(
+                f"kernel '{kernel.name}' needs {needed} bytes of LDS, a workgroup has at most {available}"
+            )
         launch = Launch(
             kernel.kernel,
             self.memory,
             packed.block,
             places.global_size,
             places.local_size,
-            packed.dynamic_lds_bytes + lds_bytes,
+            lds_bytes,
             dimensions=places.dimensions,
         )
         self._tell_violations(kernel)

@@ -18,7 +18,7 @@ def gpu() -> gpusim.Device:
 
 
 @pytest.mark.parametrize(
-    "wrong", [None, 3, 1.5, b"mi6", [], {1: 2}, {"l2": object()}, object(), "", "/", "\0", {"x": 1}]
+    "wrong", [None, 3, 1.5, b"mi6", [], {1: 2}, {"l2": object()}, object(), "", "/", "\0", "~nobody", {"x": 1}]
 )
 def test_devices(wrong: Any) -> None:
     with pytest.raises(gpusim.GpusimError):
@@ -104,7 +104,7 @@ def test_calls(gpu: gpusim.Device, call: Callable[[gpusim.Device], object], name
         ({"args": None, "kernarg": "x"}, "kernarg: str 'x' is not bytes"),
         ({"dynamic_lds_bytes": -1}, "dynamic_lds_bytes: -1"),
         ({"dynamic_lds_bytes": "x"}, "dynamic_lds_bytes: str 'x'"),
-        ({"dynamic_lds_bytes": 1 << 40}, "LDS"),
+        ({"dynamic_lds_bytes": 1 << 40}, "bytes of LDS, a workgroup has at most 65536"),
         ({"max_instructions": 1.5}, "max_instructions: 1.5"),
         ({"hotspots": None}, "hotspots: NoneType None"),
         ({"observer": 3}, "observer: 3 is not a function"),
