@@ -12,9 +12,10 @@ def press_ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_ordinary_python_is_interrupted_at_once() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ordinary_python_is_interrupted_at_once(number: int) -> None:
     with Interrupt() as interrupt, pytest.raises(KeyboardInterrupt):
-        press_ctrl_c()
+        os.kill(os.getpid(), number)
     assert interrupt.asked
 
 
@@ -28,7 +29,8 @@ def test_deferred_section_only_sees_the_flag_once() -> None:
 
 
 def test_handler_is_restored() -> None:
-    before = signal.getsignal(signal.SIGINT)
-    with Interrupt():
-        assert signal.getsignal(signal.SIGINT) != before
-    assert signal.getsignal(signal.SIGINT) == before
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before = signal.getsignal(number)
+        with Interrupt():
+            assert signal.getsignal(number) != before
+        assert signal.getsignal(number) == before
