@@ -20,6 +20,8 @@ from tests.fuzz.inputs import Kind
 from tests.fuzz.tries import TRIES, prepare
 
 BATCH = 500
+READY = b"ready\0"
+STARTS_S = 600  # compiles, the first time
 HANGS_S = 60  # without an answer, on however busy a machine
 REPORT_S = 10
 
@@ -138,19 +140,20 @@ def _answers(kind: Kind, seed: int, start: int, count: int) -> Iterator[str]:
         finally:
             os._exit(0)
     os.close(write)
-    ended, came = "", 0
+    ended, came, ready = "", 0, False
     with os.fdopen(read, "rb") as answers, selectors.DefaultSelector() as selector:
         selector.register(answers, selectors.EVENT_READ)
         pending = b""
         while True:
-            if not selector.select(HANGS_S):
+            if not selector.select(HANGS_S if ready else STARTS_S):
                 os.kill(process, signal.SIGKILL)
                 ended = f"hangs: no answer in {HANGS_S} s"
                 break
             part = os.read(answers.fileno(), 1 << 16)
             if not part:
                 break
-            *whole, pending = (pending + part).split(b"\0")
+            *whole, pending = (pending + part).removeprefix(b"" if ready else READY).split(b"\0")
+            ready = True
             for answer in whole:
                 came += 1
                 yield answer.decode("utf-8", "replace")
@@ -169,6 +172,7 @@ def _child(kind: Kind, seed: int, start: int, count: int, write: int) -> None:
         for stream in (0, 1):
             os.dup2(quiet, stream)
         prepare(work)
+        os.write(write, READY)
         for number in range(start, start + count):
             os.write(write, _attempt(kind, made(kind, seed, number), number).encode() + b"\0")
         os.chdir("/")

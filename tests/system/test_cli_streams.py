@@ -104,9 +104,7 @@ def test_nan_is_compared_and_named(execution: Path, capfd) -> None:  # type: ign
     nothing = ["--set", "arguments.n.value=0", "--set", "arguments.c.expected=.nan"]
     assert invoke(["exec", "k.yaml", *UNTIMED, *nothing]) == 0
     assert invoke(["exec", "k.yaml", *UNTIMED, "--set", "arguments.n.value=0"]) == 1
-    assert (
-        "c: 100 of 100 elements differ by more than allowed; first at [0]: nan, expected 3.0" in capfd.readouterr().err
-    )
+    assert "c: 100 of 100 elements differ by more than allowed; first at [0]: nan" in capfd.readouterr().err
     integers = ["--set", "arguments.c={fill: .nan, dtype: int32, shape: [100]}"]
     assert invoke(["exec", "k.yaml", *UNTIMED, *integers]) == 2
     assert "arguments.c.fill: nan is not allowed: must be a whole number" in capfd.readouterr().err
@@ -154,7 +152,7 @@ def test_a_stream_of_ascii_gets_what_it_can_hold() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("module", ["typer", "pydantic", "yaml", "numpy", "numba", "gpusim.core.loop"])
+@pytest.mark.parametrize("module", ["typer", "numpy", "pydantic", "gpusim.jobs.runner"])
 def test_ctrl_c_while_modules_are_imported(module: str) -> None:
     done = subprocess.run([sys.executable, "-c", _PRESSED.format(module=module)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "gpusim: interrupted\n")
