@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable
 
+from gpusim.base.installation import install_command
+
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130  # 128 + SIGINT
 
@@ -31,7 +33,7 @@ class MissingExtraError(UserError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs the extra '{extra}': pip install 'gpusim[{extra}]'")
+        super().__init__(f"{what} needs the extra '{extra}': {install_command(extra)}")
 
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:
