@@ -20,6 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
@@ -293,7 +294,7 @@ def main(arguments: list[str] | None = None) -> None:
 def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. A user's error is one line on standard error and code 2."""
     try:
-        result: Any = app(args=arguments, standalone_mode=False)
+        result: Any = app(args=arguments, prog_name="gpusim", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import math
 import re
 from typing import Any, TypeVar
 
@@ -34,6 +35,8 @@ _ALLOWED = {
     "model_attributes_type": "must be a mapping of keys to values",
     "tuple_type": "must be a list",
     "list_type": "must be a list",
+    "too_long": "must have at most {max_length} elements",
+    "too_short": "must have at least {min_length} elements",
 }
 _SURE = 0.75  # likeness from which a wrong name is taken for a neighbour's misspelling, and not for one elsewhere
 
@@ -92,6 +95,8 @@ def _one_line(model: type[BaseModel], tree: Tree, error: dict[str, Any]) -> str:
         changes = sorted({o[0] for p, o in tree.origins.items() if p[: len(path)] == path} - {source})
         what = str(context["error"]) + (f" (after {', '.join(changes)})" if changes else "")
     else:
+        if isinstance(value, float) and math.isnan(value):
+            kind = "float_type"  # whatever limit it was compared with first
         allowed = _ALLOWED.get(kind, "").format(**context) or error["msg"][:1].lower() + error["msg"][1:]
         what = f"{_shown(value)} is not allowed: {allowed}"
     return f"{source}: {inside + ': ' if inside else ''}{what}".replace("\n", " ")

@@ -139,6 +139,11 @@ def read(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             contents = file.read(MAX_BYTES + 1)
+        if contents.startswith(b"\x7fELF"):
+            raise UserError(
+                f"{path}: is a code object, not a configuration: use gpusim disasm {path}, or name it in the"
+                " code_object of a file for gpusim exec"
+            )
         if len(contents) > MAX_BYTES:
             raise UserError(f"{path}: a configuration has at most {MAX_BYTES >> 10} KiB; this file has more")
         text = contents.decode("utf-8")
@@ -152,7 +157,8 @@ def read(path: Path) -> dict[str, Any]:
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise UserError(f"{path}: a configuration is a mapping of keys to values, not {type(data).__name__}")
+        what = {str: "text", list: "a list", bool: "true or false"}.get(type(data), "one value")
+        raise UserError(f"{path}: a configuration is a mapping of keys to values, not {what}")
     return data
 
 

@@ -64,9 +64,10 @@ def machine(data: dict, **sets: str) -> Machine:
         ({"name": "x", "l1": {"size_kib": True}}, ["l1.size_kib: true is not allowed: must be a whole number"]),
         ({"name": "x", "l1": {"size_kib": "big"}}, ['l1.size_kib: "big" is not allowed: must be a whole number']),
         ({"name": "x", "l1": {"rate": 0}}, ["l1.rate: 0 is not allowed: must be more than 0"]),
-        ({"name": "x", "l1": {"rate": float("nan")}}, ["l1.rate: NaN is not allowed"]),
+        ({"name": "x", "l1": {"rate": float("nan")}}, ["l1.rate: NaN is not allowed: must be a number"]),
         ({"name": "x", "l1": {"bypass": 1}}, ["l1.bypass: 1 is not allowed: must be true or false"]),
         ({"name": "x", "l1": {"grid": 3}}, ["l1.grid: 3 is not allowed: must be a list"]),
+        ({"name": "x", "l1": {"grid": [1, 2, 3]}}, ["l1.grid: [1, 2, 3] is not allowed: must have at most 2 elements"]),
         ({"name": "x", "l1": 3}, ["l1: 3 is not allowed"]),
         ({"name": 3}, ["name: 3 is not allowed: must be text"]),
         ({"name": "x", "l1": {"policy": "oldst"}}, ['"oldst" is not allowed', "did you mean 'oldest'", "round_robin"]),
@@ -134,6 +135,8 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a: " + "{b: " * 101 + "1" + "}" * 101, "nested more than 100 deep"),
         ("a: 1\n" + "#" * (1 << 18), "has at most 256 KiB"),
         ("a: 2001-99-99\n", "not valid YAML"),
+        ("\x7fELF\x02", "is a code object, not a configuration: use gpusim disasm"),
+        ("words", "not text"),
     ],
 )
 def test_broken_file_is_one_line(tmp_path, text: str, part: str) -> None:  # type: ignore[no-untyped-def]
