@@ -200,8 +200,8 @@ def bench(
     """Measure the simulator's speed on kernels that load one part of the machine each, beside the roofline."""
     import platformdirs
 
+    from gpusim.base.outputs import check_outputs
     from gpusim.cli.bench import bench_command, list_command
-    from gpusim.cli.outputs import check_outputs
 
     if list_:
         list_command()

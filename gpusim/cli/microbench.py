@@ -7,8 +7,8 @@ from pathlib import Path
 from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt, interrupt_python
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
-from gpusim.cli.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER, load_gpu
 from gpusim.microbench.picture import check_format, require_matplotlib

@@ -12,8 +12,8 @@ import yaml
 from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import Interrupt
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
-from gpusim.cli.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.cli.timeline import drawing, window_of
 from gpusim.report import terminal
 from gpusim.report.document import as_json, document

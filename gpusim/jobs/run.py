@@ -9,6 +9,7 @@ from typing import Any, get_args
 from gpusim.api.sections import Section
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.interrupt import Interrupt
+from gpusim.base.outputs import check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
 from gpusim.config.files import Document, NoSuchConfiguration, opened, shelf_of
@@ -111,4 +112,5 @@ def _exec_job(given: Document, sets: Sets, overrides: Mapping[str, Any], reporte
         if f"run.{name}" in overrides:
             raise UserError(f"{name}: {given.path} is the execution of one kernel, for which there is no such choice")
     config, path = load_exec(given, [*assignments(sets), *assignments(overrides)])
+    check_outputs(config.outputs, [*given.files, *config.inputs(path)])
     return ExecJob(config, path, reporter)

@@ -70,7 +70,7 @@ def test_no_output_takes_the_place_of_an_input(execution: Path, name: str, how: 
         ["--set", f"arguments.a.output={target}"],
     ):
         assert invoke(["exec", "k.yaml", *UNTIMED, *arguments]) == 2
-        assert "is read by this command" in capfd.readouterr().err
+        assert "is read by this run" in capfd.readouterr().err
     assert (execution / name).read_bytes() == before
 
 
@@ -82,7 +82,7 @@ def test_no_output_takes_the_place_of_another(execution: Path, capfd) -> None:  
     (kept / "config.yaml").write_text((SHIPPED / "layerB.yaml").read_text())
     before = (kept / "config.yaml").read_text()
     assert invoke(["run", str(kept / "config.yaml"), "--out", str(kept)]) == 2
-    assert "is read by this command" in capfd.readouterr().err
+    assert "is read by this run" in capfd.readouterr().err
     assert (kept / "config.yaml").read_text() == before
 
 

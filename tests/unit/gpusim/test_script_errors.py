@@ -1,6 +1,7 @@
 """Is whatever a script passes wrongly one of gpusim's errors, which names the argument?"""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -157,3 +158,13 @@ def test_an_execution_runs_from_a_script() -> None:
     assert result.config.gpu.memory_mib == 64
     assert result.to_dict()["config"]["run"]["timing"] is False
     assert "vector_add" in repr(result)
+
+
+def test_an_execution_from_a_script_replaces_none_of_its_inputs(tmp_path: Path) -> None:
+    mine = tmp_path / "a.npy"
+    np.save(mine, np.ones(10_000, np.float32))
+    before = mine.read_bytes()
+    sets = {"run.timing": False, "arguments.a": {"npy": mine, "output": mine}}
+    with pytest.raises(gpusim.UserError, match=r"arguments\.a\.output .* would be overwritten"):
+        gpusim.run("vector_add", sets=sets, quiet=True)
+    assert mine.read_bytes() == before

@@ -1,4 +1,4 @@
-"""Files that a command writes: checked before it does the work, so that none takes the place of what it reads."""
+"""Files that a run writes: checked before it does the work, so that none takes the place of what it reads."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path] = (
             raise UserError(f"{option} {path}: is a folder; a file is needed")
         for read in inputs:
             if _same(path, read):
-                raise UserError(f"{option} {path}: is read by this command ({read}) and would be overwritten")
+                raise UserError(f"{option} {path}: is read by this run ({read}) and would be overwritten")
         for other, written in seen:
             if _same(path, written):
                 raise UserError(f"{option} {path}: is also the file of {other}")
