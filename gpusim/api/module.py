@@ -7,11 +7,13 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.progress import Reporter, reporting
 from isa.encoding.hazards import Violation
 from isa.kernarg import explicit, signature
-from isa.object.code_object import Kernel, KernelArgument, load_code_object
+from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
 
 
-class KernelNameError(UserError):
+class KernelNameError(UserError, KeyError):
     """A code object has no kernel of this name; the message names the nearest one."""
+
+    __str__ = UserError.__str__
 
 
 class KernelFunction:
@@ -47,6 +49,8 @@ class Module(Mapping[str, KernelFunction]):
     """
 
     def __init__(self, source: str | Path | bytes, reporter: Reporter | None = None) -> None:
+        if not isinstance(source, str | Path | bytes):
+            raise CodeObjectError(f"a code object is a file's path or its bytes, not {type(source).__name__}")
         self._object = load_code_object(source)
         self._reporter = reporter or Reporter()
         self._functions: dict[str, KernelFunction] = {}
@@ -58,8 +62,8 @@ class Module(Mapping[str, KernelFunction]):
 
     def __getitem__(self, name: str) -> KernelFunction:
         """A kernel; raises KernelNameError, and DecodeError or ProgramError for code that cannot be executed."""
-        if name not in self._object.kernels:
-            raise KernelNameError(f"{self.source}: {unknown_name('kernel', name, sorted(self._object.kernels))}")
+        if not isinstance(name, str) or name not in self._object.kernels:
+            raise KernelNameError(f"{self.source}: {unknown_name('kernel', str(name), sorted(self._object.kernels))}")
         if name not in self._functions:
             from isa.encoding.hazards import find_violations
             from isa.execution.executor import program_of
@@ -70,7 +74,7 @@ class Module(Mapping[str, KernelFunction]):
         return self._functions[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._object.kernels
+        return isinstance(name, str) and name in self._object.kernels
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._object.kernels)

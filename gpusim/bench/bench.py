@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.errors import SimulationError, UserError, unknown_name
 from gpusim.base.version import __version__
 from gpusim.bench.cases import CASES, GEMM_SETTINGS, BenchCase
 from gpusim.config.run import RunConfig, load_run
@@ -20,7 +20,7 @@ from isa.execution.emulator import run_functional
 CONFIG = "layerB.yaml"
 
 
-class BenchError(Exception):
+class BenchError(SimulationError):
     """A case that does not do what it says; the message says which and how."""
 
 

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu.accounts import FOREVER, LDS_PIPE, SMEM_PIPE, VMEM_PIPE
+from gpusim.core.cu.accounts import taken_by
 from gpusim.core.cu.code_table import COUNT_MASK, LGKM_SHIFT, VM_SHIFT
 from gpusim.core.cu.state import (
     AT_BARRIER,
-    CU_BITS,
     EVENTS,
     EXECUTION,
     FETCH,
@@ -21,7 +20,6 @@ from gpusim.core.cu.state import (
     MAX_IN_FLIGHT,
     PAUSED,
     READY,
-    SIMD_BITS,
     SLOTS,
     VM_FULL,
     WAITING,
@@ -31,15 +29,9 @@ from isa.encoding.instruction import Instruction
 from isa.execution.resident import AT_BARRIER as AT_BARRIER_TEXT
 from isa.execution.resident import WavefrontGroup, grouped
 from isa.object.code_object import Kernel
-from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
+from memory.waiting import TIMED, resource_at
 
-# of the units whose pipes can be blocked: which pipe, from the wavefront's slot, and its name
-_PIPES = {
-    VALU: (0, SIMD_BITS, "the vector ALU"),
-    LDS: (LDS_PIPE, CU_BITS, "the LDS banks"),
-    VMEM: (VMEM_PIPE, CU_BITS, "the vector memory queue"),
-    SMEM: (SMEM_PIPE, CU_BITS, "the scalar memory queue"),
-}
+_taken_by = getattr(taken_by, "py_func", taken_by)  # in Python: it is called for that too seldom to be compiled
 _STATES = {
     AT_BARRIER: AT_BARRIER_TEXT,
     FETCHING: "waiting for instruction fetch",
@@ -95,15 +87,12 @@ def _awaited(m: Any, wave: Any, in_lds: int) -> list[str]:
 
 
 def _ready(m: Any, w: int, pc: int) -> str:
-    """Which unit a wavefront that wants to issue waits for, if its pipe is blocked."""
-    unit = ld_i64(m.run.code, pc) & 15
-    if unit not in _PIPES:
+    """What a wavefront that wants to issue waits for, if what its instruction takes is short."""
+    resource = _taken_by(ld_i64(m.run.code, pc) & 15, w)
+    shortage = m.waiting.shortage[resource - TIMED]
+    if not shortage.start <= m.wheel.now < shortage.end:
         return "ready to issue"
-    first, bits, name = _PIPES[unit]
-    start, end = (int(m.cu.pipe[bound][first + (w >> bits)]) for bound in ("start", "end"))
-    if not start <= int(m.wheel.now) < end:
-        return "ready to issue"
-    return f"waiting for a slot of {name}" if end == FOREVER else f"waiting for {name}"
+    return f"waiting for {resource_at(resource).what}"
 
 
 def _in_lds(m: Any) -> np.ndarray:

@@ -4,6 +4,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from gpusim.base.errors import UserError
 from isa.architecture import FIRST_VGPR
 from isa.encoding.instruction import Instruction
 from isa.encoding.validity import checks_of, extension_problem
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _SOURCES = ("ssrc0", "ssrc1", "src0")
 
 
-class DecodeError(Exception):
+class DecodeError(UserError):
     """Bytes that are not an instruction of gfx803; the message names address, words and encoding."""
 
 

@@ -34,6 +34,7 @@ from isa.execution.state import (
     WORK,
 )
 from isa.execution.wave_state import start
+from isa.grid import GridError
 from isa.lanes import library
 from isa.object.code_object import Kernel
 from isa.trace import TRACE_WORDS
@@ -85,14 +86,14 @@ def program_of(kernel: Kernel) -> Program:
 
 
 def _check_workgroup(launch: "Launch") -> None:
-    """ValueError for a work-group size that the kernel was not compiled for."""
+    """GridError for a work-group size that the kernel was not compiled for."""
     kernel, size = launch.kernel, tuple(launch.local_size)
     if kernel.required_workgroup_size is not None and size != tuple(kernel.required_workgroup_size):
-        raise ValueError(
+        raise GridError(
             f"kernel '{kernel.name}' requires work-groups of {kernel.required_workgroup_size}, the launch has {size}"
         )
     if kernel.max_workgroup_size is not None and size[0] * size[1] * size[2] > kernel.max_workgroup_size:
-        raise ValueError(
+        raise GridError(
             f"kernel '{kernel.name}' allows work-groups of up to {kernel.max_workgroup_size} work-items, the launch"
             f" has {size[0] * size[1] * size[2]}"
         )
@@ -105,7 +106,7 @@ class FunctionalContext:
     trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart; instructions: the static code that
     segments index; compile_s: seconds this process spent compiling; huge_pages: for a long run (see `zeroed`).
     Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
-    ValueError (arguments, work-group size).
+    GridError (work-group size), KernargError.
     """
 
     def __init__(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpusim.base.errors import UserError
 from isa.execution.resident import WavefrontGroup, in_brackets
 from isa.object.line_table import SourceLine
 
@@ -46,7 +47,7 @@ ENDLESS = {FAULT_LIMIT, FAULT_NO_END}
 _WITH_ADDRESS = {FAULT_UNMAPPED, FAULT_READ_ONLY, FAULT_LDS, FAULT_MISALIGNED, FAULT_SPARSE, FAULT_PRIVATE}
 
 
-class ExecutionFault(Exception):
+class ExecutionFault(UserError):
     """A kernel did what the machine does not allow; attributes say who, where and what.
 
     code: FAULT_...; kernel, instruction: texts; program_counter: byte address as linked; workgroup: linear number;

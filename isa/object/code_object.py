@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpusim.base.errors import UserError
 from isa.object.elf_image import STT_FUNC, STT_KERNEL, STT_OBJECT, Image, MalformedError, Symbol, read_image
 from isa.object.kernel_descriptor import (
     DESCRIPTOR_BYTES,
@@ -17,7 +18,7 @@ from isa.object.kernel_metadata import Metadata, read_metadata
 from isa.object.line_table import LineTable, SourceLine
 
 
-class CodeObjectError(Exception):
+class CodeObjectError(UserError):
     """A file that is not a usable gfx803 code object; the message names file, place and what is wrong."""
 
 
@@ -25,7 +26,8 @@ class CodeObjectError(Exception):
 class KernelArgument:
     """One argument of the kernel argument block.
 
-    kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer' or a hidden kind's metadata name ('hidden_...').
+    kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer' or a hidden kind's metadata name ('hidden_...');
+    type_name: as the source wrote it, value_type: of the element ('f32'), each empty where the metadata has none.
     """
 
     name: str
@@ -34,6 +36,7 @@ class KernelArgument:
     size: int
     type_name: str = ""
     alignment: int = 0
+    value_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,8 @@ def _kernel(
     described = metadata.get(name, Metadata())
     kernarg_bytes = descriptor.kernarg_bytes or described.kernarg_bytes or 0
     arguments = tuple(
-        KernelArgument(a.name, a.kind, a.offset, a.size, a.type_name, a.alignment) for a in described.arguments
+        KernelArgument(a.name, a.kind, a.offset, a.size, a.type_name, a.alignment, a.value_type)
+        for a in described.arguments
     )
     for argument in arguments:
         if argument.offset + argument.size > kernarg_bytes:

@@ -28,6 +28,7 @@ class Argument:
     size: int
     type_name: str
     alignment: int
+    value_type: str
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ def _from_msgpack(contents: bytes) -> dict[str, Metadata]:
                     _number(entry.get(".size"), ".size"),
                     _text(entry.get(".type_name", ""), ".type_name"),
                     _number(entry.get(".pointee_align", 0), ".pointee_align"),
+                    _text(entry.get(".value_type", ""), ".value_type"),
                 )
             )
         kernels[symbol.removesuffix(".kd")] = Metadata(
@@ -107,6 +109,7 @@ def _from_yaml(contents: bytes) -> dict[str, Metadata]:
                     size,
                     _text(entry.get("TypeName", ""), "TypeName"),
                     _number(entry.get("PointeeAlign", 0), "PointeeAlign"),
+                    _text(entry.get("ValueType", ""), "ValueType"),
                 )
             )
             offset += size

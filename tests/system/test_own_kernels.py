@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from isa.object.code_object import load_code_object
+from tests.support.figures import section
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/own-kernels.md"
@@ -73,6 +74,8 @@ def test_the_five_commands(with_clang: bool, checkout: Path) -> None:
     assert result["verification"]["passed"] is True
     lines = run(sweep, checkout).splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["64", "128", "256"]
+    shown = section(PAGE.read_text(encoding="utf-8"), "sweep").splitlines()
+    assert lines == shown[1:-1], "run .ci/generate"
 
 
 def test_the_page_names_every_key_of_the_file() -> None:
