@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusim.base.errors import UserError
+from isa.object.names import short
 
 if TYPE_CHECKING:
     from isa.object.code_object import Kernel, KernelArgument
@@ -77,9 +78,9 @@ def explicit(kernel: "Kernel") -> list["KernelArgument"]:
 
 
 def signature(kernel: "Kernel") -> str:
-    """'name(float* a, uint n)', as far as the metadata gives types and names."""
+    """'name(float* a, uint n)', as far as the metadata gives types and names; C++ names without their parameters."""
     parts = [" ".join(filter(None, (a.type_name or _kind_text(a), a.name))) for a in explicit(kernel)]
-    return f"{kernel.name}({', '.join(parts)})"
+    return f"{short(kernel.name)}({', '.join(parts)})"
 
 
 def in_order(kernel: "Kernel", values: Mapping[str, Any]) -> list[Any]:

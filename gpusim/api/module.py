@@ -3,14 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from gpusim.base.errors import UserError, unknown_name
 from isa.encoding.hazards import Violation
 from isa.kernarg import explicit, signature
 from isa.object.code_object import Kernel, KernelArgument, load_code_object
-
-
-class KernelNameError(UserError):
-    """A code object has no kernel of this name; the message names the nearest one."""
+from isa.object.names import KernelNameError, find
 
 
 class KernelFunction:
@@ -56,9 +52,11 @@ class Module(Mapping[str, KernelFunction]):
         return self._object.source
 
     def __getitem__(self, name: str) -> KernelFunction:
-        """A kernel; raises KernelNameError, and DecodeError or ProgramError for code that cannot be executed."""
-        if name not in self._object.kernels:
-            raise KernelNameError(f"{self.source}: {unknown_name('kernel', name, sorted(self._object.kernels))}")
+        """A kernel by its name or an unambiguous form of it (isa.object.names).
+
+        Raises KernelNameError, and DecodeError or ProgramError for code that cannot be executed.
+        """
+        name = find(self._object.kernels, name, self.source)
         if name not in self._functions:
             from isa.encoding.hazards import find_violations
             from isa.execution.program import build_program
@@ -69,7 +67,10 @@ class Module(Mapping[str, KernelFunction]):
         return self._functions[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._object.kernels
+        try:
+            return isinstance(name, str) and bool(find(self._object.kernels, name, self.source))
+        except KernelNameError:
+            return False
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._object.kernels)

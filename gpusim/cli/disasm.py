@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpusim.base.errors import UserError, unknown_name
-from isa.encoding.decoder import decode_kernel
+from isa.encoding.control_flow import decode_kernel
 from isa.encoding.disassembler import disassemble
 from isa.encoding.hazards import find_violations
 from isa.encoding.instruction import Instruction
 from isa.encoding.static_counts import static_counts
 from isa.object.code_object import Kernel, load_code_object
+from isa.object.names import find, readable
 
 COMMENT_COLUMN = 60  # as llvm-objdump aligns its address comments
 EXIT_MISSING = 1
@@ -21,9 +21,7 @@ def disasm_command(file: Path, name: str | None, hazards: bool) -> int:
     hazards: print where wait states are missing instead; the exit code tells whether any are.
     """
     kernels = load_code_object(file).kernels
-    if name is not None and name not in kernels:
-        raise UserError(f"{file}: {unknown_name('kernel', name, kernels)}")
-    asked = list(kernels.values()) if name is None else [kernels[name]]
+    asked = list(kernels.values()) if name is None else [kernels[find(kernels, name, str(file))]]
     if hazards:
         return _print_violations(asked)
     for kernel in asked:
@@ -47,6 +45,8 @@ def _print_violations(kernels: list[Kernel]) -> int:
 def listing(kernel: Kernel) -> Iterator[str]:
     """Lines of one kernel; raises DecodeError for code that is none."""
     counts = static_counts(kernel)
+    if readable(kernel.name) != kernel.name:
+        yield f"; {readable(kernel.name)}"
     yield f"; kernel {kernel.name}, code object version {kernel.code_object_version}"
     yield (
         f"; {kernel.vgprs} VGPRs, {kernel.sgprs} SGPRs, {kernel.lds_bytes} bytes of LDS, "

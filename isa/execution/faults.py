@@ -1,9 +1,12 @@
 """Faults of a running wavefront: codes that compiled code returns, and the errors a user reads."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
+    from isa.encoding.instruction import Instruction
+    from isa.object.code_object import Kernel
 
 (
     FAULT_UNMAPPED,
@@ -25,7 +28,7 @@ _TEXT = {
     FAULT_LDS: "access outside the workgroup's LDS",
     FAULT_MISALIGNED: "misaligned access",
     FAULT_SPARSE: "sparse load outside every registered sparse region",
-    FAULT_BRANCH: "branch to an address that is no instruction of the kernel",
+    FAULT_BRANCH: "jump to an address that is no instruction of the kernel",
     FAULT_LIMIT: "instruction limit of a wavefront reached (endless loop?)",
     FAULT_REGISTER: "register index out of range",
     FAULT_LINES: "one instruction touches more than 128 memory lines",
@@ -39,7 +42,8 @@ class ExecutionFault(Exception):
     """A kernel did what the machine does not allow; attributes say who, where and what.
 
     code: FAULT_...; kernel, instruction: texts; program_counter: byte address as linked; workgroup: linear number;
-    wavefront: number within the workgroup; lane: or -1; address: byte address (LDS: byte offset), or None.
+    wavefront: number within the workgroup; lane: or -1; address: byte address in device memory (LDS: byte offset), or
+    None.
     """
 
     def __init__(
@@ -53,7 +57,7 @@ class ExecutionFault(Exception):
         lane: int,
         address: int | None,
         size_bytes: int,
-        nearest: str,
+        where: str,
     ) -> None:
         self.code = code
         self.kernel = kernel
@@ -69,7 +73,7 @@ class ExecutionFault(Exception):
         if lane >= 0:
             text += f", lane {lane}"
         if address is not None:
-            text += f", address {address:#x} ({size_bytes} bytes){nearest}"
+            text += f", address {address:#x}{f' ({size_bytes} bytes)' if size_bytes else ''}{where}"
         elif size_bytes:
             text += f", {size_bytes}"
         super().__init__(text)
@@ -78,6 +82,16 @@ class ExecutionFault(Exception):
 def has_address(code: int) -> bool:
     """Whether a fault of this code is about a memory address."""
     return code in _WITH_ADDRESS
+
+
+def jump_text(kernel: "Kernel", instructions: Sequence["Instruction"], linked: int) -> str:
+    """What lies at the target of a jump, as a clause; linked: the target as `gpusim disasm` would print it."""
+    inside = f", as linked {linked:#x}"
+    for instruction in instructions:
+        if instruction.address < linked < instruction.address + instruction.size:
+            return f"{inside}, within {instruction.opcode.mnemonic} at {instruction.address:#x}"
+    start, end = kernel.code_address, kernel.code_address + len(kernel.code)
+    return inside if start <= linked < end else f", outside the code ({start:#x} to {end:#x} as linked)"
 
 
 def nearest_text(memory: "DeviceMemory", code: int, address: int, lds_bytes: int) -> str:

@@ -35,7 +35,8 @@ def serve(requests: BinaryIO, answers: BinaryIO, checked: bool) -> None:
 def attempt(data: bytes) -> str:
     """What becomes of a code object; errors that speak to the user are refusals, any other is a defect."""
     from isa.device_memory import DeviceMemoryError
-    from isa.encoding.decoder import DecodeError, decode_kernel
+    from isa.encoding.control_flow import decode_kernel
+    from isa.encoding.decoder import DecodeError
     from isa.encoding.disassembler import disassemble
     from isa.execution.faults import ExecutionFault
     from isa.object.code_object import CodeObjectError, load_code_object
