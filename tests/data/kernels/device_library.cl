@@ -30,7 +30,7 @@ kernel void halves(global const half *x, global half *out, uint n)
         return;
     half v = x[i];
     out[i] = sqrt(v);
-    out[n + i] = floor(v) + sin(v);
+    out[n + i] = floor(v) + cos(v);
 }
 
 kernel void singles(global const float *x, global float *out, uint n)

@@ -61,7 +61,7 @@ def test_half_precision(gpu: gpusim.Device, opencl: gpusim.Module) -> None:
     gpu.launch(opencl["halves"], 320, 64, [gpu.array(x), out, 300])
     v = x.astype(np.float64)
     np.testing.assert_array_equal(out.numpy()[0], np.sqrt(v).astype(np.float16))
-    expected = (np.floor(v).astype(np.float16) + np.sin(v).astype(np.float16)).astype(np.float64)
+    expected = (np.floor(v).astype(np.float16) + np.cos(v).astype(np.float16)).astype(np.float64)
     assert np.all(np.abs(out.numpy()[1] - expected) <= 2 * np.spacing(np.abs(v).astype(np.float16)))
 
 
