@@ -82,7 +82,7 @@ def find(kernels: Mapping[str, object], asked: str, source: str) -> str:
     """The kernel that `asked` means: its name, or any unambiguous form of a C++ name. Raises KernelNameError.
 
     Forms: the whole declaration; without the parameters; without namespaces; without the template arguments. Spaces
-    do not count. A form that is longer goes before a shorter one.
+    and the suffixes of numbers do not count. A form that is longer goes before a shorter one.
     """
     if asked in kernels:
         return asked
@@ -126,7 +126,8 @@ def _last_component(qualified: str) -> str:
 
 
 def _squeezed(text: str) -> str:
-    return "".join(text.split())
+    """Without spaces, and without the suffixes of numbers: 'f<64u>' is also written f<64>."""
+    return re.sub(r"\b(\d+)u?l{0,2}\b", r"\1", "".join(text.split()))
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -46,11 +47,22 @@ def launch(module: gpusim.Module, kernel: str, rows: int, x: np.ndarray, y: np.n
     return out.numpy()
 
 
+def rounded(value: Fraction) -> float:
+    """The nearest double."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
 def doubles() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
     edges = [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 123456789.123, 1e-300, 5e-324, 1.7e308, 4.5e15, np.inf, -np.inf]
     sizes = rng.uniform(-1, 1, 178) * 10.0 ** rng.uniform(-12, 12, 178)
-    x = np.concatenate([edges, sizes])
+    # squares of what lies between two doubles: the roots that are hardest to round
+    wide = rng.uniform(1, 4, 4096).astype(np.float64).astype(np.longdouble)
+    hard = ((wide + np.spacing(wide.astype(np.float64)) / 2) ** 2).astype(np.float64)
+    x = np.concatenate([edges, sizes, hard])
     return x, rng.permutation(np.where(np.isinf(x), 1.0, x))
 
 
@@ -58,7 +70,6 @@ def test_double_is_exact(module: gpusim.Module) -> None:
     x, y = doubles()
     got = launch(module, "doubles", 23, x, y)
     with np.errstate(invalid="ignore", over="ignore"):
-        wide = np.asarray(x, np.longdouble)
         expected = [
             np.floor(x),
             np.ceil(x),
@@ -86,9 +97,11 @@ def test_double_is_exact(module: gpusim.Module) -> None:
             if values is not None:
                 np.testing.assert_array_equal(got[k], values, str(k))
         finite = np.isfinite(x)
-        for k, values in ((12, wide * y - x), (13, wide * 2 + y), (14, wide + (y - wide) / 4)):
-            near = np.abs(got[k] - values)[finite] <= np.spacing(np.abs(values).astype(np.float64))[finite]
-            assert np.all(near | np.isinf(values.astype(np.float64))[finite]), k
+        pairs = [(Fraction(v), Fraction(w)) for v, w in zip(x[finite].tolist(), y[finite].tolist(), strict=True)]
+        np.testing.assert_array_equal(got[12][finite], [rounded(v * w - v) for v, w in pairs])
+        np.testing.assert_array_equal(got[13][finite], [rounded(2 * v + w) for v, w in pairs])
+        mixed, largest = (x + (y - x) / 4)[finite], np.maximum(np.abs(x), np.abs(y))[finite]
+        assert np.all(np.abs(got[14][finite] - mixed) <= np.spacing(largest))
     np.testing.assert_array_equal(got[21:].ravel(), np.stack([x, y], axis=1).ravel())
 
 

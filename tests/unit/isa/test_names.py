@@ -9,6 +9,7 @@ GEMM_DOUBLE = "_Z4gemmIdLi16EEvPKT_PS0_i"
 HIDDEN = "_ZN12_GLOBAL__N_14gemmIfLi16EEEvPKT_PS1_i"
 SCALE_INT, SCALE_FLOAT = "_Z5scalePii", "_Z5scalePff"
 NESTED = "_ZN3lib4blas4copyINS_4pairIiEEEEvPT_"
+UNSIGNED = "_Z4tileIdLj64ELm8EEvPT_"
 HALF = "_Z4axpyIDF16_EvT_PKS0_PS0_"
 
 
@@ -28,7 +29,9 @@ def test_readable_names(name: str, whole: str, alone: str) -> None:
     assert (readable(name), short(name)) == (whole, alone)
 
 
-KERNELS = dict.fromkeys((GEMM_FLOAT, GEMM_DOUBLE, SCALE_INT, SCALE_FLOAT, NESTED, "plain", "twice@0", "twice@1"))
+KERNELS = dict.fromkeys(
+    (GEMM_FLOAT, GEMM_DOUBLE, SCALE_INT, SCALE_FLOAT, NESTED, UNSIGNED, "plain", "twice@0", "twice@1")
+)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +46,8 @@ KERNELS = dict.fromkeys((GEMM_FLOAT, GEMM_DOUBLE, SCALE_INT, SCALE_FLOAT, NESTED
         ("lib::blas::copy<lib::pair<int> >", NESTED),
         ("copy<lib::pair<int>>", NESTED),
         ("copy", NESTED),
+        ("tile<double, 64u, 8ul>", UNSIGNED),
+        ("tile<double, 64, 8>", UNSIGNED),
         ("plain", "plain"),
         ("twice@1", "twice@1"),
     ],
@@ -57,8 +62,8 @@ def test_a_form_that_is_clear_finds_its_kernel(asked: str, name: str) -> None:
         ("gemm", r"file: 'gemm' may be any of gemm<double, 16>, gemm<float, 16>$"),
         ("scale", r"'scale' may be any of scale\(float\*, float\), scale\(int\*, int\)$"),
         ("twice", r"'twice' may be any of twice@0, twice@1$"),
-        ("gem<float, 16>", r"unknown kernel 'gem<float, 16>'; did you mean 'gemm<float, 16>'\? allowed: gemm<dou"),
-        ("", r"unknown kernel ''; allowed: gemm"),
+        ("gem<float, 16>", r"unknown kernel 'gem<float, 16>'; did you mean 'gemm<float, 16>'\? allowed: "),
+        ("", r"unknown kernel ''; allowed: "),
     ],
 )
 def test_what_is_not_clear_is_refused_with_what_there_is(asked: str, message: str) -> None:
