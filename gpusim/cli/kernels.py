@@ -111,9 +111,8 @@ def _is_binary(path: Path) -> bool:
 
 
 def _row(verdict: Verdict) -> Iterator[str]:
-    cells = (verdict.kernels, verdict.executable, verdict.instructions)
-    counts = " | ".join(f"{cell:,}".replace(",", " ") for cell in cells)
-    yield f"| `{verdict.file.name}` | {verdict.refused if verdict.refused else counts} |"
+    counts = (f"{count:,}".replace(",", " ") for count in (verdict.kernels, verdict.executable, verdict.instructions))
+    yield f"| `{verdict.file.name}` | {f'{verdict.refused} | |' if verdict.refused else ' | '.join(counts)} |"
     for reason, count in verdict.reasons.most_common():
         yield f"| – {reason} | {count} | | |"
 

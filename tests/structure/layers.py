@@ -86,7 +86,16 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim": (*("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"), "gpusim.api"),
     "gpusim.run": (
-        *("gpusim.base", "isa", "spartan", "gpusim.core", "workloads", "workloads.data", "workloads.operators"),
+        *(
+            "gpusim.base",
+            "isa.object",
+            "isa",
+            "spartan",
+            "gpusim.core",
+            "workloads",
+            "workloads.data",
+            "workloads.operators",
+        ),
         *("gpusim.config", "gpusim.results", "gpusim.host", "gpusim.api"),
     ),
     "gpusim.microbench": ("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
