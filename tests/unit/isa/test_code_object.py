@@ -2,6 +2,7 @@
 
 import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
 
@@ -14,8 +15,9 @@ from isa.encoding.control_flow import decode_kernel
 from isa.encoding.decoder import DecodeError
 from isa.encoding.disassembler import disassemble
 from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
-from isa.object.elf_image import MalformedError
+from isa.object.elf_image import MalformedError, read_image
 from isa.object.kernel_descriptor import read_descriptor, read_kernel_code
+from isa.object.kernel_metadata import read_metadata
 
 DATA = Path(__file__).parents[2] / "data" / "isa"
 OBJECTS = {path.name: path.read_bytes() for path in sorted(DATA.glob("*.hsaco"))}
@@ -212,6 +214,17 @@ def test_broken_metadata_is_refused() -> None:
     at = OBJECTS[V5].index(packed)
     with pytest.raises(CodeObjectError, match=r"amdhsa\.kernels: expected a list"):
         load_code_object(patched(V5, at, msgpack.packb("amdhsa.kernelz")))
+
+
+def test_an_object_linked_from_several_has_the_metadata_of_each() -> None:
+    image = read_image(OBJECTS[V5])
+    owner, kind, contents = next(note for note in image.notes if note[0] == "AMDGPU")
+    whole = msgpack.unpackb(contents)
+    notes = tuple(
+        (owner, kind, msgpack.packb({**whole, "amdhsa.kernels": [kernel]})) for kernel in whole["amdhsa.kernels"]
+    )
+    assert len(notes) == 4
+    assert read_metadata(replace(image, notes=notes)) == read_metadata(image)
 
 
 def test_argument_defaults() -> None:
