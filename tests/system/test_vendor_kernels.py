@@ -50,10 +50,11 @@ def test_long_branches_of_assembly_kernels_are_followed() -> None:
 
 @pytest.mark.parametrize("timing", [False, True])
 def test_a_matrix_product_of_rocblas(timing: bool) -> None:
-    """D = 2 A B + 3 C, all column-major, with edges that fill no tile; sizes as Tensile's kernel arguments name them."""
+    """D = 2 A B + 3 C, all column-major, with edges that fill no tile; arguments as Tensile's kernels name them."""
     gpu = gpusim.Device(gpusim.GpuSpec(memory_mib=16), timing=timing, quiet=True)
     module = gpu.load(found("rocblas/*/library/TensileLibrary_gfx803.co"))
-    name = next(n for n in module if n.startswith("Cijk_Ailk_Bljk_SB_MT64x64x16_") and "_GSU1_" in n)
+    tile, whole, in_order = "Cijk_Ailk_Bljk_SB_MT64x64x16_", "_GSU1_", "_WGM1"  # K not split, workgroups as they come
+    name = next(n for n in module if n.startswith(tile) and whole in n and n.endswith(in_order))
     items = int(np.prod([int(number) for number in re.findall(r"_WG(\d+)_(\d+)_(\d+)_", name)[0]]))
     m, n, k, groups = 67, 69, 70, (2, 2)
     rng = np.random.default_rng(0)
