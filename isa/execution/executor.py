@@ -14,7 +14,15 @@ from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
-from isa.execution.faults import FAULT_BRANCH, ExecutionFault, has_address, jump_text, nearest_text
+from isa.execution.faults import (
+    FAULT_BRANCH,
+    FAULT_UNMAPPED,
+    ExecutionFault,
+    has_address,
+    jump_text,
+    nearest_text,
+    null_text,
+)
 from isa.execution.flat_access import access_lanes
 from isa.execution.interpreter import memory_instruction, produce
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
@@ -249,6 +257,7 @@ class FunctionalContext:
             where = jump_text(self.program.kernel, self.instructions, linked)
         elif has_address(code):
             where = nearest_text(self.launch.memory, code, address, self.lds_bytes)
+            where += null_text(self.program.kernel, address) if code == FAULT_UNMAPPED else ""
         return ExecutionFault(
             code,
             self.program.kernel.name,

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from isa.object.names import short
+
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
     from isa.encoding.instruction import Instruction
@@ -37,6 +39,9 @@ _TEXT = {
 }
 _WITH_ADDRESS = {FAULT_UNMAPPED, FAULT_READ_ONLY, FAULT_LDS, FAULT_MISALIGNED, FAULT_SPARSE, FAULT_PRIVATE}
 
+_NULL_BYTES = 4096
+_OF_THE_HOST = {"hidden_hostcall_buffer", "hidden_printf_buffer", "hidden_heap_v1", "hidden_default_queue"}
+
 
 class ExecutionFault(Exception):
     """A kernel did what the machine does not allow; attributes say who, where and what.
@@ -68,7 +73,7 @@ class ExecutionFault(Exception):
         self.lane = lane
         self.address = address
         self.size_bytes = size_bytes
-        text = f"kernel '{kernel}', pc {program_counter:#x} ({instruction}): {_TEXT[code]}"
+        text = f"kernel '{short(kernel)}', pc {program_counter:#x} ({instruction}): {_TEXT[code]}"
         text += f"; workgroup {workgroup}, wavefront {wavefront}"
         if lane >= 0:
             text += f", lane {lane}"
@@ -92,6 +97,13 @@ def jump_text(kernel: "Kernel", instructions: Sequence["Instruction"], linked: i
             return f"{inside}, within {instruction.opcode.mnemonic} at {instruction.address:#x}"
     start, end = kernel.code_address, kernel.code_address + len(kernel.code)
     return inside if start <= linked < end else f", outside the code ({start:#x} to {end:#x} as linked)"
+
+
+def null_text(kernel: "Kernel", address: int) -> str:
+    """What a fault at an address next to null may come from, as a clause."""
+    if address >= _NULL_BYTES or not any(argument.kind in _OF_THE_HOST for argument in kernel.arguments):
+        return ""
+    return "; the kernel can call the host (printf, assert, malloc, enqueue on the device), and there is none"
 
 
 def nearest_text(memory: "DeviceMemory", code: int, address: int, lds_bytes: int) -> str:

@@ -121,3 +121,15 @@ def test_names_of_cpp_kernels_are_shown_and_found(hip: gpusim.Module) -> None:
     assert "histogram" in hip and "scaled_sum" not in hip
     with pytest.raises(gpusim.KernelNameError, match=r"may be any of scaled_sum<double, 128u>, scaled_sum<float"):
         hip["scaled_sum"]
+
+
+def test_a_call_to_the_host_is_named(gpu: gpusim.Device) -> None:
+    prints = gpu.load(KERNELS / "prints.hsaco")["prints"]
+    with pytest.raises(gpusim.ExecutionFault, match=r"the kernel can call the host \(printf, .*and there is none"):
+        gpu.launch(prints, 64, 64, [gpu.zeros(64)])
+
+
+def test_faults_name_cpp_kernels_as_they_are_written(gpu: gpusim.Device, hip: gpusim.Module) -> None:
+    with pytest.raises(gpusim.ExecutionFault, match=r"kernel 'damped::waves', pc 0x\w+ \(flat_store_dwordx2") as caught:
+        gpu.launch(hip["waves"], (64, 64), (8, 8), [gpu.zeros(8, np.float64), 0.25])
+    assert "the host" not in str(caught.value)
