@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gpusim.api.launch_result import LaunchResult as LaunchResult
     from gpusim.api.launch_result import QueueResult as QueueResult
     from gpusim.api.module import KernelFunction as KernelFunction
-    from gpusim.api.module import KernelNameError as KernelNameError
     from gpusim.api.module import Module as Module
     from gpusim.api.queue import Queue as Queue
     from gpusim.api.queue import QueueError as QueueError
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from isa.kernarg import Local as Local
     from isa.kernarg import Pointer as Pointer
     from isa.object.code_object import CodeObjectError as CodeObjectError
+    from isa.object.names import KernelNameError as KernelNameError
 
 
 # the interface for scripts: name → module that defines it
@@ -61,7 +61,7 @@ _EXPORTED = {
     "GridError": "isa.grid",
     "KernargError": "isa.kernarg",
     "KernelFunction": "gpusim.api.module",
-    "KernelNameError": "gpusim.api.module",
+    "KernelNameError": "isa.object.names",
     "LaunchError": "gpusim.api.device",
     "LaunchResult": "gpusim.api.launch_result",
     "Local": "isa.kernarg",

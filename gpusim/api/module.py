@@ -3,17 +3,11 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.progress import Reporter, reporting
 from isa.encoding.hazards import Violation
 from isa.kernarg import explicit, signature
 from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
-
-
-class KernelNameError(UserError, KeyError):
-    """A code object has no kernel of this name; the message names the nearest one."""
-
-    __str__ = UserError.__str__
+from isa.object.names import KernelNameError, find
 
 
 class KernelFunction:
@@ -61,9 +55,11 @@ class Module(Mapping[str, KernelFunction]):
         return self._object.source
 
     def __getitem__(self, name: str) -> KernelFunction:
-        """A kernel; raises KernelNameError, and DecodeError or ProgramError for code that cannot be executed."""
-        if not isinstance(name, str) or name not in self._object.kernels:
-            raise KernelNameError(f"{self.source}: {unknown_name('kernel', str(name), sorted(self._object.kernels))}")
+        """A kernel by its name or an unambiguous form of it (isa.object.names).
+
+        Raises KernelNameError, and DecodeError or ProgramError for code that cannot be executed.
+        """
+        name = find(self._object.kernels, str(name), self.source)
         if name not in self._functions:
             from isa.encoding.hazards import find_violations
             from isa.execution.executor import program_of
@@ -74,7 +70,10 @@ class Module(Mapping[str, KernelFunction]):
         return self._functions[name]
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._object.kernels
+        try:
+            return isinstance(name, str) and bool(find(self._object.kernels, name, self.source))
+        except KernelNameError:
+            return False
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._object.kernels)

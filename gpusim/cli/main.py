@@ -280,7 +280,7 @@ def microbench(
 
 
 kernels = typer.Typer(
-    help="The shipped kernels: build and check their code objects (needs clang 19).",
+    help="Code objects: build them from sources, check what of them can be executed.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -292,7 +292,8 @@ def kernels_build(
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[SOURCE]...", help="OpenCL C (.cl), assembly (.s) or LLVM IR (.ll). [default: shipped]"
+            metavar="[SOURCE]...",
+            help="OpenCL C (.cl), HIP (.hip), assembly (.s) or LLVM IR (.ll). [default: shipped]",
         ),
     ] = None,
 ) -> None:
@@ -304,11 +305,20 @@ def kernels_build(
 
 
 @kernels.command("check")
-def kernels_check() -> None:
-    """Compare the shipped code objects with what the sources give."""
+def kernels_check(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="Code objects, bundles, fat binaries, folders of them. [default: shipped]"
+        ),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the files' table as Markdown.")] = False,
+) -> None:
+    """Say which kernels of files can be executed, and why others cannot; or compare the shipped with their sources."""
     from gpusim.cli.kernels import check_command
 
-    raise typer.Exit(check_command())
+    interrupt_python()
+    raise typer.Exit(check_command(files or [], markdown))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -20,6 +20,7 @@ from gpusim.host.command_processor import LaunchCommand, RunOptions
 from gpusim.jobs.arguments import expected_of, value_of
 from gpusim.jobs.job import JobOptions, Task, Variant
 from isa.kernarg import pack_undescribed
+from isa.object.names import listed
 from workloads.operators.verify import Expected, Verification, compare
 
 
@@ -71,11 +72,9 @@ class ExecJob:
     def _kernel_name(self) -> str:
         if self._config.kernel is not None:
             return self._config.kernel
-        names = sorted(self._module)
+        names = list(self._module)
         if len(names) > 1:
-            raise UserError(
-                f"{self._module.source} has several kernels; name one of them in kernel: {', '.join(names)}"
-            )
+            raise UserError(f"{self._module.source} has several kernels; name one of them in kernel: {listed(names)}")
         return names[0]
 
     def _prepare(self) -> Task:

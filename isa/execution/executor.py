@@ -16,7 +16,17 @@ from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
-from isa.execution.faults import ENDLESS, WAVEFRONTS_TO_LIMIT, ExecutionFault, has_address, nearest_text
+from isa.execution.faults import (
+    ENDLESS,
+    FAULT_BRANCH,
+    FAULT_UNMAPPED,
+    WAVEFRONTS_TO_LIMIT,
+    ExecutionFault,
+    has_address,
+    jump_text,
+    nearest_text,
+    null_text,
+)
 from isa.execution.flat_access import access_lanes
 from isa.execution.interpreter import memory_instruction, produce
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
@@ -267,9 +277,13 @@ class FunctionalContext:
         code, address = fault.code, fault.address & (1 << 64) - 1
         wave = self.wavefronts[fault.slot]
         instruction = self.instructions[fault.pc]
-        nearest = ""
-        if has_address(code):
-            nearest = nearest_text(self.launch.memory, code, address, self.lds_bytes)
+        where = ""
+        if code == FAULT_BRANCH:
+            linked = address - int(self.state.code_address) + self.program.kernel.code_address
+            where = jump_text(self.program.kernel, self.instructions, linked)
+        elif has_address(code):
+            where = nearest_text(self.launch.memory, code, address, self.lds_bytes)
+            where += null_text(self.program.kernel, address) if code == FAULT_UNMAPPED else ""
         error = ExecutionFault(
             code,
             self.program.kernel.name,
@@ -278,9 +292,9 @@ class FunctionalContext:
             wave.workgroup,
             wave.number,
             fault.lane,
-            address if has_address(code) or address else None,
+            address if has_address(code) or code == FAULT_BRANCH or address else None,
             fault.size,
-            nearest,
+            where,
             self.launch.kernel.source_line(instruction.address),
         )
         if code in ENDLESS:

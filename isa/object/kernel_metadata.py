@@ -42,13 +42,17 @@ class Metadata:
 
 
 def read_metadata(image: Image) -> dict[str, Metadata]:
-    """Metadata by kernel name; empty for an object without metadata. Raises MalformedError."""
+    """Metadata by kernel name; empty for an object without metadata. Raises MalformedError.
+
+    An object that was linked from several has the note of each.
+    """
+    found: dict[str, Metadata] = {}
     for owner, kind, contents in image.notes:
         if (owner, kind) == NT_AMDGPU_METADATA:
-            return _from_msgpack(contents)
+            found |= _from_msgpack(contents)
         if (owner, kind) == NT_AMD_HSA_METADATA:
-            return _from_yaml(contents)
-    return {}
+            found |= _from_yaml(contents)
+    return found
 
 
 def _from_msgpack(contents: bytes) -> dict[str, Metadata]:

@@ -35,7 +35,7 @@ def serve(requests: BinaryIO, answers: BinaryIO, checked: bool) -> None:
 def attempt(data: bytes) -> str:
     """What becomes of a code object; errors that speak to the user are refusals, any other is a defect."""
     from gpusim.base.errors import UserError
-    from isa.encoding.decoder import decode_kernel
+    from isa.encoding.control_flow import decode_kernel
     from isa.encoding.disassembler import disassemble
     from isa.object.code_object import CodeObjectError, load_code_object
 

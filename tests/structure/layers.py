@@ -89,7 +89,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         ),
     ),
     "gpusim.jobs": (
-        *("gpusim.base", "isa", "isa.execution", "spartan", "gpusim.core"),
+        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core"),
         *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
         *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
     ),

@@ -6,7 +6,9 @@ is a log of measurements.
 """
 
 import csv
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from gpusim.config.run import load_run
+from tests.support import library_accuracy
 from tests.support.trace_reader import read_trace
 from workloads.data.activations_file import load_activations
 
@@ -81,17 +84,23 @@ def training() -> str:
 
 def sweep() -> str:
     """docs/own-kernels.md: what docs/own-kernels/sweep.py prints."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "out").mkdir()
-        example = DOCS / "own-kernels"
-        (Path(folder) / "out" / "row_norm.hsaco").write_bytes((example / "row_norm.hsaco").read_bytes())
-        for script in ("arrays.py", "sweep.py"):
-            command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {_RUN}", example / script]
-            done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    return _printed("arrays.py", "sweep.py")
+
+
+def precision() -> str:
+    """docs/own-kernels-hip.md: what docs/own-kernels/precision.py prints."""
+    return _printed("logits.py", "precision.py")
+
+
+def _printed(inputs: str, script: str) -> str:
+    """What an example's script prints when its input is there, of the committed code objects."""
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copytree(DOCS / "own-kernels", Path(scratch) / "docs/own-kernels")
+        for name in (inputs, script):
+            command = [sys.executable, f"docs/own-kernels/{name}"]
+            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+            done = subprocess.run(command, cwd=scratch, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return "```\n" + done.stdout.rstrip("\n") + "\n```"
-
-
-_RUN = "import runpy; runpy.run_path(sys.argv[1], run_name='__main__')"
 
 
 def _vector_add_trace() -> Path:
@@ -183,7 +192,9 @@ def claim_cells(layer: str, batch: int, data: str) -> tuple[list[str], list[str]
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "activations": {"files": map_files, "zero maps": zero_maps, "training": training},
+    "opencl": {"accuracy": library_accuracy.table},
     "own-kernels": {"sweep": sweep},
+    "own-kernels-hip": {"precision": precision},
     "timeline": {"steps": miss_steps, "waits": waits},
 }
 SLOW: dict[str, dict[str, Callable[[], str]]] = {"claims": {"cycles": claimed_cycles, "memory": claimed_memory}}

@@ -1,6 +1,7 @@
 """Are argument blocks laid out as the metadata says, and wrong arguments reported with index, name and both values?"""
 
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isa.kernarg import KernargError, Local, Pointer, pack, pack_undescribed, signature
-from isa.object.code_object import Kernel, KernelArgument
+from isa.object.code_object import Kernel, KernelArgument, load_code_object
+from isa.object.names import find
 
 
 def kernel(*arguments: KernelArgument, size: int = 64, lds_bytes: int = 0) -> Kernel:
@@ -202,3 +204,13 @@ def test_values_out_of_their_type_s_range_are_refused(type_name: str, size: int,
 def test_an_address_is_a_whole_number() -> None:
     with pytest.raises(KernargError, match=r"gpusim\.Pointer takes an address, not str"):
         Pointer("4096")  # type: ignore[arg-type]
+
+
+def test_types_of_hip_kernels_are_those_of_their_names() -> None:
+    objects = Path(__file__).resolve().parents[2] / "data/kernels"
+    kernels = load_code_object(objects / "hip_kernels.hsaco").kernels
+    scaled_sum = kernels[find(kernels, "scaled_sum<float, 256>", "hip_kernels.hsaco")]
+    arrays = [Pointer(0x1_0000_1000, np.dtype(np.float32)), Pointer(0x1_0000_2000, np.dtype(np.float64))]
+    with pytest.raises(KernargError, match=r"kernel 'scaled_sum<float, 256u>', argument 1.*array of float32.*float64"):
+        pack(scaled_sum, [*arrays, 2.0, 100])
+    assert pack(scaled_sum, [arrays[0], arrays[0], 2.0, 100]).block[16:24] == struct.pack("<fI", 2.0, 100)
