@@ -77,7 +77,7 @@ def signature(kernel: "Kernel") -> str:
     return f"{short(kernel.name)}({', '.join(parts)})"
 
 
-def _named(kernel: "Kernel") -> str:
+def _kernel_text(kernel: "Kernel") -> str:
     return f"kernel '{short(kernel.name)}'"
 
 
@@ -93,7 +93,7 @@ def in_order(kernel: "Kernel", values: Mapping[str, Any]) -> list[Any]:
     if set(names) != set(values):
         given = sorted(map(str, values))
         what = f"takes {sorted(names)}, the launch gives {given}: {signature(kernel)}"
-        raise KernargError(f"{_named(kernel)} {what}")
+        raise KernargError(f"{_kernel_text(kernel)} {what}")
     return [values[name] for name in names]
 
 
@@ -110,17 +110,17 @@ def pack(
     arguments = explicit(kernel)
     if not kernel.arguments and kernel.kernarg_bytes:
         raise KernargError(
-            f"{_named(kernel)}: the code object does not describe its arguments; pass the whole block of"
+            f"{_kernel_text(kernel)}: the code object does not describe its arguments; pass the whole block of"
             f" {kernel.kernarg_bytes} bytes with kernarg=bytes"
         )
     if len(ordered) != len(arguments):
         raise KernargError(
-            f"{_named(kernel)} takes {len(arguments)} arguments, {len(ordered)} given: {signature(kernel)}"
+            f"{_kernel_text(kernel)} takes {len(arguments)} arguments, {len(ordered)} given: {signature(kernel)}"
         )
     block = bytearray(kernel.kernarg_bytes)
     lds_end = kernel.lds_bytes
     for index, (argument, value) in enumerate(zip(arguments, ordered, strict=True)):
-        where = f"{_named(kernel)}, argument {index}" + (f" '{argument.name}'" if argument.name else "")
+        where = f"{_kernel_text(kernel)}, argument {index}" + (f" '{argument.name}'" if argument.name else "")
         if argument.kind == "global_buffer":
             raw = _pointer(where, argument, value).to_bytes(8, "little")
         elif argument.kind == "dynamic_shared_pointer":
@@ -157,11 +157,11 @@ def pack_undescribed(kernel: "Kernel", values: Sequence[Any]) -> Kernarg:
         elif isinstance(value, np.generic):
             raw = value.tobytes()
         else:
-            raise KernargError(f"{_named(kernel)}, argument {index}: {_found(value)} has no size of its own")
+            raise KernargError(f"{_kernel_text(kernel)}, argument {index}: {_found(value)} has no size of its own")
         block += bytes(-len(block) % len(raw)) + raw
     if kernel.kernarg_bytes and len(block) > kernel.kernarg_bytes:
         raise KernargError(
-            f"{_named(kernel)} takes {kernel.kernarg_bytes} bytes of arguments, those given fill {len(block)}"
+            f"{_kernel_text(kernel)} takes {kernel.kernarg_bytes} bytes of arguments, those given fill {len(block)}"
         )
     return Kernarg(bytes(block).ljust(kernel.kernarg_bytes, b"\0"), lds_end - kernel.lds_bytes)
 
@@ -170,7 +170,7 @@ def _fill_hidden(kernel: "Kernel", block: bytearray, kind: str, value: int) -> N
     matching = [argument for argument in kernel.arguments if argument.kind == kind]
     if value and not matching:
         raise KernargError(
-            f"{_named(kernel)} takes no {kind.removeprefix('hidden_').replace('_', ' ')}: it cannot be {value}"
+            f"{_kernel_text(kernel)} takes no {kind.removeprefix('hidden_').replace('_', ' ')}: it cannot be {value}"
         )
     for argument in matching:
         block[argument.offset : argument.offset + argument.size] = value.to_bytes(8, "little")[: argument.size]
