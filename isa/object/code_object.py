@@ -96,6 +96,7 @@ class CodeObject:
     kernels: dict[str, Kernel]
 
 
+MAX_BYTES = 1 << 30  # of a file
 _VERSIONS = {0: 2, 1: 3, 2: 4, 3: 5, 4: 6}  # by EI_ABIVERSION
 
 
@@ -103,7 +104,7 @@ def load_code_object(source: str | Path | bytes) -> CodeObject:
     """Reads a code object from a file or from memory. Raises CodeObjectError, whatever is wrong with it."""
     name = "code object in memory" if isinstance(source, bytes) else str(source)
     try:
-        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+        data = source if isinstance(source, bytes) else _contents(Path(source))
     except OSError as error:
         raise CodeObjectError(f"{name}: cannot be read: {error.strerror or error}") from None
     try:
@@ -113,6 +114,15 @@ def load_code_object(source: str | Path | bytes) -> CodeObject:
         raise CodeObjectError(f"{name}: {error}") from None
     except Exception as error:  # the ELF parser raises all kinds on a damaged file
         raise CodeObjectError(f"{name}: damaged ELF file ({type(error).__name__}: {error})") from None
+
+
+def _contents(path: Path) -> bytes:
+    """A file's bytes; CodeObjectError for one that ends nowhere, as a device does."""
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise CodeObjectError(f"{path}: a code object has at most {MAX_BYTES >> 20} MiB; this file has more")
+    return data
 
 
 def _kernels(image: Image) -> dict[str, Kernel]:
