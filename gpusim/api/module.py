@@ -1,9 +1,10 @@
 """Code objects for scripts: kernels by name, each checked when it is asked for."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.progress import Reporter, reporting
 from isa.encoding.hazards import Violation
 from isa.kernarg import explicit, signature
 from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
@@ -44,14 +45,14 @@ class KernelFunction:
 class Module(Mapping[str, KernelFunction]):
     """A loaded code object: `module["name"]` is a kernel. Raises CodeObjectError for a file that is none.
 
-    before_use: called before a kernel is translated, which compiles the interpreter when it is not in the cache.
+    reporter: told when translating a kernel begins with compiling what does it.
     """
 
-    def __init__(self, source: str | Path | bytes, before_use: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, source: str | Path | bytes, reporter: Reporter | None = None) -> None:
         if not isinstance(source, str | Path | bytes):
             raise CodeObjectError(f"a code object is a file's path or its bytes, not {type(source).__name__}")
         self._object = load_code_object(source)
-        self._before_use = before_use
+        self._reporter = reporter or Reporter()
         self._functions: dict[str, KernelFunction] = {}
 
     @property
@@ -65,10 +66,10 @@ class Module(Mapping[str, KernelFunction]):
             raise KernelNameError(f"{self.source}: {unknown_name('kernel', str(name), sorted(self._object.kernels))}")
         if name not in self._functions:
             from isa.encoding.hazards import find_violations
-            from isa.execution.program import build_program
+            from isa.execution.executor import program_of
 
-            self._before_use()
-            program = build_program(self._object.kernels[name])
+            with reporting(self._reporter):
+                program = program_of(self._object.kernels[name])
             self._functions[name] = KernelFunction(program.kernel, find_violations(program.instructions))
         return self._functions[name]
 

@@ -22,9 +22,12 @@ def exec_command(
     hotspots: bool,
     timeline: Path | None,
     window: str | None,
+    timeout_s: float | None,
+    max_cycles: int | None,
 ) -> int:
     """Execute a kernel as its file says and report its metrics; returns the exit code."""
     options = ["run.checked=true"] * checked + [f"run.hotspots={LISTED_HOTSPOTS}"] * hotspots
+    options += [f"run.max_cycles={max_cycles}"] if max_cycles is not None else []
     document = opened(name, EXAMPLE_FOLDER)
     config, path = load_exec(document, [*sets, *options])
 
@@ -34,4 +37,4 @@ def exec_command(
         return ExecJob(config, path, reporter)
 
     inputs = [*document.files, *config.inputs(path)]
-    return run_job(make, Asked(quiet, json_file, None, timeline, window, inputs, config.outputs))
+    return run_job(make, Asked(quiet, json_file, None, timeline, window, timeout_s, inputs, config.outputs))

@@ -8,7 +8,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt, interrupt_python
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
-from gpusim.base.progress import Reporter
+from gpusim.base.progress import Reporter, reporting
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER, load_gpu
 from gpusim.microbench.picture import check_format, require_matplotlib
@@ -32,17 +32,15 @@ def microbench_command(
         check_format(picture)
         require_matplotlib()
     reporter = Reporter(quiet)
-    from gpusim.jit import cache_dir, is_compiled
     from gpusim.microbench import suite, table  # imports the compiled core: up to a second
     from gpusim.microbench.bench import Bench
 
     with Interrupt() as interrupt:
         names = suite.wanted(only)
-        if not (is_compiled("isa") and is_compiled("timing")):
-            reporter.say(f"compiling the core: once, less than a minute; kept in {cache_dir('timing').parent}")
         interrupt.deferred = True
         try:
-            results = suite.run(Bench(gpu, reporter, lambda: interrupt.asked), names)
+            with reporting(reporter):
+                results = suite.run(Bench(gpu, reporter, lambda: interrupt.asked), names)
         except KeyboardInterrupt:
             reporter.say("interrupted: nothing is reported")
             return EXIT_INTERRUPTED

@@ -11,7 +11,7 @@ import yaml
 
 from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import folder, write_together, write_whole
-from gpusim.base.interrupt import Interrupt
+from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.cli.timeline import drawing, window_of
@@ -21,7 +21,7 @@ from gpusim.report.document import as_json, document
 if TYPE_CHECKING:
     from gpusim.jobs.job import Job
 
-EXIT_NOT_AS_EXPECTED = 1
+EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
 LISTED_HOTSPOTS = 25
 KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
 
@@ -31,7 +31,8 @@ class Asked:
     """What the options ask for beside the run itself.
 
     json_file: gets the result as one JSON object, `-`: standard output does; out: folder that gets it, the report and
-    the configuration; inputs: files that the job reads; outputs: those that it writes itself, by what asks for them.
+    the configuration; timeout_s: wall time for the job, which is then stopped as by Ctrl-C; inputs: files that the job
+    reads; outputs: those that it writes itself, by what asks for them.
     """
 
     quiet: bool
@@ -39,6 +40,7 @@ class Asked:
     out: Path | None = None
     timeline: Path | None = None
     window: str | None = None
+    timeout_s: float | None = None
     inputs: Sequence[Path] = ()
     outputs: Mapping[str, Path] = field(default_factory=dict)
 
@@ -55,9 +57,16 @@ def run_job(make: "Callable[[Reporter], Job]", asked: Asked) -> int:
     from gpusim.jobs import runner  # imports the compiled core: up to a second
 
     with Interrupt() as interrupt:
-        job = make(reporter)
-        with drawing(asked.timeline, cycles, reporter) as drawn:
-            records = runner.run(job, reporter, interrupt, drawn)
+        try:
+            with interrupt.timeout(asked.timeout_s):
+                job = make(reporter)
+                with drawing(asked.timeline, cycles, reporter) as drawn:
+                    records = runner.run(job, reporter, interrupt, drawn)
+        except KeyboardInterrupt:
+            if interrupt.reason != OUT_OF_TIME:
+                raise
+            reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
+            return EXIT_NOT_AS_EXPECTED
         result = document(job.resolved(), records, [variant.name for variant in job.variants])
         # files first: the reader of what is printed may have gone
         if asked.json_file is not None and asked.json_file != STANDARD_OUTPUT:
@@ -76,8 +85,9 @@ def run_job(make: "Callable[[Reporter], Job]", asked: Asked) -> int:
             sys.stdout.write(as_json(result))
         if not asked.quiet:
             terminal.show(records, sys.stderr if to_output else sys.stdout)
-    if any(record.partial for record in records):
-        reporter.say("interrupted: the results are partial")
-        return EXIT_INTERRUPTED
+    stopped = next((record.stopped_by for record in records if record.partial), "")
+    if stopped:
+        reporter.say(f"{stopped}: the results are partial")
+        return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_AS_EXPECTED
     wrong = any(r.verification is not None and not r.verification.passed for r in records)
     return EXIT_NOT_AS_EXPECTED if wrong else 0

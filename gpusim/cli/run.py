@@ -25,10 +25,12 @@ def run_command(
     hotspots: bool,
     timeline: Path | None,
     window: str | None,
+    timeout_s: float | None,
+    max_cycles: int | None,
 ) -> int:
     """Run a configuration and write its result; returns the exit code. The options override `run:` of the file."""
     listed = LISTED_HOTSPOTS if hotspots else None
-    options = {"engine": engine, "verify": verify, "checked": checked, "hotspots": listed}
+    options = {"engine": engine, "verify": verify, "checked": checked, "hotspots": listed, "max_cycles": max_cycles}
     overrides = [f"run.{key}={str(value).lower()}" for key, value in options.items() if value is not None]
     document = opened(name)
     config = load_run(document, [*sets, *overrides])
@@ -39,4 +41,4 @@ def run_command(
         return job_of(config)
 
     inputs = [*document.files, *config.inputs]
-    return run_job(make, Asked(quiet, json_file, out, timeline, window, inputs))
+    return run_job(make, Asked(quiet, json_file, out, timeline, window, timeout_s, inputs))

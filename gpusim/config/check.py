@@ -4,12 +4,13 @@ import difflib
 import json
 import math
 import re
+import typing
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from gpusim.base.errors import UserError, nearest
-from gpusim.config.models import Steps, all_paths, fields_at, keys
+from gpusim.config.models import Steps, all_paths, fields_at, keys, model_at
 from gpusim.config.tree import Tree
 
 M = TypeVar("M", bound=BaseModel)
@@ -80,7 +81,7 @@ def _one_line(model: type[BaseModel], tree: Tree, error: dict[str, Any]) -> str:
         source, inside = next((tree.origin(p) for p in tree.origins if p[: len(path)] == path), (source, inside))
     if kind == "extra_forbidden":
         valid = fields_at(model, path[:-1], tree.data)
-        guess = _meant(model, path, value, valid)
+        guess = _key_that_takes(_names_at(model, path[:-1], tree.data), value) or _meant(model, path, value, valid)
         what = "unknown key" + (f"; did you mean '{guess}'?" if guess else "")
         what += f" (allowed: {', '.join(valid)})" if valid else ""
     elif kind == "missing":
@@ -100,6 +101,30 @@ def _one_line(model: type[BaseModel], tree: Tree, error: dict[str, Any]) -> str:
         allowed = _ALLOWED.get(kind, "").format(**context) or error["msg"][:1].lower() + error["msg"][1:]
         what = f"{_shown(value)} is not allowed: {allowed}"
     return f"{source}: {inside + ': ' if inside else ''}{what}".replace("\n", " ")
+
+
+def _names_at(model: type[BaseModel], path: Steps, data: Any) -> dict[str, list[str]]:
+    """Of the keys that `fields_at` names, those whose value is one of a table of names: key → names."""
+    found = model_at(model, path, data)
+    names: dict[str, list[str]] = {}
+    for key, field in found.model_fields.items() if found is not None else ():
+        extra = field.json_schema_extra
+        among = extra.get("among") if isinstance(extra, dict) else None
+        literal = typing.get_origin(field.annotation) is typing.Literal
+        listed = among if isinstance(among, list) else typing.get_args(field.annotation) if literal else ()
+        names[key] = [name for name in listed if isinstance(name, str)]
+    return names
+
+
+def _key_that_takes(names: dict[str, list[str]], value: Any) -> str | None:
+    """The only key whose table of names has the value, or, if none has it, one that is nearly it."""
+    if not isinstance(value, str):
+        return None
+    for meant in (value, nearest(value, {name for listed in names.values() for name in listed}, cutoff=0.8)):
+        takers = [key for key, listed in names.items() if meant in listed]
+        if takers:
+            return takers[0] if len(takers) == 1 else None
+    return None
 
 
 def _meant(model: type[BaseModel], path: Steps, value: Any, valid: list[str]) -> str | None:

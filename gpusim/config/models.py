@@ -15,12 +15,17 @@ def fields_at(model: type[BaseModel], path: Steps, data: Any = None) -> list[str
 
     data: the values under judgement, which say what kind a part of several kinds is.
     """
+    found = model_at(model, path, data)
+    return list(found.model_fields) if found is not None else []
+
+
+def model_at(model: type[BaseModel], path: Steps, data: Any = None) -> type[BaseModel] | None:
+    """The model that `path` leads to; None where there is none. data: as for `fields_at`."""
     here: Any = model
     for key in path:
         data = data.get(key) if isinstance(data, dict) else None
         here = _chosen(_annotation_in(here, key), data)
-    found = _model_in(here)
-    return list(found.model_fields) if found is not None else []
+    return _model_in(here)
 
 
 def kinds_in(annotation: Any) -> dict[str, type[BaseModel]]:

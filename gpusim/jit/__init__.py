@@ -14,8 +14,7 @@ from gpusim.jit.by_address import (
     records,
     views,
 )
-from gpusim.jit.cache import cache_dir
-from gpusim.jit.entry_points import is_compiled, load
+from gpusim.jit.entry_points import load
 from gpusim.jit.functions import JIT_DISABLED, CoreFunction, function_address, jit, primitive, registered
 from gpusim.jit.raw import (
     address_of,
@@ -50,7 +49,6 @@ __all__ = [
     "WIDE_LANES",
     "address_in",
     "address_of",
-    "cache_dir",
     "call_i64_4",
     "counter_fields",
     "ctz",
@@ -60,7 +58,6 @@ __all__ = [
     "function_address",
     "i16",
     "i32",
-    "is_compiled",
     "jit",
     "layout_of",
     "ld_i16",

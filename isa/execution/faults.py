@@ -1,8 +1,11 @@
 """Faults of a running wavefront: codes that compiled code returns, and the errors a user reads."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpusim.base.errors import UserError
+from isa.execution.resident import WavefrontGroup, in_brackets
+from isa.object.line_table import SourceLine
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
@@ -19,7 +22,11 @@ if TYPE_CHECKING:
     FAULT_LINES,
     FAULT_PRIVATE,
     FAULT_TRAP,
-) = range(-1, -12, -1)
+    FAULT_NO_END,
+) = range(-1, -13, -1)
+
+# An endless loop is one of a wavefront, or of all of a full GPU, which would reach the limit of one after hours
+WAVEFRONTS_TO_LIMIT = 64  # instructions of all wavefronts, as a multiple of those of one, without one of them ending
 
 _TEXT = {
     FAULT_UNMAPPED: "access outside every allocation",
@@ -28,12 +35,15 @@ _TEXT = {
     FAULT_MISALIGNED: "misaligned access",
     FAULT_SPARSE: "sparse load outside every registered sparse region",
     FAULT_BRANCH: "branch to an address that is no instruction of the kernel",
-    FAULT_LIMIT: "instruction limit of a wavefront reached (endless loop?)",
+    FAULT_LIMIT: "instruction limit of a wavefront reached (endless loop? max_instructions sets the limit)",
+    FAULT_NO_END: "instruction limit of all wavefronts reached: none has ended within "
+    f"{WAVEFRONTS_TO_LIMIT} times max_instructions (endless loop?)",
     FAULT_REGISTER: "register index out of range",
     FAULT_LINES: "one instruction touches more than 128 memory lines",
     FAULT_PRIVATE: "access outside the work-item's private memory",
     FAULT_TRAP: "the kernel stopped itself (trap)",
 }
+ENDLESS = {FAULT_LIMIT, FAULT_NO_END}
 _WITH_ADDRESS = {FAULT_UNMAPPED, FAULT_READ_ONLY, FAULT_LDS, FAULT_MISALIGNED, FAULT_SPARSE, FAULT_PRIVATE}
 
 
@@ -41,7 +51,8 @@ class ExecutionFault(UserError):
     """A kernel did what the machine does not allow; attributes say who, where and what.
 
     code: FAULT_...; kernel, instruction: texts; program_counter: byte address as linked; workgroup: linear number;
-    wavefront: number within the workgroup; lane: or -1; address: byte address (LDS: byte offset), or None.
+    wavefront: number within the workgroup; lane: or -1; address: byte address (LDS: byte offset), or None; source: the
+    instruction's line, or None; resident: where all wavefronts stand, for an endless loop alone.
     """
 
     def __init__(
@@ -56,6 +67,7 @@ class ExecutionFault(UserError):
         address: int | None,
         size_bytes: int,
         nearest: str,
+        source: SourceLine | None = None,
     ) -> None:
         self.code = code
         self.kernel = kernel
@@ -66,14 +78,16 @@ class ExecutionFault(UserError):
         self.lane = lane
         self.address = address
         self.size_bytes = size_bytes
-        text = f"kernel '{kernel}', pc {program_counter:#x} ({instruction}): {_TEXT[code]}"
+        self.source = source
+        self.resident: Sequence[WavefrontGroup] = ()
+        text = f"kernel '{kernel}', pc {program_counter:#x} ({instruction}){in_brackets(source)}: {_TEXT[code]}"
         text += f"; workgroup {workgroup}, wavefront {wavefront}"
         if lane >= 0:
             text += f", lane {lane}"
         if address is not None:
             text += f", address {address:#x} ({size_bytes} bytes){nearest}"
         elif size_bytes:
-            text += f", {size_bytes}"
+            text += f", {size_bytes:,} instructions" if code in ENDLESS else f", {size_bytes}"
         super().__init__(text)
 
 

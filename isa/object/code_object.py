@@ -1,7 +1,7 @@
 """Code objects: AMDGPU ELF files and the kernels in them (LLVM AMDGPU guide, code-object versions 2 to 6)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpusim.base.errors import UserError
@@ -15,6 +15,7 @@ from isa.object.kernel_descriptor import (
     user_sgprs,
 )
 from isa.object.kernel_metadata import Metadata, read_metadata
+from isa.object.line_table import LineTable, SourceLine
 
 
 class CodeObjectError(UserError):
@@ -79,6 +80,11 @@ class Kernel:
     image: bytes = b""  # all that is loaded: constants, variables, the code once more; relocated to linked addresses
     image_address: int = 0
     relocations: tuple[tuple[int, int], ...] = ()  # (offset in image, 64-bit value): both move with the load address
+    lines: LineTable | None = field(default=None, compare=False, repr=False)  # None: compiled without -g
+
+    def source_line(self, address: int) -> SourceLine | None:
+        """The source line of the instruction at an address as linked, if the object tells."""
+        return None if self.lines is None else self.lines.at(address)
 
     def image_at(self, load_base: int) -> bytes:
         """The image for a load at `load_base` + image_address: linked pointers in it moved by `load_base` bytes."""
@@ -228,4 +234,5 @@ def _kernel(
         image=image.image,
         image_address=image.image_address,
         relocations=image.relocations,
+        lines=image.lines,
     )

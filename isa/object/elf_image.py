@@ -8,6 +8,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, Section, SymbolTableSection
 
+from isa.object.line_table import LineTable
+
 EM_AMDGPU = 224
 ELFOSABI_AMDGPU_HSA = 64
 MACH_MASK, MACH_GFX803 = 0xFF, 0x2A
@@ -36,7 +38,10 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Image:
-    """The parts of the file that matter here. `relocations` are (offset in image, addend): add the load base."""
+    """The parts of the file that matter here. `relocations` are (offset in image, addend): add the load base.
+
+    lines: None where the file was compiled without -g.
+    """
 
     abi_version: int
     text: bytes
@@ -47,6 +52,7 @@ class Image:
     relocations: tuple[tuple[int, int], ...]
     symbols: tuple[Symbol, ...]
     notes: tuple[tuple[str, int, bytes], ...]  # (owner, type, contents)
+    lines: LineTable | None
 
     def read(self, address: int, size: int, what: str) -> bytes:
         """Bytes at a linked address; MalformedError where the file loads none."""
@@ -86,6 +92,7 @@ def read_image(data: bytes) -> Image:
         relocations,
         _symbols(elf),
         _notes(elf),
+        LineTable.of(data),
     )
 
 

@@ -10,8 +10,8 @@ import pytest
 _MAIN = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.start import main; main()"
 
 
-def interrupted(arguments: list[str], number: int = signal.SIGINT) -> str:
-    """Press Ctrl-C, or send another signal, after two reports of progress; what standard error has from then on."""
+def interrupted(arguments: list[str], number: signal.Signals = signal.SIGINT) -> str:
+    """Send a signal when the command has reported its progress twice; what it writes to standard error from then on."""
     process = subprocess.Popen(
         [sys.executable, "-c", _MAIN, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )

@@ -1,6 +1,6 @@
 """A wavefront's way through its trace: next instruction, readiness, waiting, and where its cycles went."""
 
-from gpusim.core.cu.accounts import account, pipe_blocked, pipe_of
+from gpusim.core.cu.accounts import account, taken_by
 from gpusim.core.cu.code_table import (
     ACTION_MASK,
     ACTION_SHIFT,
@@ -39,7 +39,9 @@ from gpusim.jit import call_i64_4, jit, ld_i64, unlikely
 from isa.opcodes.opcode import LDS, SMEM, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.timeline import RETURNED, record
-from memory.wheel import CU_ISSUE, SIZE, wake_at
+from memory.unit_classes import CU_ISSUE
+from memory.waiting import cycles_short
+from memory.wheel import SIZE, wake_at
 
 REACH = SIZE - SIMDS  # cycles for which the wheel holds a turn of each SIMD
 JUMPED = 2  # what `step` returns for a branch that was taken
@@ -130,7 +132,7 @@ def enter(m, t, w):
     simd = w >> SIMD_BITS
     m.cu.simd[simd].want[unit] |= 1 << wave.rank
     m.cu.simd[simd].wanted |= 1 << unit
-    wave.snapshot = pipe_blocked(m, pipe_of(unit, w), t)
+    wave.snapshot = cycles_short(m, taken_by(unit, w), t)
 
 
 @jit(outline=True)
