@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu.accounts import FOREVER, LDS_PIPE, SMEM_PIPE, VMEM_PIPE
 from gpusim.core.cu.code_table import COUNT_MASK, LGKM_SHIFT, VM_SHIFT
 from gpusim.core.cu.state import (
     AT_BARRIER,
@@ -32,13 +31,15 @@ from isa.execution.resident import AT_BARRIER as AT_BARRIER_TEXT
 from isa.execution.resident import WavefrontGroup, grouped
 from isa.object.code_object import Kernel
 from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
+from memory.waiting import LDS_BANKS, SCALAR_SLOT, TIMED, VECTOR_ALU, VECTOR_SLOT
 
-# of the units whose pipes can be blocked: which pipe, from the wavefront's slot, and its name
-_PIPES = {
-    VALU: (0, SIMD_BITS, "the vector ALU"),
-    LDS: (LDS_PIPE, CU_BITS, "the LDS banks"),
-    VMEM: (VMEM_PIPE, CU_BITS, "the vector memory queue"),
-    SMEM: (SMEM_PIPE, CU_BITS, "the scalar memory queue"),
+# what an instruction of a unit takes, of the timed resources of the wait list, if that may be short: the first SIMD's
+# or CU's, the bits by which a wavefront's slot is shifted for its own, its name
+_TAKES = {
+    VALU: (VECTOR_ALU, SIMD_BITS, "the vector ALU"),
+    LDS: (LDS_BANKS, CU_BITS, "the LDS banks"),
+    VMEM: (VECTOR_SLOT, CU_BITS, "a slot of the vector memory queue"),
+    SMEM: (SCALAR_SLOT, CU_BITS, "a slot of the scalar memory queue"),
 }
 _STATES = {
     AT_BARRIER: AT_BARRIER_TEXT,
@@ -95,15 +96,13 @@ def _awaited(m: Any, wave: Any, in_lds: int) -> list[str]:
 
 
 def _ready(m: Any, w: int, pc: int) -> str:
-    """Which unit a wavefront that wants to issue waits for, if its pipe is blocked."""
+    """What a wavefront that wants to issue waits for, if that is short."""
     unit = ld_i64(m.run.code, pc) & 15
-    if unit not in _PIPES:
+    if unit not in _TAKES:
         return "ready to issue"
-    first, bits, name = _PIPES[unit]
-    start, end = (int(m.cu.pipe[bound][first + (w >> bits)]) for bound in ("start", "end"))
-    if not start <= int(m.wheel.now) < end:
-        return "ready to issue"
-    return f"waiting for a slot of {name}" if end == FOREVER else f"waiting for {name}"
+    first, bits, name = _TAKES[unit]
+    start, end = (int(m.waiting.shortage[bound][first + (w >> bits) - TIMED]) for bound in ("start", "end"))
+    return f"waiting for {name}" if start <= int(m.wheel.now) < end else "ready to issue"
 
 
 def _in_lds(m: Any) -> np.ndarray:
