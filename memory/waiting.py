@@ -228,11 +228,6 @@ def slot_taken(m, now, resource, waiter):
         contest.slots -= 1
 
 
-def resource_at(number: int) -> Resource:
-    """The kind of a resource."""
-    return next(kind for kind in RESOURCES if kind.first <= number < kind.first + kind.count)
-
-
 def waiting_for_what(m: Any) -> list[str]:
     """One line for each kind of resource that is waited for: of whose, and who waits."""
     lines = []

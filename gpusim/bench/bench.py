@@ -156,11 +156,11 @@ def _processor() -> str:
 
 def read_history(path: Path) -> list[dict[str, Any]]:
     """Earlier measurements, oldest first; raises UserError for a file that is no history."""
+    if not path.is_file():  # none yet, or a device, which keeps nothing
+        return []
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         entries = [json.loads(line) for line in lines if line.strip()]
-    except FileNotFoundError:
-        return []
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: is no benchmark history: {error}") from None
     needed = {"date", "machine", "kernel", "instructions", "instructions_per_s"}

@@ -37,5 +37,4 @@ def exec_command(
         return ExecJob(config, path, reporter)
 
     inputs = [*document.files, *config.inputs(path)]
-    asked = Asked(quiet, json_file, None, timeline, window, inputs, config.outputs, timeout_s)
-    return run_job(make, asked)
+    return run_job(make, Asked(quiet, json_file, None, timeline, window, timeout_s, inputs, config.outputs))

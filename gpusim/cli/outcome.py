@@ -32,8 +32,8 @@ class Asked:
     """What the options ask for beside the run itself.
 
     json_file: gets the result as one JSON object, `-`: standard output does; out: folder that gets it, the report and
-    the configuration; inputs: files that the job reads; outputs: those that it writes itself, by what asks for them;
-    timeout_s: wall time for the job, which is then stopped as by Ctrl-C, None: any.
+    the configuration; timeout_s: wall time for the job, which is then stopped as by Ctrl-C, None: any;
+    inputs: files that the job reads; outputs: those that it writes itself, by what asks for them.
     """
 
     quiet: bool
@@ -41,9 +41,9 @@ class Asked:
     out: Path | None = None
     timeline: Path | None = None
     window: str | None = None
+    timeout_s: float | None = None
     inputs: Sequence[Path] = ()
     outputs: Mapping[str, Path] = field(default_factory=dict)
-    timeout_s: float | None = None
 
 
 def run_job(make: "Callable[[Reporter], Job]", asked: Asked) -> int:

@@ -41,4 +41,4 @@ def run_command(
         return job_of(config)
 
     inputs = [*document.files, *config.inputs]
-    return run_job(make, Asked(quiet, json_file, out, timeline, window, inputs, timeout_s=timeout_s))
+    return run_job(make, Asked(quiet, json_file, out, timeline, window, timeout_s, inputs))

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from gpusim.base.errors import UserError
-from gpusim.config.files import plain, read
+from gpusim.config import files
 from gpusim.config.yaml_values import one_line, parse_value
 
 Path_ = tuple[str, ...]
@@ -33,7 +33,7 @@ class Tree:
     def read(self, path: Path) -> dict[str, Any]:
         """A file's mapping, for laying it into the tree."""
         self.files.append(path)
-        return read(path)
+        return files.read(path)
 
     def origin(self, path: Path_) -> tuple[str, str]:
         """Source and dotted path inside it of the value at `path`, or of what holds it."""
@@ -116,7 +116,7 @@ def _assignment(one: str | Assignment | tuple[str, Any]) -> Assignment:
         return one
     if isinstance(one, tuple) and len(one) == 2:
         source = f"sets[{one[0]!r}]"
-        return Assignment(source, _steps(one[0], source), plain(one[1], source))
+        return Assignment(source, _steps(one[0], source), files.plain(one[1], source))
     return Assignment(f"--set {one}", *parse_set(one))
 
 

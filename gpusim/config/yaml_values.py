@@ -4,13 +4,14 @@ What is no configuration is refused before it costs memory or time: aliases that
 values as their expansion has.
 """
 
+import contextlib
 import re
 from typing import Any, cast
 
 import yaml
 
 MAX_VALUES = 100_000  # of a file, its aliases expanded: a hundred times the largest configuration
-MAX_DEPTH = 100  # libyaml's parser would end the process, Python's raises RecursionError
+MAX_DEPTH = 100  # at some thousands libyaml's parser would overflow the stack
 _BOOL_TAG = "tag:yaml.org,2002:bool"
 
 
@@ -70,10 +71,11 @@ _FastLoader: Any = _as_people_write(getattr(yaml, "CSafeLoader", yaml.SafeLoader
 
 def _is_nested_too_deeply(text: str) -> bool:
     depth = 0
-    for event in yaml.parse(text, _FastLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            return True
+    with contextlib.suppress(yaml.YAMLError):  # loading will say so
+        for event in yaml.parse(text, _FastLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH:
+                return True
     return False
 
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -40,15 +41,19 @@ def compile_in_second_process() -> None:
     from gpusim.jit.compile import compile_on_the_way, split
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_first, daemon=True).start()
     assume_held()
     with reporting(Reporter(quiet=True)):
         share = split("timing", _SECOND_ROOMS)
         compile_on_the_way(share.inside, new_record(machine_dtype()), share.doors)
-        try:
-            print("core", flush=True)
-        except BrokenPipeError:
-            os._exit(1)  # the first process has gone
+        print("core", flush=True)
         compile_interpreter()
+
+
+def _end_with_the_first() -> None:
+    """End this process when the first one has ended, however that did: its end of the pipe closes."""
+    os.read(0, 1)  # past Python's buffer, whose lock a thread may not hold when the process ends
+    os._exit(1)
 
 
 def _compile_with(helper: "subprocess.Popen[str]") -> None:
@@ -80,7 +85,7 @@ def _compile() -> None:
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, "-c", _SECOND_PROCESS]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as helper:
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as helper:
         try:
             _compile_with(helper)
         except BaseException:

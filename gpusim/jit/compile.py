@@ -180,7 +180,7 @@ def _sizes(functions: Iterable[Any]) -> float:
 
 
 # what optimizing entry points takes, of what compiling all of the domain's functions on the way takes: measured
-_OPTIMIZING = {"isa": 1.0, "timing": 0.3}
+_OPTIMIZING = {"isa": 1.0, "timing": 0.25}
 
 
 def work_of(domain: str, entry_points: Sequence[Any], elsewhere: Split | None = None) -> float:

@@ -97,7 +97,9 @@ def _loaded(path: Path) -> np.ndarray:
         array = np.load(path, allow_pickle=False)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError):
+    except MemoryError:
+        raise
+    except Exception:  # readers of archives raise all kinds on a damaged file
         raise UserError(f"{path}: holds no array as numpy.save writes it") from None
     if not isinstance(array, np.ndarray):
         raise UserError(f"{path}: is an archive of arrays (.npz), expected one array (.npy)")

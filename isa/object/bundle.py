@@ -25,6 +25,7 @@ BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 COMPRESSED_MAGIC = b"CCOB"
 FAT_SECTION = ".hip_fatbin"
 _FAT_ALIGNMENT = 4096  # of each translation unit's bundle in the section
+MAX_FILE_BYTES = 1 << 30  # but for a fat binary, of which only parts are read
 _MAX_ENTRIES, _MAX_TARGET_BYTES = 1024, 1024
 _ZLIB, _ZSTD = 0, 1
 # of a compressed bundle's header by version, after magic, version and method: how its sizes are stored, and which of
@@ -53,16 +54,18 @@ def code_objects(file: BinaryIO) -> list[bytes]:
     Raises MalformedError where there is none, and says which other GPUs' are there.
     """
     magic = file.read(len(BUNDLE_MAGIC))
-    file.seek(0)
     if magic[:4] == ELF_MAGIC and int.from_bytes(magic[18:20], "little") not in (0, EM_AMDGPU):
         return _chosen(_fat_section(file), _FAT_ALIGNMENT)
-    data = file.read()
+    data = magic + file.read(MAX_FILE_BYTES)  # not all of what ends nowhere, as a device does
+    if len(data) > MAX_FILE_BYTES:
+        raise MalformedError(f"a code object has at most {MAX_FILE_BYTES >> 20} MiB; this file has more")
     if magic == BUNDLE_MAGIC or magic[:4] == COMPRESSED_MAGIC:
         return _chosen(memoryview(data), 0)
     return [data]
 
 
 def _fat_section(file: BinaryIO) -> memoryview:
+    file.seek(0)
     machine = int.from_bytes(file.read(20)[18:], "little")
     elf = ELFFile(file)
     section = elf.get_section_by_name(FAT_SECTION)

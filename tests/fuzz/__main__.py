@@ -27,7 +27,11 @@ def main() -> int:
     total = Report()
     for kind in chosen:
         count = -(-asked.count * kind.share // whole)
-        total.add(run(kind, asked.seed, asked.first, count, asked.processes, sys.stderr))
+        part = run(kind, asked.seed, asked.first, count, asked.processes, sys.stderr)
+        if not part.outcomes:
+            print(f"{kind.name}: left out, there is nothing to try them on", file=sys.stderr)
+        total.add(part)
+        print(total.text(), file=sys.stderr, flush=True)
     print(total.text())
     if asked.keep is not None:
         total.keep(asked.keep)

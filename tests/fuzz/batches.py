@@ -98,8 +98,12 @@ def run(kind: Kind, seed: int, first: int, count: int, processes: int, progress:
     with ThreadPoolExecutor(processes) as pool:
         done = 0
         for part in pool.map(lambda start: _batch(kind, seed, start, min(BATCH, first + count - start)), starts):
+            new = [finding for place, finding in part.findings.items() if place not in report.findings]
             report.add(part)
             done = min(done + BATCH, count)
+            if progress is not None:
+                for finding in new:
+                    print(f"FOUND by {finding.kind} {finding.number}:\n{finding.what}", file=progress, flush=True)
             if progress is not None and time.monotonic() - last > REPORT_S:
                 last = time.monotonic()
                 rate = done / (last - began)

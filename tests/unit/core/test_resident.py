@@ -74,12 +74,7 @@ def test_a_wavefront_that_cannot_issue_names_what_is_full() -> None:
         "waiting for the oldest of 15 vector memory instructions in flight",
     }
     reads = Script().lds_reads(17, 8).wait(lgkm=0)
-    assert over_time(reads, 150) == {
-        "being launched",
-        "ready to issue",
-        "waiting for fewer accesses in front of the LDS",
-        "waiting for LDS",
-    }
+    assert over_time(reads, 150) == {"being launched", "ready to issue", "waiting for the LDS banks", "waiting for LDS"}
 
 
 def waiting_launch() -> Launch:

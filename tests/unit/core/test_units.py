@@ -4,7 +4,6 @@ import inspect
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,11 +32,18 @@ def test_what_is_written_is_that_of_the_table(path: Path) -> None:
 
 
 def test_the_files_can_be_written_before_what_a_row_names_exists() -> None:
-    unit = Unit("NEW", "a new one", 40, "memory.new.new_tick", "new.units", state="memory.new.NEW")
-    texts = {path.name: text((*UNITS[:-1], unit, UNITS[-1])) for path, text in WRITTEN.items()}
-    assert "NEW = 18  # a new one" in texts["unit_classes.py"] and "DISPATCH = 20 " in texts["unit_classes.py"]
+    units = (
+        Unit("FIRST", "runs first", 33, "memory.first.first_tick", "first.units", state="memory.first.FIRST"),
+        Unit("NEW", "a new one", 1, "memory.new.new_tick", configure="memory.new.configure_new(gpu.l1)"),
+        Unit("LAST", "runs last", 32, "memory.last.last_tick", "last.units", state="memory.last.LAST"),
+    )
+    texts = {path.name: text(units) for path, text in WRITTEN.items()}
+    # a class is numbered by the first of its words of 32 bits
+    assert "FIRST = 0  # runs first\nNEW = 2  # a new one\nLAST = 3  # runs last\n" in texts["unit_classes.py"]
     assert "from memory.new import new_tick" in texts["run_units.py"]
-    assert "    CU,\n    NEW,\n    RUN,\n" in texts["unit_states.py"]
+    assert "    if due(m, slot, NEW):\n        new_tick(m, now)\n" in texts["run_units.py"]
+    assert "    FIRST,\n    LAST,\n)" in texts["unit_states.py"]
+    assert "    configure_new(m, gpu.l1)\n" in texts["unit_states.py"]
     done = "import sys, gpusim.core.units, gpusim.core.write_units; print([n for n in sys.modules if 'memory' in n])"
     loaded = subprocess.run([sys.executable, "-c", done], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"
@@ -82,9 +88,3 @@ def test_a_row_fits_the_machine(unit: Unit) -> None:
     assert 0 <= count <= MOST_UNITS[unit.wheel_class]
     if unit.rotating:
         assert count & (count - 1) == 0
-
-
-def test_a_changed_row_changes_what_is_written() -> None:
-    changed = (replace(UNITS[0], most=33), *UNITS[1:])
-    numbers = {path.name: text(changed) for path, text in WRITTEN.items()}["unit_classes.py"]
-    assert "CU_RESPONSE = 2 " in numbers

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import gpusim
+from gpusim.bench.bench import read_history
 from gpusim.config.files import SHIPPED
+from workloads.data.activations_file import load_activations
 
 OBJECT = SHIPPED / "examples" / "vector_add.hsaco"
 
@@ -168,3 +170,12 @@ def test_an_execution_from_a_script_replaces_none_of_its_inputs(tmp_path: Path) 
     with pytest.raises(gpusim.UserError, match=r"arguments\.a\.output .* would be overwritten"):
         gpusim.run("vector_add", sets=sets, quiet=True)
     assert mine.read_bytes() == before
+
+
+def test_a_file_without_an_end_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isa.object.bundle.MAX_FILE_BYTES", 1 << 16)
+    with pytest.raises(gpusim.CodeObjectError, match="/dev/zero: a code object has at most"):
+        gpusim.Device("mi6", timing=False, quiet=True).load("/dev/zero")
+    with pytest.raises(gpusim.UserError, match="/dev/zero: expected an activation file"):
+        load_activations("/dev/zero")
+    assert read_history(Path("/dev/zero")) == [], "a device keeps nothing"
