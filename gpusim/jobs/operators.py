@@ -14,7 +14,7 @@ def gpu_facts(gpu: GpuSpec) -> GpuFacts:
 
 
 class OperatorTask:
-    """An operator's launches, checked against its reference (gpusim.run.job.Task)."""
+    """An operator's launches, checked against its reference (gpusim.jobs.job.Task)."""
 
     def __init__(self, operator: Operator, counts: Mapping[str, float] | None = None) -> None:
         self._operator, self._counts = operator, counts or {}
