@@ -97,6 +97,19 @@ def made(*words: int) -> Kernel:
     return replace(template, code=code, entry=0, code_address=0x1000, code_end=len(code), functions=())
 
 
+@pytest.mark.parametrize("word", [0, 0xBF800000, 0xBF820000, 0xBF84FFFF, 0xBE841C00])
+def test_long_padding_behind_an_unknown_jump_takes_no_time(word: int) -> None:
+    """Zeros, s_nop, s_branch, s_cbranch_scc0 -1 and s_getpc_b64: decoded from each place on, it would take hours."""
+    found = decode_kernel(made(0xBE801D1E, *[word] * (1 << 14)))  # s_setpc_b64 s[30:31]
+    assert found[0].opcode.mnemonic == "s_setpc_b64"
+
+
+def test_a_target_outside_the_code_is_a_fault_when_it_is_jumped_to() -> None:
+    code = (0xBE841C00, 0x8004FF04, 0x100000, 0x82058005, 0xBE801D04)  # s_getpc_b64, additions, s_setpc_b64
+    found = decode_kernel(made(*code))
+    assert len(found) == 4 and found[-1].jump_targets == ()
+
+
 @given(st.binary(min_size=4, max_size=96))
 def test_any_code_behind_an_unknown_jump_is_decoded_or_left_out(noise: bytes) -> None:
     words = struct.unpack(f"<{len(noise) // 4}I", noise[: len(noise) // 4 * 4])
