@@ -13,10 +13,11 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 (L2 MSHRs, the engine's reads in flight), and the checked mode asserts that they are never exceeded.
 """
 
-from gpusim.jit import Field, State, counter_fields, ctz, jit, unlikely
+from gpusim.jit import Field, State, counter_fields, ctz, jit
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.counters import PORT_COUNTERS
 from memory.rings import RING_FRONT
+from memory.unit_classes import ENGINE, L2_FILL, L2_SERVE
 from memory.waiting import (
     DRAM_READ_SLOT,
     DRAM_WRITE_SLOT,
@@ -27,7 +28,7 @@ from memory.waiting import (
     slots_freed,
     wait_for,
 )
-from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, wake, wake_at, within_reach
+from memory.wheel import SIZE, wake, wake_at, within_reach
 
 L2_FROM_DRAM = 0
 L2_FROM_ENGINE = MAX_L2_CHANNELS
@@ -69,7 +70,7 @@ def deliver_in_order(m, t, port, tag, cause):
     """As `deliver`, from a unit that decides ahead of time: entries of cycle `t` are ordered by their `cause`."""
     p = m.ports
     n = p.count[port]
-    if unlikely(n >= PORT_DEPTH):
+    if n >= PORT_DEPTH:
         p.overflows += 1
         return
     q = (p.head[port] + n) & (PORT_DEPTH - 1)
@@ -86,7 +87,7 @@ def deliver_in_order(m, t, port, tag, cause):
     p.tag[port, q] = tag
     p.cause[port, q] = cause
     p.count[port] = n + 1
-    if unlikely(t - m.wheel.now >= SIZE):
+    if t - m.wheel.now >= SIZE:
         p.far = 1
     if port >= ENGINE_FROM_DRAM:
         wake(m, ENGINE, t, 0)

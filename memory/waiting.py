@@ -7,6 +7,16 @@ waited go first, round robin, and before any that come then (`goes_first`, `slot
 
 What a deadlock is about is read off the same list (`waiting_for_what`). That a unit on a list need not run is all that
 skipping rests on: a run of every unit in every cycle must give the same results.
+
+Of some resources, the *timed* ones, the list also keeps in which cycles they were *short*: when none was to be had.
+From this follow the stall accounts of wavefronts (`gpusim.core.cu.accounts`) and of translation: how long one waited is
+how long the resource was short meanwhile, which costs nothing per cycle and waiter. A vector ALU and the LDS are short
+for a time that is known beforehand. Nobody gives them back, so nobody is on their list: who wants one comes back then.
+
+Not waiting, and not here: who of several wants what comes free in this very cycle. That is arbitration, and its request
+masks are the arbiter's own (a SIMD's wavefronts by unit in `gpusim.core.cu.arbitration`, the crossbar's ports, the L1
+TLBs that ask the L2 TLB). Nor the counter of cycles in which a cache's look-up stood still for whatever reason
+(`stalled_since`): it spans several resources, one after another.
 """
 
 from dataclasses import dataclass
@@ -14,35 +24,43 @@ from typing import Any
 
 from gpusim.jit import Field, State, jit, popcount
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
-from memory.wheel import MOST_UNITS
+from memory.unit_classes import MOST_UNITS
 
 _MAX_CUS = MOST_UNITS["CU_LOOK_UP"]
+_MAX_SIMDS = 4 * _MAX_CUS  # gpusim.core.cu.accounts asserts that SIMDs are numbered so
 _MAX_ARRAYS = MOST_UNITS["SCALAR"]
 
-# waiters: an L2 channel's oldest request waits under the channel's number, the only one of its kind under 0
+# waiters: an L2 channel's oldest request waits under the channel's number, a SIMD under its number in its CU, the only
+# one of its kind under 0
 LOOK_UP = 0
 ENGINE_WAITER = 40
 FILLS = 41  # an L2 channel's fills, beside its oldest request
-assert max(MAX_L2_CHANNELS, _MAX_CUS // 2) <= ENGINE_WAITER < FILLS < 63
+INSTRUCTIONS = 42  # an instruction cache, at the L1 TLB that it shares with a scalar cache
+assert max(MAX_L2_CHANNELS, _MAX_CUS // 2) <= ENGINE_WAITER < FILLS < INSTRUCTIONS < 63
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A kind of resource: what is waited for, whose it is (of each of `count` owners), the first one's number."""
+    """A kind of resource.
+
+    what: is waited for; owner: whose it is; count: of these, each with one; first: the first owner's resource;
+    waiter: what the waiters' numbers count.
+    """
 
     what: str
     owner: str
     count: int
     first: int
+    waiter: str
 
 
 RESOURCES: list[Resource] = []
 
 
-def _resource(what: str, owner: str, count: int) -> int:
+def _resource(what: str, owner: str, count: int, waiter: str = "") -> int:
     """Number of the first owner's resource; those of the others follow."""
     first = RESOURCES[-1].first + RESOURCES[-1].count if RESOURCES else 0
-    RESOURCES.append(Resource(what, owner, count, first))
+    RESOURCES.append(Resource(what, owner, count, first, waiter))
     return first
 
 
@@ -60,8 +78,22 @@ RESPONSE_SLOT = _resource("a slot of the crossbar's response queue", "L2 channel
 L2_INPUT_SLOT = _resource("a slot of the input queue", "L2 channel", MAX_L2_CHANNELS)
 L2_LINE = _resource("an MSHR, a target or a way", "L2 channel", MAX_L2_CHANNELS)
 SPARSE_SLOT = _resource("a slot of the queue of sparse misses", "L2 channel", MAX_L2_CHANNELS)
+TLB_REQUEST = _resource("an MSHR or a slot of the L2 TLB's queue", "L1 TLB", _MAX_CUS + _MAX_ARRAYS)
+PAGE_WALK = _resource("an MSHR for a page walk", "L2 TLB", 1)
 CU_ROOM = _resource("a CU with room for a workgroup", "dispatcher", 1)
-_COUNT = CU_ROOM + 1
+# the timed ones come last
+TIMED = CU_ROOM + 1
+VECTOR_ALU = _resource("the vector ALU", "SIMD", _MAX_SIMDS)
+LDS_BANKS = _resource("the LDS banks", "CU", _MAX_CUS)
+VECTOR_SLOT = _resource("a slot of the vector memory queue", "CU", _MAX_CUS, "SIMD")
+SCALAR_SLOT = _resource("a slot of the scalar memory queue", "CU", _MAX_CUS, "SIMD")
+NEVER_SHORT = _resource("nothing", "CU", _MAX_CUS)  # what instructions take that need no unit, or one always ready
+TRANSLATION = _resource("a translation", "vector L1", _MAX_CUS)  # these three are numbered as translation's users
+_resource("a translation", "scalar cache", _MAX_ARRAYS)
+_resource("a translation", "instruction cache", _MAX_ARRAYS)
+_COUNT = RESOURCES[-1].first + RESOURCES[-1].count
+
+UNTIL_FREED = 1 << 60  # end of a shortage: when some comes free
 
 CONTEST = State(
     "contest",
@@ -73,11 +105,21 @@ CONTEST = State(
     },
 )
 
+SHORTAGE = State(
+    "shortage",
+    {
+        "total": Field((), "cycles of the shortages before the last one"),
+        "start": Field((), "first cycle of the last one"),
+        "end": Field((), "first cycle after it, UNTIL_FREED: not known"),
+    },
+)
+
 WAITING = State(
     "waiting",
     {
         "waiters": Field((_COUNT,), "mask of those who wait, by resource"),
         "contest": Field((CONTESTED,), "of the contested resources: who goes first", CONTEST.dtype()),
+        "shortage": Field((_COUNT - TIMED,), "of the timed resources: when none was to be had", SHORTAGE.dtype()),
     },
 )
 
@@ -101,6 +143,46 @@ def freed(m, resource):
     if waiters:
         m.waiting.waiters[resource] = 0
     return waiters
+
+
+@jit
+def take_off(m, resource, waiter):
+    """Take one waiter off the resource's list, who is to be woken; the others stay."""
+    m.waiting.waiters[resource] &= ~(1 << waiter)
+
+
+@jit
+def short(m, resource, start, end):
+    """None of a timed resource is to be had in cycles [start, end); shortages follow one another in time."""
+    shortage = m.waiting.shortage[resource - TIMED]
+    shortage.total += max(shortage.end - shortage.start, 0)
+    shortage.start = start
+    shortage.end = max(start, end)
+
+
+@jit
+def is_short(m, resource):
+    """True while none of a timed resource is to be had and when some comes free is not known."""
+    return m.waiting.shortage[resource - TIMED].end == UNTIL_FREED
+
+
+@jit
+def short_since(m, resource):
+    """First cycle of a timed resource's shortage."""
+    return m.waiting.shortage[resource - TIMED].start
+
+
+@jit
+def no_longer_short(m, t, resource):
+    """Some of a timed resource came free in cycle `t`."""
+    m.waiting.shortage[resource - TIMED].end = t
+
+
+@jit
+def cycles_short(m, resource, t):
+    """Cycles before `t` in which a timed resource was short."""
+    shortage = m.waiting.shortage[resource - TIMED]
+    return shortage.total + max(min(t, shortage.end) - shortage.start, 0)
 
 
 @jit
@@ -151,14 +233,24 @@ def waiting_for_what(m: Any) -> list[str]:
     lines = []
     for resource in RESOURCES:
         waiters = m.waiting.waiters[resource.first : resource.first + resource.count]
-        found = [f"{owner}{_names(int(mask))}" for owner, mask in enumerate(waiters) if mask]
+        found = [f"{owner}{_names(int(mask), resource.waiter)}" for owner, mask in enumerate(waiters) if mask]
         if found:
             lines.append(f"waited for: {resource.what}, {resource.owner} {', '.join(found)}")
     return lines
 
 
-def _names(mask: int) -> str:
-    """Who is in a mask of waiters, where that is not clear from the owner."""
-    special = {ENGINE_WAITER: "engine", FILLS: "fills"}
+def short_of(m: Any, resource: int) -> str:
+    """What a timed resource is if it is short in this cycle, "" if some is to be had."""
+    shortage = m.waiting.shortage[resource - TIMED]
+    if not int(shortage["start"]) <= int(m.wheel.now) < int(shortage["end"]):
+        return ""
+    return next(kind.what for kind in RESOURCES if kind.first <= resource < kind.first + kind.count)
+
+
+def _names(mask: int, kind: str) -> str:
+    """Who is in a mask of waiters of a kind, where that is not clear from the owner."""
+    special = {ENGINE_WAITER: "engine", FILLS: "fills", INSTRUCTIONS: "instructions"}
     bits = [bit for bit in range(64) if mask >> bit & 1]
-    return "" if bits == [LOOK_UP] else f" (by {', '.join(special.get(bit, str(bit)) for bit in bits)})"
+    if bits == [LOOK_UP] and not kind:
+        return ""
+    return f" (by {kind}{' ' * bool(kind)}{', '.join(special.get(bit, str(bit)) for bit in bits)})"

@@ -2,7 +2,7 @@
 
 One bit a unit and cycle. Waking is idempotent, and a spurious wake-up changes nothing: a unit that finds nothing to do
 does nothing. So a wake-up further away than the wheel reaches may come early: the unit wakes itself again. Units run
-in a fixed order within a cycle, class by class (`gpusim.core.units` says how).
+in a fixed order within a cycle, class by class (`memory.unit_classes`, written from the table in `gpusim.core.units`).
 
 Two ways to wake: `wake` takes any cycle; `wake_at`, for callers that know their cycle to be ahead and within reach, is
 half as long, and wake-ups are the most frequent thing that units do.
@@ -13,39 +13,15 @@ from typing import Any
 import numpy as np
 
 from gpusim.jit import Field, State, jit, u32
+from memory.unit_classes import CLASSES, MOST_UNITS
 
 SIZE = 1024  # cycles; a power of two
 WORD_BITS = 32
 ROW_WORDS = 32  # a row fills two lines of the host's cache
 
-CLASSES: dict[str, int] = {}  # name → number, in the order in which they run
-MOST_UNITS: dict[str, int] = {}
-_words: list[int] = []  # of a row, each the class that it belongs to
-
-
-def _class(name: str, most_units: int) -> int:
-    """Number of a class that runs after those before it, which is that of its first word in a row."""
-    number = CLASSES[name] = len(_words)
-    MOST_UNITS[name] = most_units
-    _words.extend([number] * (-(-most_units // WORD_BITS)))
-    return number
-
-
-# Classes in the order in which they run within a cycle. A unit whose work comes for several reasons has a class for
-# each, so that a visit finds what it came for.
-TRANSLATION = _class("TRANSLATION", 1)  # L2 TLB and page walkers
-CU_RESPONSE = _class("CU_RESPONSE", 64)  # a CU's vector L1: an answer from the crossbar
-CU_RETURN = _class("CU_RETURN", 64)  # finished loads, stores, LDS accesses
-CU_LOOK_UP = _class("CU_LOOK_UP", 64)  # the vector L1's look-up
-SCALAR = _class("SCALAR", 64)  # scalar caches, one a shader array
-FETCH = _class("FETCH", 64)  # instruction fetch, one a shader array
-L2_FILL = _class("L2_FILL", 32)  # an L2 channel: lines from DRAM and the engine
-L2_SERVE = _class("L2_SERVE", 32)  # its oldest waiting request
-L2_TAKE = _class("L2_TAKE", 32)  # a request from the crossbar
-ENGINE = _class("ENGINE", 1)
-DRAM = _class("DRAM", 32)  # channels
-CU_ISSUE = _class("CU_ISSUE", 64)
-DISPATCH = _class("DISPATCH", 1)
+# of a row, each the class that it belongs to: a class has as many as its units need, and is numbered by its first one
+_words = [number for name, number in CLASSES.items() for _ in range(-(-MOST_UNITS[name] // WORD_BITS))]
+assert [_words.index(number) for number in CLASSES.values()] == list(CLASSES.values())
 
 WORDS = len(_words)
 WIDE = tuple(number for number in CLASSES.values() if _words.count(number) == 2)

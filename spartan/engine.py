@@ -15,8 +15,8 @@ from memory.ports import (
     sparse_taken,
 )
 from memory.timeline import ENGINE_DATA, ENGINE_READ, record
+from memory.unit_classes import ENGINE as ENGINE_CLASS
 from memory.waiting import DRAM_READ_SLOT, ENGINE_WAITER, wait_for, waits
-from memory.wheel import ENGINE as ENGINE_CLASS
 from memory.wheel import wake, wake_at
 from spartan.compaction import data_arrived, finish_units, start_units
 from spartan.prefetch_buffer import (

@@ -76,7 +76,7 @@ class Device:
 
     def load(self, source: str | Path | bytes) -> Module:
         """A code object from a file or from memory; raises CodeObjectError."""
-        return Module(source, self._processor.announce_compilation)
+        return Module(source, self._reporter)
 
     def array(self, host: Any, *, name: str = "", read_only: bool = False) -> DeviceArray:
         """A copy of `host` in device memory. name: told in errors; read_only: a kernel that writes to it faults."""

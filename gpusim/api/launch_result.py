@@ -12,6 +12,7 @@ from gpusim.report import terminal
 from gpusim.report.document import document
 from gpusim.results import metrics
 from gpusim.results.record import CommandTimes, RunRecord
+from isa.execution.resident import WavefrontGroup
 
 
 class Section:
@@ -58,6 +59,11 @@ class LaunchResult:
     def hotspots(self) -> list[Hotspot]:
         """The costliest instructions, as many as the launch was asked to list."""
         return self.record.total.hotspots
+
+    @property
+    def resident(self) -> list[WavefrontGroup]:
+        """Where the wavefronts stood when the launch was stopped; empty after a whole one."""
+        return self.record.total.resident
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the launch, laid out as that of `gpusim run`."""

@@ -1,8 +1,9 @@
 """Code objects for scripts: kernels by name, each checked when it is asked for."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from gpusim.base.progress import Reporter, reporting
 from isa.encoding.hazards import Violation
 from isa.kernarg import explicit, signature
 from isa.object.code_object import Kernel, KernelArgument, load_code_object
@@ -38,12 +39,12 @@ class KernelFunction:
 class Module(Mapping[str, KernelFunction]):
     """A loaded code object: `module["name"]` is a kernel. Raises CodeObjectError for a file that is none.
 
-    before_use: called before a kernel is translated, which compiles the interpreter when it is not in the cache.
+    reporter: told when translating a kernel begins with compiling what does it.
     """
 
-    def __init__(self, source: str | Path | bytes, before_use: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, source: str | Path | bytes, reporter: Reporter | None = None) -> None:
         self._object = load_code_object(source)
-        self._before_use = before_use
+        self._reporter = reporter or Reporter()
         self._functions: dict[str, KernelFunction] = {}
 
     @property
@@ -59,10 +60,10 @@ class Module(Mapping[str, KernelFunction]):
         name = find(self._object.kernels, name, self.source)
         if name not in self._functions:
             from isa.encoding.hazards import find_violations
-            from isa.execution.program import build_program
+            from isa.execution.executor import program_of
 
-            self._before_use()
-            program = build_program(self._object.kernels[name])
+            with reporting(self._reporter):
+                program = program_of(self._object.kernels[name])
             self._functions[name] = KernelFunction(program.kernel, find_violations(program.instructions))
         return self._functions[name]
 

@@ -68,6 +68,8 @@ class Counter:
     def read(self, state: Any) -> Any:
         """The count over all instances of the unit, in plain Python numbers. state: the unit's record."""
         values = state[self.state_field]
+        if not values.ndim:  # the unit's only instance, and not worth NumPy's sums
+            return int(values)
         if self.elements:
             values = values[..., list(self.elements)].sum(axis=-1)
         if self.per:

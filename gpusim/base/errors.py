@@ -21,10 +21,10 @@ class MissingExtraError(UserError):
         super().__init__(f"{what} needs the extra '{extra}': pip install 'gpusim[{extra}]'")
 
 
-def nearest(name: str, valid: Iterable[str]) -> str | None:
-    """The valid name that `name` was probably meant to be."""
+def nearest(name: str, valid: Iterable[str], cutoff: float = 0.5) -> str | None:
+    """The valid name that `name` was probably meant to be; cutoff: how alike they must be, 1 for equal."""
     by_folded = {v.lower(): v for v in valid}
-    found = difflib.get_close_matches(str(name).lower(), list(by_folded), n=1, cutoff=0.5)
+    found = difflib.get_close_matches(str(name).lower(), list(by_folded), n=1, cutoff=cutoff)
     return by_folded[found[0]] if found else None
 
 

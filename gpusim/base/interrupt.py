@@ -1,30 +1,63 @@
-"""Ctrl-C: the compiled core is asked to stop at its next report; ordinary Python is interrupted at once."""
+"""Ctrl-C, SIGTERM and `--timeout`: the compiled core stops at its next report, ordinary Python at once."""
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from gpusim.base.errors import UserError
+
+INTERRUPTED, OUT_OF_TIME = "interrupted", "out of time"  # why a run was stopped, for people and for JSON
+_REASONS = {"SIGINT": INTERRUPTED, "SIGTERM": INTERRUPTED, "SIGALRM": OUT_OF_TIME}
+
 
 class Interrupt:
-    """While active, SIGINT sets `asked`; outside `deferred` sections it raises KeyboardInterrupt as usual too."""
+    """While active, SIGINT, SIGTERM and the end of a timeout set `asked`; outside `deferred` sections, and at a second
+    time, they raise KeyboardInterrupt too.
+
+    reason: INTERRUPTED or OUT_OF_TIME, empty before.
+    """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.reason = ""
         self.deferred = False
-        self._before: Any = None
+        self._before: dict[int, Any] = {}
+
+    @property
+    def asked(self) -> bool:
+        """Whether the run is to stop."""
+        return bool(self.reason)
 
     def __enter__(self) -> "Interrupt":
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._on_signal)
+            for name in _REASONS:
+                if hasattr(signal, name):
+                    number = getattr(signal, name)
+                    self._before[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: it was not set from Python
+
+    @contextmanager
+    def timeout(self, seconds: float | None) -> Iterator[None]:
+        """Interrupts the block after so much wall time; None: never."""
+        if seconds is None:
+            yield
+            return
+        if not hasattr(signal, "setitimer"):
+            raise UserError("--timeout: this system has no interval timer")
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         again = self.asked
-        self.asked = True
+        self.reason = self.reason or _REASONS[signal.Signals(number).name]
         if again or not self.deferred:
             raise KeyboardInterrupt

@@ -4,20 +4,35 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 PLAIN_INTERVAL_S = 5.0
 
+_said: set[str] = set()  # by `Reporter.say_once`
+
 
 @dataclass
 class Progress:
-    """What the simulation tells its observer a few times a second."""
+    """What the simulation tells its observer a few times a second.
+
+    instructions_expected: of the whole launch, as far as the wavefronts that have been executed to their end tell;
+    0: not yet.
+    """
 
     cycles: int
     workgroups_done: int
     workgroups_total: int
     wavefront_instructions: int
+    instructions_expected: int = 0
+
+    @property
+    def done(self) -> float:
+        """Which part of the work is done, 0 to 1; 0 where it is not known."""
+        if self.instructions_expected:
+            return min(1.0, self.wavefront_instructions / self.instructions_expected)
+        return self.workgroups_done / self.workgroups_total if self.workgroups_total else 0.0
 
 
 def scaled(value: float) -> str:
@@ -49,8 +64,11 @@ class Rate:
             self._start, self._first_instructions = now, p.wavefront_instructions
         elapsed = now - self._start
         speed = (p.wavefront_instructions - self._first_instructions) / elapsed if elapsed > 0 else 0.0
-        known = elapsed > 0 and p.workgroups_done > 0
-        left = elapsed * (p.workgroups_total - p.workgroups_done) / p.workgroups_done if known else None
+        left = None
+        if p.instructions_expected and speed > 0:
+            left = max(0, p.instructions_expected - p.wavefront_instructions) / speed
+        elif elapsed > 0 and p.workgroups_done > 0:
+            left = elapsed * (p.workgroups_total - p.workgroups_done) / p.workgroups_done
         return (
             f"{scaled(p.cycles)} cycles, {p.workgroups_done}/{p.workgroups_total} {self._unit}, "
             f"{scaled(speed) if elapsed > 0 else '?'} instructions/s, {'?' if left is None else clock(left)} left"
@@ -64,11 +82,20 @@ class Reporter:
         self.quiet = quiet
         self.stream = stream or sys.stderr
         self.on_terminal = self.stream.isatty() and not quiet
+        self._console: Any = None  # of the bar that is shown
 
     def say(self, text: str) -> None:
         """One line, unless quiet."""
-        if not self.quiet:
+        if self._console is not None:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)  # above the bar
+        elif not self.quiet:
             print(text, file=self.stream, flush=True)
+
+    def say_once(self, text: str) -> None:
+        """One line, unless quiet or said before by anyone in this process."""
+        if not self.quiet and text not in _said:
+            _said.add(text)
+            self.say(text)
 
     @contextmanager
     def following(self, title: str, unit: str = "workgroups") -> Iterator[Any]:
@@ -107,9 +134,30 @@ class Reporter:
         )
         with Bar(*columns, console=Console(file=self.stream), transient=True, refresh_per_second=5) as bar:
             task = bar.add_task(title, total=None, text="")
-            rate = Rate(unit)
+            rate, self._console = Rate(unit), bar.console
 
             def update(p: Progress) -> None:
-                bar.update(task, total=p.workgroups_total, completed=p.workgroups_done, text=rate.line(p))
+                bar.update(task, total=1.0, completed=p.done, text=rate.line(p))
 
-            yield update
+            try:
+                yield update
+            finally:
+                self._console = None
+
+
+_reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
+
+
+def current_reporter() -> Reporter:
+    """Who is told of what happens deep inside, such as a compilation: see `reporting`."""
+    return _reporter.get() or Reporter()
+
+
+@contextmanager
+def reporting(reporter: Reporter) -> Iterator[None]:
+    """Within this, `current_reporter` is `reporter`; outside of any it writes to standard error."""
+    token = _reporter.set(reporter)
+    try:
+        yield
+    finally:
+        _reporter.reset(token)

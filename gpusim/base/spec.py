@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 
@@ -12,15 +12,17 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    @field_validator("*")
-    @classmethod
-    def _is_in_its_table(cls, value: Any, info: ValidationInfo) -> Any:
-        extra = cls.model_fields[str(info.field_name)].json_schema_extra
-        names = extra.get("among") if isinstance(extra, dict) else None
-        if isinstance(names, list) and value not in names:
+
+def _one_of(names: list[str]) -> AfterValidator:
+    """A check that a text is in its table."""
+
+    def check(value: Any) -> Any:
+        if value not in names:
             expected = ", ".join(f"'{name}'" for name in names)
             raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": expected})
         return value
+
+    return AfterValidator(check)
 
 
 def param(default: Any, meaning: str, source: str, among: Collection[str] | None = None, **limits: Any) -> Any:
@@ -32,4 +34,7 @@ def param(default: Any, meaning: str, source: str, among: Collection[str] | None
     extra: dict[str, Any] = {"source": source}
     if among is not None:
         extra["among"] = list(among)
-    return Field(default, description=meaning, json_schema_extra=extra, **limits)
+    field = Field(default, description=meaning, json_schema_extra=extra, **limits)
+    if among is not None:
+        field.metadata.append(_one_of(list(among)))
+    return field

@@ -17,7 +17,6 @@ from gpusim.bench.bench import (
     write_core_map,
 )
 from gpusim.bench.cases import CASES
-from gpusim.jit import cache_dir, is_compiled
 
 EXIT_WORSE = 1
 
@@ -41,8 +40,6 @@ def bench_command(
     earlier = read_history(history)
     config = load(sets)
     reporter = Reporter()
-    if not (is_compiled("isa") and is_compiled("timing")):
-        reporter.say(f"compiling the core: once; kept in {cache_dir('timing').parent}")
     compile_s = warm_up(config)
     print(f"start: {compile_s:.2f} s compiling or loading the core")
     if perf_map:

@@ -3,31 +3,75 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from gpusim.base.errors import UserError
 from isa.encoding.control_flow import decode_kernel
 from isa.encoding.disassembler import disassemble
 from isa.encoding.hazards import find_violations
 from isa.encoding.instruction import Instruction
 from isa.encoding.static_counts import static_counts
 from isa.object.code_object import Kernel, load_code_object
+from isa.object.line_table import SourceFile, SourceLine
 from isa.object.names import find, readable
 
+SOURCE_COLUMN = 24  # of source text behind its line's name
 COMMENT_COLUMN = 60  # as llvm-objdump aligns its address comments
 EXIT_MISSING = 1
 
 
-def disasm_command(file: Path, name: str | None, hazards: bool) -> int:
-    """Print the kernels of a code object as assembly, each with its resources and static counts.
+class SourceTexts:
+    """The source files of a code object in the folder `beside`, each read once, as far as they are found."""
 
-    hazards: print where wait states are missing instead; the exit code tells whether any are.
+    def __init__(self, beside: Path) -> None:
+        self._beside = beside
+        self._read: dict[SourceFile, list[str]] = {}
+
+    def annotated(self, line: SourceLine) -> Iterator[str]:
+        """The line's name and text; before a file's first line, what is wrong with the file."""
+        file = line.file
+        if file not in self._read:
+            self._read[file], problem = self._open(file)
+            if problem:
+                yield f"; {file.path}: {problem}"
+        texts = self._read[file]
+        text = texts[line.number - 1] if line.number <= len(texts) else ""
+        yield f"; {line}".ljust(SOURCE_COLUMN if text else 0) + text
+
+    def _open(self, file: SourceFile) -> tuple[list[str], str]:
+        path = file.find(self._beside)
+        if path is None:
+            looked = ", ".join(str(place.parent) for place in file.places(self._beside))
+            return [], f"not found; looked in {looked}"
+        try:
+            contents = path.read_bytes()
+        except OSError as error:
+            return [], f"{path} cannot be read: {error.strerror or error}"
+        problem = "" if file.is_contents(contents) else f"{path} has changed since it was compiled"
+        return contents.decode("utf-8", "replace").splitlines(), problem
+
+
+def disasm_command(file: Path, name: str | None, hazards: bool, source: bool) -> int:
+    """Print the kernels of a code object as assembly, each with its resources, static counts and line numbers.
+
+    hazards: print where wait states are missing instead; the exit code tells whether any are; source: print the source
+    lines too. Raises UserError where there are none.
     """
     kernels = load_code_object(file).kernels
     asked = list(kernels.values()) if name is None else [kernels[find(kernels, name, str(file))]]
     if hazards:
         return _print_violations(asked)
+    texts = _sources(file, asked) if source else None
     for kernel in asked:
-        for line in listing(kernel):
+        for line in listing(kernel, texts):
             print(line)
     return 0
+
+
+def _sources(file: Path, kernels: list[Kernel]) -> SourceTexts:
+    lines = kernels[0].lines  # of the whole object
+    if lines is None or lines.problem:
+        why = "it was compiled without -g" if lines is None else f"they are damaged: {lines.problem}"
+        raise UserError(f"{file}: --source needs the object's line tables: {why}")
+    return SourceTexts(file.absolute().parent)
 
 
 def _print_violations(kernels: list[Kernel]) -> int:
@@ -42,8 +86,8 @@ def _print_violations(kernels: list[Kernel]) -> int:
     return code
 
 
-def listing(kernel: Kernel) -> Iterator[str]:
-    """Lines of one kernel; raises DecodeError for code that is none."""
+def listing(kernel: Kernel, texts: SourceTexts | None = None) -> Iterator[str]:
+    """Lines of one kernel; `texts` adds its source. Raises DecodeError for code that is none."""
     counts = static_counts(kernel)
     if readable(kernel.name) != kernel.name:
         yield f"; {readable(kernel.name)}"
@@ -58,8 +102,15 @@ def listing(kernel: Kernel) -> Iterator[str]:
     total = counts.pop("total")
     used = ", ".join(f"{count} {unit}" for unit, count in counts.items() if count)
     yield f"; {total} instructions: {used}"
+    if kernel.lines is not None and kernel.lines.problem:
+        yield f"; its line tables cannot be read: {kernel.lines.problem}"
     yield f"{kernel.name}:"
+    before = None
     for instruction in decode_kernel(kernel):
+        line = kernel.source_line(instruction.address)
+        if line != before and line is not None:
+            yield from (f"; {line}",) if texts is None else texts.annotated(line)
+        before = line
         text = f"    {disassemble(instruction)}".ljust(COMMENT_COLUMN)
         yield f"{text}// {instruction.address:012X}: {_words(kernel, instruction)}"
     yield ""

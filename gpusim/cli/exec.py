@@ -21,9 +21,12 @@ def exec_command(
     hotspots: bool,
     timeline: Path | None,
     window: str | None,
+    timeout_s: float | None,
+    max_cycles: int | None,
 ) -> int:
     """Execute a kernel as its file says and report its metrics; returns the exit code."""
     options = ["run.checked=true"] * checked + [f"run.hotspots={LISTED_HOTSPOTS}"] * hotspots
+    options += [f"run.max_cycles={max_cycles}"] if max_cycles is not None else []
     config, path = load_exec(name, [*sets, *options])
 
     def make(reporter: Reporter) -> "Job":
@@ -31,4 +34,4 @@ def exec_command(
 
         return ExecJob(config, path, reporter)
 
-    return run_job(make, quiet=quiet, json_file=json_file, timeline=timeline, window=window)
+    return run_job(make, quiet=quiet, json_file=json_file, timeline=timeline, window=window, timeout_s=timeout_s)

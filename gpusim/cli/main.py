@@ -71,6 +71,21 @@ WindowOption = Annotated[
         "--window", metavar="FIRST:END", help="Cycles of each launch that the timeline shows; either may be left out."
     ),
 ]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=0.001,
+        help="Stop after this wall time; the result is partial, exit code 1.",
+    ),
+]
+MaxCyclesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-cycles", metavar="N", min=0, help="Stop each kernel in this cycle; the result is partial, exit code 1."
+    ),
+]
 ConfigArgument = Annotated[
     str, typer.Argument(metavar="CONFIG", help="Configuration file, or the name of a shipped one (layerB.yaml).")
 ]
@@ -111,6 +126,8 @@ def run(
     ] = False,
     timeline: TimelineOption = None,
     window: WindowOption = None,
+    timeout: TimeoutOption = None,
+    max_cycles: MaxCyclesOption = None,
 ) -> None:
     """Simulate a layer and report what it cost."""
     from gpusim.cli.run import run_command
@@ -127,6 +144,8 @@ def run(
         hotspots=hotspots,
         timeline=timeline,
         window=window,
+        timeout_s=timeout,
+        max_cycles=max_cycles,
     )
     raise typer.Exit(code)
 
@@ -149,11 +168,14 @@ def exec_(
     ] = False,
     timeline: TimelineOption = None,
     window: WindowOption = None,
+    timeout: TimeoutOption = None,
+    max_cycles: MaxCyclesOption = None,
 ) -> None:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
     from gpusim.cli.exec import exec_command
 
-    raise typer.Exit(exec_command(config, set_ or [], json_file, quiet, checked, hotspots, timeline, window))
+    code = exec_command(config, set_ or [], json_file, quiet, checked, hotspots, timeline, window, timeout, max_cycles)
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -232,6 +254,9 @@ def bench(
 def disasm(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="AMDGPU code object (ELF, gfx803).")],
     kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kernel.")] = None,
+    source: Annotated[
+        bool, typer.Option("--source", help="Print the source lines too (of what was compiled with -g).")
+    ] = False,
     hazards: Annotated[
         bool,
         typer.Option("--hazards", help="List only where wait states (s_nop) are missing; exit code 1 if any are."),
@@ -240,7 +265,7 @@ def disasm(
     """Print a code object's kernels as assembly, with resources and static instruction counts."""
     from gpusim.cli.disasm import disasm_command
 
-    raise typer.Exit(disasm_command(file, kernel, hazards))
+    raise typer.Exit(disasm_command(file, kernel, hazards, source))
 
 
 @app.command()
@@ -318,8 +343,9 @@ def _is_one_of(error: BaseException, names: tuple[tuple[str, str], ...]) -> bool
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point: runs the command line and ends the process with its exit code."""
-    gc.set_threshold(100_000, 50, 50)  # nearly all that a start makes stays: to look for garbage in it takes a tenth
-    sys.exit(invoke(arguments))
+    code = invoke(arguments)
+    gc.freeze()  # or the interpreter looks for garbage once more before it ends
+    sys.exit(code)
 
 
 def invoke(arguments: list[str] | None = None) -> int:
@@ -353,4 +379,6 @@ def invoke(arguments: list[str] | None = None) -> int:
         else:
             raise
         print(f"gpusim: error: {' '.join(text.split())}", file=sys.stderr)
+        for note in getattr(error, "__notes__", ()):  # such as where the wavefronts stand in an endless loop
+            print(note, file=sys.stderr)
         return EXIT_USER_ERROR

@@ -7,7 +7,7 @@ from pathlib import Path
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter
+from gpusim.base.progress import Reporter, reporting
 from gpusim.config.gpu import load_gpu
 from gpusim.microbench.picture import check_format, require_matplotlib
 from gpusim.report.document import as_json
@@ -32,16 +32,14 @@ def microbench_command(
         require_matplotlib()
     reporter = Reporter(quiet)
     with Interrupt() as interrupt:
-        from gpusim.jit import cache_dir, is_compiled
         from gpusim.microbench import suite, table  # the compiled core: seconds on the first start
         from gpusim.microbench.bench import Bench
 
         names = suite.wanted(only)
-        if not (is_compiled("isa") and is_compiled("timing")):
-            reporter.say(f"compiling the core: once, less than a minute; kept in {cache_dir('timing').parent}")
         interrupt.deferred = True
         try:
-            results = suite.run(Bench(gpu, reporter, lambda: interrupt.asked), names)
+            with reporting(reporter):
+                results = suite.run(Bench(gpu, reporter, lambda: interrupt.asked), names)
         except KeyboardInterrupt:
             reporter.say("interrupted: nothing is reported")
             return EXIT_INTERRUPTED

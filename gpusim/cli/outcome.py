@@ -9,7 +9,7 @@ import yaml
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import folder, write_together, write_whole
-from gpusim.base.interrupt import Interrupt
+from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.cli.timeline import drawing, window_of
 from gpusim.report import terminal
@@ -18,7 +18,7 @@ from gpusim.report.document import as_json, document
 if TYPE_CHECKING:
     from gpusim.run.job import Job
 
-EXIT_NOT_AS_EXPECTED = 1
+EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
 LISTED_HOTSPOTS = 25
 
 
@@ -30,10 +30,12 @@ def run_job(
     out: Path | None = None,
     timeline: Path | None = None,
     window: str | None = None,
+    timeout_s: float | None = None,
 ) -> int:
     """Run the job that `make` makes; returns the exit code.
 
-    json_file: gets the result as one JSON object; out: folder that gets it, the report and the configuration.
+    json_file: gets the result as one JSON object; out: folder that gets it, the report and the configuration;
+    timeout_s: wall time for the job, which is then stopped as by Ctrl-C.
     """
     if json_file is not None and not json_file.absolute().parent.is_dir():
         raise UserError(f"--json {json_file}: folder {json_file.absolute().parent} does not exist")
@@ -44,11 +46,18 @@ def run_job(
     cycles = window_of(timeline, window)
     reporter = Reporter(quiet)
     with Interrupt() as interrupt:
-        from gpusim.run import runner  # imports the compiled core: seconds on the first start, so Ctrl-C is ready first
+        try:
+            with interrupt.timeout(timeout_s):
+                from gpusim.run import runner  # the compiled core: seconds on the first start, so Ctrl-C is ready first
 
-        job = make(reporter)
-        with drawing(timeline, cycles, reporter) as drawn:
-            records = runner.run(job, reporter, interrupt, drawn)
+                job = make(reporter)
+                with drawing(timeline, cycles, reporter) as drawn:
+                    records = runner.run(job, reporter, interrupt, drawn)
+        except KeyboardInterrupt:
+            if interrupt.reason != OUT_OF_TIME:
+                raise
+            reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
+            return EXIT_NOT_AS_EXPECTED
     if not quiet:
         terminal.show(records)
     result = document(job.resolved(), records, [variant.name for variant in job.variants])
@@ -64,8 +73,9 @@ def run_job(
                 out / "result.json": as_json(result),
             }
         )
-    if any(record.partial for record in records):
-        reporter.say("interrupted: the results are partial")
-        return EXIT_INTERRUPTED
+    stopped = next((record.stopped_by for record in records if record.partial), "")
+    if stopped:
+        reporter.say(f"{stopped}: the results are partial")
+        return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_AS_EXPECTED
     wrong = any(r.verification is not None and not r.verification.passed for r in records)
     return EXIT_NOT_AS_EXPECTED if wrong else 0

@@ -24,10 +24,12 @@ def run_command(
     hotspots: bool,
     timeline: Path | None,
     window: str | None,
+    timeout_s: float | None,
+    max_cycles: int | None,
 ) -> int:
     """Run a configuration and write its result; returns the exit code. The options override `run:` of the file."""
     listed = LISTED_HOTSPOTS if hotspots else None
-    options = {"engine": engine, "verify": verify, "checked": checked, "hotspots": listed}
+    options = {"engine": engine, "verify": verify, "checked": checked, "hotspots": listed, "max_cycles": max_cycles}
     overrides = [f"run.{key}={str(value).lower()}" for key, value in options.items() if value is not None]
     config = load_run(name, [*sets, *overrides])
 
@@ -36,4 +38,6 @@ def run_command(
 
         return job_of(config)
 
-    return run_job(make, quiet=quiet, json_file=json_file, out=out, timeline=timeline, window=window)
+    return run_job(
+        make, quiet=quiet, json_file=json_file, out=out, timeline=timeline, window=window, timeout_s=timeout_s
+    )

@@ -56,12 +56,40 @@ def fields_at(model: type[BaseModel], path: tuple[str, ...], data: Any = None) -
 
     data: the values under judgement, which say what kind a part of several kinds is.
     """
+    found = _model_at(model, path, data)
+    return list(found.model_fields) if found is not None else []
+
+
+def _model_at(model: type[BaseModel], path: tuple[str, ...], data: Any) -> type[BaseModel] | None:
     here: Any = model
     for key in path:
         data = data.get(key) if isinstance(data, dict) else None
         here = _chosen(_annotation_in(here, key), data)
-    found = _model_in(here)
-    return list(found.model_fields) if found is not None else []
+    return _model_in(here)
+
+
+def _names_at(model: type[BaseModel], path: tuple[str, ...], data: Any) -> dict[str, list[str]]:
+    """Of the keys that `fields_at` names, those whose value is one of a table of names: key → names."""
+    found = _model_at(model, path, data)
+    names: dict[str, list[str]] = {}
+    for key, field in found.model_fields.items() if found is not None else ():
+        extra = field.json_schema_extra
+        among = extra.get("among") if isinstance(extra, dict) else None
+        literal = typing.get_origin(field.annotation) is typing.Literal
+        listed = among if isinstance(among, list) else typing.get_args(field.annotation) if literal else ()
+        names[key] = [name for name in listed if isinstance(name, str)]
+    return names
+
+
+def _key_that_takes(names: dict[str, list[str]], value: Any) -> str | None:
+    """The only key whose table of names has the value, or, if none has it, one that is nearly it."""
+    if not isinstance(value, str):
+        return None
+    for meant in (value, nearest(value, {name for listed in names.values() for name in listed}, cutoff=0.8)):
+        keys = [key for key, listed in names.items() if meant in listed]
+        if keys:
+            return keys[0] if len(keys) == 1 else None
+    return None
 
 
 def kinds_in(annotation: Any) -> dict[str, type[BaseModel]]:
@@ -131,7 +159,7 @@ def _one_line(model: type[BaseModel], tree: Tree, error: ValidationError) -> str
     value = tree.get(path)
     if kind == "extra_forbidden":
         valid = fields_at(model, path[:-1], tree.data)
-        guess = nearest(path[-1], valid)
+        guess = _key_that_takes(_names_at(model, path[:-1], tree.data), value) or nearest(path[-1], valid)
         what = "unknown key" + (f"; did you mean '{guess}'?" if guess else "")
         what += f" (allowed: {', '.join(valid)})" if valid else ""
     elif kind == "missing":

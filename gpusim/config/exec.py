@@ -78,10 +78,14 @@ class ExecRunSpec(Spec):
     hotspots: int = param(0, "costliest instructions to list, by the wavefronts' cycles; 0: none", "", ge=0, le=10_000)
     max_instructions: int = param(
         MAX_WAVEFRONT_INSTRUCTIONS,
-        "instructions of one wavefront before it counts as an endless loop",
+        "instructions of one wavefront before it counts as an endless loop, as do 64 times as many of all wavefronts "
+        "without one of them ending",
         "assumed",
         ge=1,
         le=1 << 60,
+    )
+    max_cycles: int = param(
+        0, "of each kernel, which is stopped there, and the run with it; 0: any", "", ge=0, le=1 << 60
     )
 
 

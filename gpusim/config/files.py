@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -11,39 +11,63 @@ from gpusim.base.errors import UserError, nearest
 SHIPPED = Path(__file__).resolve().parents[2] / "sim_configs"
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML as people write it: a key given twice is an error, 1e9 is a number, `on` and `off` are words."""
+_BOOL_TAG = "tag:yaml.org,2002:bool"
+_MAX_DEPTH = 100  # at some thousands libyaml's parser would overflow the stack
 
 
-def _mapping_without_duplicates(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict:
+def _mapping_without_duplicates(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict:
     seen = set()
     for key_node, _ in node.value:
-        key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+        key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
             raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is not text", key_node.start_mark)
         if key in seen:
             raise yaml.constructor.ConstructorError(None, None, f"key '{key}' is given twice", key_node.start_mark)
         seen.add(key)
-    return loader.construct_mapping(node, deep=True)
+    return cast(dict, loader.construct_mapping(node, deep=True))
 
 
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_duplicates)
-_BOOL_TAG = "tag:yaml.org,2002:bool"
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL_TAG]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(_BOOL_TAG, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
-)
+def _as_people_write(base: Any) -> Any:
+    """A loader for which a key given twice is an error, 1e9 is a number, `on` and `off` are words."""
+    loader: Any = type("Loader", (base,), {})
+    loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_duplicates)
+    loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL_TAG]
+        for first, resolvers in base.yaml_implicit_resolvers.items()
+    }
+    loader.add_implicit_resolver(_BOOL_TAG, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+    loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+    )
+    return loader
+
+
+_Loader: Any = _as_people_write(yaml.SafeLoader)
+# libyaml's parser is several times faster; where PyYAML was built without it, Python's does
+_FastLoader: Any = _as_people_write(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+class _TooDeep(Exception):
+    """Lists and mappings are nested deeper than `_MAX_DEPTH`."""
+
+
+def _parse(text: str) -> Any:
+    depth = 0
+    try:
+        for event in yaml.parse(text, _FastLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _MAX_DEPTH:
+                raise _TooDeep
+        return yaml.load(text, _FastLoader)
+    except yaml.YAMLError:
+        return yaml.load(text, _Loader)  # Python's parser says what is wrong in more words
 
 
 def parse_value(text: str) -> Any:
     """One YAML value, as on the right of `--set path=value`; raises yaml.YAMLError."""
     try:
-        return yaml.load(text, _Loader)
-    except RecursionError:
+        return _parse(text)
+    except (_TooDeep, RecursionError):
         raise yaml.YAMLError("nested too deeply") from None
     except ValueError as error:  # a date or a number that YAML's form allows and Python's does not
         raise yaml.YAMLError(str(error).splitlines()[0]) from None

@@ -121,3 +121,6 @@ class RunSpec(Spec):
     verify: bool = param(True, "compare the result with NumPy's", "")
     checked: bool = param(False, "assert the model's conservation laws and rooflines at the end of each kernel", "")
     hotspots: int = param(0, "costliest instructions to list, by the wavefronts' cycles; 0: none", "", ge=0, le=10_000)
+    max_cycles: int = param(
+        0, "of each kernel, which is stopped there, and the run with it; 0: any", "", ge=0, le=1 << 60
+    )

@@ -7,18 +7,24 @@ from typing import Any
 from gpusim.base.counters import Counts
 from gpusim.base.errors import unknown_name
 from gpusim.core.counters import MACHINE_TABLES, SECTIONS, TABLES
+from isa.execution.resident import WavefrontGroup
+from isa.object.line_table import SourceLine
 
 _NAMES = {section: {name for t in TABLES if t.section == section for name in t.names} for section in SECTIONS}
 
 
 @dataclass(frozen=True)
 class Hotspot:
-    """A static instruction and the wavefront-cycles spent in front of it and on its issue, by stall reason."""
+    """A static instruction and the wavefront-cycles spent in front of it and on its issue, by stall reason.
+
+    source: the instruction's line, None where the code object does not tell.
+    """
 
     kernel: str
     address: int
     instruction: str
     stalls: dict[str, int]
+    source: SourceLine | None = None
 
     @property
     def cycles(self) -> int:
@@ -32,12 +38,14 @@ class RunFacts:
 
     sections: by name (`gpusim.core.counters.SECTIONS`), with the counts of that section's tables; a section that is
     missing is None: the engine's without engine, all but kernel and simulator of an execution without timing.
-    partial: the observer stopped the run before its end; hotspots: costliest first, empty unless asked for.
+    partial: the run was stopped before its end; hotspots: costliest first, empty unless asked for; resident: where the
+    wavefronts stood when the run was stopped.
     """
 
     sections: dict[str, Counts] = field(default_factory=dict)
     partial: bool = False
     hotspots: list[Hotspot] = field(default_factory=list)
+    resident: list[WavefrontGroup] = field(default_factory=list)
 
     @classmethod
     def of(cls, partial: bool = False, **sections: Mapping[str, Any]) -> "RunFacts":
@@ -105,5 +113,6 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         counts = table.combined(facts.sections[table.section] for facts in launches if table.section in facts.sections)
         if counts:
             total.add(table.section, counts)
+    total.resident = launches[-1].resident
     total.hotspots = sorted((h for facts in launches for h in facts.hotspots), key=lambda h: -h.cycles)
     return total

@@ -10,7 +10,7 @@ from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import MAX_SCALAR_LINES, ScalarCacheSpec
 from memory.dram.spec import DramSpec
 from memory.network.state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
-from memory.translation.tlb import TranslationSpec
+from memory.translation.spec import TranslationSpec
 
 
 def _power_of_two(value: int) -> bool:

@@ -1,7 +1,7 @@
 """The run loop over the wake-up wheel: in each cycle, the units that have something to do, class by class."""
 
 from gpusim.core.run_units import run_units, wake_everything
-from gpusim.jit import jit, unlikely
+from gpusim.jit import jit
 from memory.cache.l1_stores import l1_release
 from memory.wheel import SIZE, anything_due
 
@@ -20,7 +20,7 @@ def run_cycles(m, limit):
     now = wheel.now
     while now < limit:
         if run.done == run.workgroups and m.l1.queued + m.scalar.queued == 0:
-            if unlikely(m.l1.dirty_lines):
+            if m.l1.dirty_lines:
                 l1_release(m, now, m.cu.cus)
             else:
                 # fetches that nobody needs any more may still be under way: the kernel ends before they come

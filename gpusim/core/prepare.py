@@ -1,17 +1,20 @@
 """Getting the compiled core ready: from the cache, or by compiling its two halves side by side."""
 
 import os
+import signal
 import sys
+import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter, reporting
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import machine_dtype
-from gpusim.jit import JIT_DISABLED, cache_dir, is_compiled, load, new_record
-from gpusim.jit.cache import DOMAINS
-from isa.execution.executor import compile_interpreter
+from gpusim.jit import JIT_DISABLED, load, new_record
+from gpusim.jit.cache import numba_folder
+from gpusim.jit.compile_lock import assume_held, compile_lock
+from gpusim.jit.compile_progress import compiling
+from isa.execution.executor import compile_interpreter, load_interpreter
 from spartan.engine import engine_finish
 
 if TYPE_CHECKING:
@@ -30,42 +33,41 @@ _SECOND_ROOMS = (
 _SECOND_PROCESS = "from gpusim.core.prepare import compile_in_second_process; compile_in_second_process()"
 
 
-def _probe(place: Path) -> None:
-    """UserError if compiled code cannot be kept in `place`."""
-    import tempfile
-
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=place):
-            pass
-    except OSError as error:
-        raise UserError(
-            f"{place}: compiled code cannot be kept there: {error.strerror or error}; "
-            "GPUSIM_CACHE_DIR names another folder"
-        ) from None
-
-
 def compile_in_second_process() -> None:
-    """The second process's share of the first start; tells on standard output when its part of the core is there."""
+    """The second process's share of the first start; tells on standard output when its part of the core is there.
+
+    The first process speaks for both, holds the lock, and is the one that Ctrl-C speaks to.
+    """
     from gpusim.jit.compile import compile_on_the_way, split
 
-    share = split("timing", _SECOND_ROOMS)
-    compile_on_the_way(share.inside, new_record(machine_dtype()), share.doors)
-    print("core", flush=True)
-    compile_interpreter()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_first, daemon=True).start()
+    assume_held()
+    with reporting(Reporter(quiet=True)):
+        share = split("timing", _SECOND_ROOMS)
+        compile_on_the_way(share.inside, new_record(machine_dtype()), share.doors)
+        print("core", flush=True)
+        compile_interpreter()
+
+
+def _end_with_the_first() -> None:
+    """End this process when the first one has ended, however that did: its end of the pipe closes."""
+    os.read(0, 1)  # past Python's buffer, whose lock a thread may not hold when the process ends
+    os._exit(1)
 
 
 def _compile_with(helper: "subprocess.Popen[str]") -> None:
     """Compile the rest of the timing core while `helper` compiles its share. What it fails to do is done here."""
-    from gpusim.jit.compile import compile_entry_points, compile_on_the_way, split
+    from gpusim.jit.compile import compile_entry_points, compile_on_the_way, split, work_of
 
     share = split("timing", _SECOND_ROOMS)
     record = new_record(machine_dtype())
-    compile_on_the_way(share.apart, record, ())
-    assert helper.stdout is not None
-    done = helper.stdout.readline() != ""
-    compile_entry_points("timing", _ENTRY_POINTS, record, share if done else None)
-    helper.wait()
+    with compiling("the core", work_of("timing", _ENTRY_POINTS, share)):
+        compile_on_the_way(share.apart, record, ())
+        assert helper.stdout is not None
+        done = helper.stdout.readline() != ""
+        compile_entry_points("timing", _ENTRY_POINTS, record, share if done else None)
+        helper.wait()
 
 
 def _compile() -> None:
@@ -73,18 +75,17 @@ def _compile() -> None:
 
     That process compiles part of the timing core and the interpreter into the cache, which this one reads.
     """
-    for domain in DOMAINS:
-        _probe(cache_dir(domain))
-    if is_compiled("isa") or (os.cpu_count() or 1) == 1:
-        from gpusim.jit.compile import compile_entry_points
+    if load_interpreter() or (os.cpu_count() or 1) == 1 or numba_folder("timing") is None:
+        from gpusim.jit.compile import compile_entry_points, work_of
 
-        compile_entry_points("timing", _ENTRY_POINTS, new_record(machine_dtype()))
+        with compiling("the core", work_of("timing", _ENTRY_POINTS)):
+            compile_entry_points("timing", _ENTRY_POINTS, new_record(machine_dtype()))
         return
     import subprocess
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, "-c", _SECOND_PROCESS]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as helper:
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as helper:
         try:
             _compile_with(helper)
         except BaseException:
@@ -98,6 +99,8 @@ def prepare_core() -> float:
         return 0.0
     start = time.perf_counter()
     if not load(_ENTRY_POINTS):
-        _compile()
+        with compile_lock():
+            if not load(_ENTRY_POINTS):  # by now another process may have compiled it
+                _compile()
     compile_interpreter()
     return time.perf_counter() - start

@@ -8,8 +8,8 @@ from gpusim.jit import ctz, ctz_from, jit, prefetch
 from memory.cache.l2 import l2_serve_tick, l2_take_tick
 from memory.cache.l2_fill import l2_fill_tick
 from memory.dram.controller import dram_tick
-from memory.translation.tlb import translation_tick
-from memory.wheel import (
+from memory.translation.l2_tlb import translation_tick
+from memory.unit_classes import (
     CU_ISSUE,
     CU_LOOK_UP,
     CU_RESPONSE,
@@ -23,9 +23,8 @@ from memory.wheel import (
     L2_TAKE,
     SCALAR,
     TRANSLATION,
-    due,
-    wake,
 )
+from memory.wheel import due, wake
 from spartan.engine import engine_tick
 
 

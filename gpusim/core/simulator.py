@@ -1,7 +1,8 @@
 """Simulation of one launch: functional execution feeds the cycle-level machine until the grid is done."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from gpusim.core.cu.code_table import FetchTable, code_table, fetch_table
 from gpusim.core.cu.configure import set_fetch_table
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
-from gpusim.core.cu.state import MAX_WORKGROUPS, SLOTS
+from gpusim.core.cu.state import MAX_WORKGROUPS, NEVER, SLOTS
 from gpusim.core.engine_link import attach_engine
 from gpusim.core.facts import Hotspot, RunFacts, machine_facts
 from gpusim.core.gpu_spec import GpuSpec
@@ -22,11 +23,13 @@ from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy, occupancy
 from gpusim.core.prepare import prepare_core
 from gpusim.core.recording import Recording, Watcher
+from gpusim.core.resident import resident_groups
 from gpusim.core.roofline import roofline
 from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
 from isa.encoding.disassembler import disassemble
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
+from isa.execution.resident import WavefrontGroup, group_lines, note_resident
 from isa.launch import Launch
 from isa.object.code_object import Kernel
 from memory.dram.controller import dram_totals
@@ -40,7 +43,15 @@ HUGE_PAGE_WAVEFRONTS = 1024  # from here on a launch counts as a long run, whose
 
 
 class DeadlockError(Exception):
-    """No unit of the machine can go on, or units are at work but nothing comes of it; says who waits for whom."""
+    """No unit of the machine can go on, or units are at work but nothing comes of it; says who waits for whom.
+
+    resident: where the wavefronts stand, all of them; the message lists the largest groups.
+    """
+
+    def __init__(self, kind: str, m: Any, resident: Sequence[WavefrontGroup]) -> None:
+        self.resident = resident
+        head = f"{kind}: cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"
+        super().__init__("\n".join([head, *(f"  {line}" for line in group_lines(resident)), who_waits(m)]))
 
 
 def simulate(
@@ -54,15 +65,19 @@ def simulate(
     warm: WarmCaches | None = None,
     hotspots: bool = False,
     timeline: Watcher | None = None,
+    max_cycles: int = 0,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
-    observer: called several times a second, ends the run by returning False (the facts are then partial);
-    checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in every cycle,
-    which must not change any result; max_instructions: of one wavefront, before it counts as an endless loop; warm:
-    what earlier launches left in L2, and where this one leaves its own (None: L2 is empty at first); hotspots: account
-    for the wavefronts' cycles by static instruction too; timeline: draw what happens into it. Raises what the
-    functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
+    observer: called several times a second, ends the run by returning False (the facts are then partial, as with
+    max_cycles); checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in
+    every cycle, which must not change any result; max_instructions: of one wavefront, before it counts as an endless
+    loop (see isa.execution.faults); warm: what earlier launches left in L2, and where this one leaves its own (None: L2
+    is empty at first); hotspots: account for the wavefronts' cycles by static instruction too; timeline: draw what
+    happens into it; max_cycles: end the run in this cycle, 0: at its end.
+
+    Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
+    Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
     """
     fit = occupancy(launch, gpu.cu)
     compile_s = prepare_core()
@@ -85,14 +100,25 @@ def simulate(
 
     wall, cpu = time.perf_counter(), time.thread_time()  # other threads do not take part
     recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)
-    status = _loop(m, observer, recording)
+
+    def resident() -> list[WavefrontGroup]:
+        return resident_groups(m, launch.kernel, context.instructions)
+
+    def observe(progress: Progress) -> bool:
+        return observer is None or observer(replace(progress, instructions_expected=context.expected_instructions))
+
+    try:
+        status = _loop(m, observe, recording, max_cycles)
+    except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
+        note_resident(interrupt, resident())
+        raise
     if recording is not None:
         recording.finish()
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     if status == FAULT:
-        raise context.fault()
+        raise context.fault(resident)
     if status in (DEADLOCK, LIVELOCK):
-        raise DeadlockError(("deadlock: " if status == DEADLOCK else "livelock: ") + who_waits(m))
+        raise DeadlockError("deadlock" if status == DEADLOCK else "livelock", m, resident())
     if uses_engine:
         engine_finish(m, int(m.wheel.now))
         assert_engine(m)
@@ -100,6 +126,8 @@ def simulate(
         warm.keep(m)
     facts = _facts(m, gpu, launch, fit, wall, cpu, compile_s)
     facts.partial = status == RUNNING
+    if facts.partial:
+        facts.resident = resident()
     if hotspots:
         facts.hotspots = _hotspots(context, spent)
     if checked and status == FINISHED:
@@ -126,6 +154,7 @@ def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
             instruction.address,
             disassemble(instruction),
             {reason: int(n) for reason, n in zip(STALL_REASONS, cycles, strict=True) if n},
+            context.launch.kernel.source_line(instruction.address),
         )
         for instruction, cycles in zip(context.instructions, spent, strict=True)
         if cycles.any()
@@ -133,16 +162,22 @@ def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
     return sorted(found, key=lambda h: (-h.cycles, h.address))
 
 
-def _loop(m: Any, observer: Callable[[Progress], bool] | None, recording: Recording | None = None) -> int:
-    """Run in chunks of about a tenth of a second, telling the observer in between."""
+def _loop(
+    m: Any,
+    observer: Callable[[Progress], bool] | None,
+    recording: Recording | None = None,
+    max_cycles: int = 0,
+) -> int:
+    """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`."""
     advance = partial(run_cycles, m) if recording is None else recording.advance
     run, chunk = m.run, FIRST_CHUNK_CYCLES
+    end = max_cycles or NEVER
     progress_mark, progress_cycle = (-1, -1), 0
     while True:
         start = time.perf_counter()
-        status = int(advance(int(m.wheel.now) + chunk))
+        status = int(advance(min(int(m.wheel.now) + chunk, end)))
         spent = time.perf_counter() - start
-        if status != RUNNING:
+        if status != RUNNING or m.wheel.now >= end:
             return status
         mark = (int(run.instructions), int(m.xbar.requests + m.xbar.responses))
         if mark != progress_mark:

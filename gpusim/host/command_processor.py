@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.base.progress import Progress, Reporter
+from gpusim.base.progress import Progress, Reporter, reporting
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.recording import Watcher
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
 from gpusim.host.queue import Command, run_queue
-from gpusim.jit import cache_dir, is_compiled
 from gpusim.results.record import RunRecord
 from isa.execution.emulator import FunctionalResult, run_functional
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
@@ -63,12 +62,14 @@ class RunOptions:
     """How commands are run.
 
     checked: assert the conservation laws and rooflines at each kernel's end; hotspots: costliest instructions to list
-    of each; timeline: what happens in each cycle is drawn into it.
+    of each; timeline: what happens in each cycle is drawn into it; max_cycles: of each launch, which ends there
+    and the run with it; 0: any.
     """
 
     checked: bool = False
     hotspots: int = 0
     timeline: Watcher | None = None
+    max_cycles: int = 0
 
 
 class CommandProcessor:
@@ -84,12 +85,6 @@ class CommandProcessor:
         self.gpu, self.timing, self.engine_spec = gpu, timing, engine_spec
         self._reporter = reporter
         self._warm = WarmCaches()
-
-    def announce_compilation(self) -> None:
-        """Say that compiling comes first, where it does."""
-        if not all(is_compiled(domain) for domain in ("isa", "timing")[: 1 + self.timing]):
-            where = cache_dir("timing").parent
-            self._reporter.say(f"gpusim: compiling the core: once, less than a minute; kept in {where}")
 
     def run(
         self,
@@ -129,9 +124,11 @@ class CommandProcessor:
 
     def _check(self, commands: Sequence[HostCommand], options: RunOptions) -> None:
         warm = any(isinstance(command, LaunchCommand) and command.warm for command in commands)
-        if not self.timing and (warm or options.checked or options.hotspots or options.timeline is not None):
+        of_cycles = options.checked or options.hotspots or options.timeline is not None or options.max_cycles
+        if not self.timing and (warm or of_cycles):
             raise LaunchError(
-                "a device without timing has no warm caches, no conservation laws, no hot spots and no timeline"
+                "a device without timing has no warm caches, no conservation laws, no hot spots, no timeline and no"
+                " cycles to be limited"
             )
 
     def _copy(self, command: CopyCommand) -> float:
@@ -142,8 +139,7 @@ class CommandProcessor:
 
     def _launch(self, command: LaunchCommand, options: RunOptions, observer: Observer | None) -> RunFacts:
         launch = command.launch
-        self.announce_compilation()
-        with self._reporter.following(launch.kernel.name) as update:
+        with reporting(self._reporter), self._reporter.following(launch.kernel.name) as update:
 
             def observe(progress: Progress) -> bool:
                 update(progress)
@@ -162,6 +158,7 @@ class CommandProcessor:
                 warm=warm,
                 hotspots=options.hotspots > 0,
                 timeline=options.timeline,
+                max_cycles=options.max_cycles,
             )
             self._warm = warm  # not after a fault: the machine is then in no state to go on from
             del facts.hotspots[options.hotspots :]
@@ -174,13 +171,8 @@ def _name(command: HostCommand) -> str:
 
 def _executed(launch: Launch, gpu: GpuSpec, max_instructions: int, observe: Observer) -> RunFacts:
     """Execute without the timing model; what it counts."""
-    x, y, z = launch.workgroups
     start = time.perf_counter()
-    done = run_functional(
-        launch,
-        max_instructions,
-        observer=lambda begun, instructions: observe(Progress(0, begun, x * y * z, instructions)),
-    )
+    done = run_functional(launch, max_instructions, observer=observe)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
 
 
@@ -188,7 +180,7 @@ def _untimed_facts(launch: Launch, gpu: GpuSpec, done: FunctionalResult, wall_s:
     x, y, z = launch.workgroups
     kinds = dict(done.instructions)
     kinds["other"] = kinds.pop("internal") + kinds.pop("export")
-    return RunFacts.of(
+    facts = RunFacts.of(
         partial=not done.finished,
         kernel={
             "name": launch.kernel.name,
@@ -201,3 +193,5 @@ def _untimed_facts(launch: Launch, gpu: GpuSpec, done: FunctionalResult, wall_s:
         },
         simulator={"wall_s": wall_s, "cpu_s": done.seconds, "compile_s": done.compile_s},
     )
+    facts.resident = done.resident
+    return facts

@@ -14,8 +14,7 @@ from gpusim.jit.by_address import (
     records,
     views,
 )
-from gpusim.jit.cache import cache_dir
-from gpusim.jit.entry_points import is_compiled, load
+from gpusim.jit.entry_points import load
 from gpusim.jit.functions import JIT_DISABLED, CoreFunction, function_address, jit, primitive, registered
 from gpusim.jit.raw import (
     address_of,
@@ -35,7 +34,6 @@ from gpusim.jit.raw import (
     st_i32,
     st_i64,
     st_u8,
-    unlikely,
 )
 from gpusim.jit.state import Field, State, Template, counter_fields, i16, i32, new_record, record_dtype, u16, u32
 from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16, raise_4
@@ -50,7 +48,6 @@ __all__ = [
     "WIDE_LANES",
     "address_in",
     "address_of",
-    "cache_dir",
     "call_i64_4",
     "counter_fields",
     "ctz",
@@ -60,7 +57,6 @@ __all__ = [
     "function_address",
     "i16",
     "i32",
-    "is_compiled",
     "jit",
     "layout_of",
     "ld_i16",
@@ -92,6 +88,5 @@ __all__ = [
     "st_u8",
     "u16",
     "u32",
-    "unlikely",
     "views",
 ]

@@ -1,7 +1,24 @@
-"""Where compiled code is kept, keyed by everything that went into it.
+"""Compiled code from one start to the next: what is kept, under which name, and when it is not believed.
 
-Numba's file cache watches only a function's own file: a caller keeps old code when a callee in another
-module changes. So each *domain* of compiled code gets a folder named after a hash of all its sources.
+What is kept. One file for each entry point (`gpusim.jit.entry_points`) and one for the lane library
+(`isa.lanes.lane_library`): object code that LLVM loads without the compiler. While functions are compiled, Numba's own
+cache passes them between two processes, and from one run of the tests to the next; a start never needs it.
+
+Its name. Numba watches only a function's own file: a caller would keep old code when a callee in another module
+changes. So each *domain* of compiled code has a folder named after a hash of all its sources, of the compiler, of the
+flags that change its output and of the host: code that does not fit is not found, and nothing is ever overwritten by
+something else.
+
+Whether it is believed. Machine code that is cut or has a flipped bit ends the process, so each file begins with the
+checksum of the rest (Numba's end with theirs: `gpusim.jit.numba_hooks`). A damaged one counts as missing: one line says
+so, and it is compiled again. A file appears whole or not at all.
+
+Where it lies. In the user's cache folder, or where GPUSIM_CACHE_DIR says; a warm one that cannot be written to is used
+as it is. Where nothing can be kept, a folder of the user's own among the temporary files takes its place, where that
+cannot be, this process's memory: each time one line says why (`gpusim.jit.cache_folders`).
+
+Who compiles. One process at a time (`gpusim.jit.compile_lock`): who waited looks into the cache again. How far it is
+is told every few seconds (`gpusim.jit.compile_progress`).
 """
 
 import hashlib
@@ -10,6 +27,10 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
+from gpusim.base.progress import current_reporter
+from gpusim.jit import cache_folders
 from gpusim.jit.machine_code import host
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +46,8 @@ DOMAINS: dict[str, tuple[str, ...]] = {
 }
 FLAGS = ("GPUSIM_PLAIN_NUMBA", "NUMBA_BOUNDSCHECK", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
 
+_in_memory: dict[str, bytes] = {}  # what could be kept nowhere else
+
 
 def domain_of(module: str) -> str:
     """The domain whose hash covers a function of `module`."""
@@ -32,29 +55,67 @@ def domain_of(module: str) -> str:
 
 
 @cache
-def domain_hash(domain: str) -> str:
-    """Hash of a domain's sources, the compiler's version, the flags that change its output and the host."""
+def _checksum(file: Path) -> bytes:
+    return hashlib.sha256(file.read_bytes()).digest()
+
+
+def hash_of_sources(*places: str) -> str:
+    """Hash of the Python files in folders, or of single ones, each a path from the root, and of the host."""
     h = hashlib.sha256()
-    for place in DOMAINS[domain]:
+    for place in places:
         path = ROOT / place
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             h.update(str(file.relative_to(ROOT)).encode())
-            h.update(file.read_bytes())
-    h.update(repr((version("numba"), host())).encode())
-    for flag in FLAGS:
-        h.update(os.environ.get(flag, "").encode())
+            h.update(_checksum(file))
+    h.update(repr(host()).encode())
     return h.hexdigest()[:16]
 
 
-def cache_dir(domain: str) -> Path:
-    """Folder of a domain's compiled code; `GPUSIM_CACHE_DIR` moves it."""
-    return _folder(os.environ.get("GPUSIM_CACHE_DIR") or "", domain)
-
-
 @cache
-def _folder(base: str, domain: str) -> Path:
-    if not base:
-        import platformdirs
+def domain_hash(domain: str) -> str:
+    """Hash of a domain's sources, the compiler's version, the flags that change its output and the host."""
+    flags = [os.environ.get(flag, "") for flag in FLAGS]
+    told = repr((hash_of_sources(*DOMAINS[domain]), version("numba"), flags))
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
-        base = platformdirs.user_cache_dir("gpusim", appauthor=False)
-    return Path(base) / f"{domain}-{domain_hash(domain)}"
+
+def domain_folder(domain: str) -> str:
+    """Name of a domain's folder."""
+    return f"{domain}-{domain_hash(domain)}"
+
+
+def numba_folder(domain: str) -> Path | None:
+    """Folder for Numba's own cache; None if there is none that can be written to."""
+    place = cache_folders.writable()
+    return place and place / domain_folder(domain)
+
+
+def kept(name: str) -> bytes | None:
+    """What was kept under `name`; None if there is nothing, or only what is damaged."""
+    damaged = None
+    for place in cache_folders.readable():
+        try:
+            checksum, _, content = (place / name).read_bytes().partition(b"\n")
+        except OSError:
+            continue
+        if hashlib.sha256(content).hexdigest().encode() == checksum:
+            cache_folders.note_use(place)
+            return content
+        damaged = place / name
+    if name in _in_memory:
+        return _in_memory[name]
+    if damaged is not None:
+        current_reporter().say_once(f"gpusim: {damaged}: the file is damaged; it is compiled again")
+    return None
+
+
+def keep(name: str, content: bytes) -> None:
+    """Keep `content` under `name`: in the first folder that takes it, else until this process ends."""
+    while (place := cache_folders.writable()) is not None:
+        try:
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(place / name, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+            return
+        except (OSError, UserError) as error:
+            cache_folders.refuse(place, error)
+    _in_memory[name] = content

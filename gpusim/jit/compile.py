@@ -19,9 +19,9 @@ import numpy as np
 from numba import types
 from numba.extending import typeof_impl
 
-from gpusim.jit import numba_hooks
-from gpusim.jit.cache import cache_dir, domain_of
-from gpusim.jit.entry_points import load, mark_complete, save
+from gpusim.jit import compile_progress, numba_hooks
+from gpusim.jit.cache import domain_of, numba_folder
+from gpusim.jit.entry_points import load, save
 from gpusim.jit.functions import JIT_DISABLED, CoreFunction, Primitive, function_address, primitives, registered
 
 T = TypeVar("T")
@@ -29,12 +29,12 @@ T = TypeVar("T")
 numba.config.DISABLE_JIT = int(JIT_DISABLED)  # one of the two places in which Numba looks counts: the environment
 
 
-def _in_cache(domain: str, make: Callable[[], T]) -> T:
-    """What `make` makes of Numba's objects, with the domain's folder as Numba's cache."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_dir(domain))
+def _in_cache(domain: str, make: Callable[[bool], T]) -> T:
+    """What `make` makes of Numba's objects, with the domain's folder as Numba's cache; it learns if there is one."""
+    before, folder = numba.config.CACHE_DIR, numba_folder(domain)
+    numba.config.CACHE_DIR = str(folder or "")
     try:
-        return make()
+        return make(folder is not None)
     finally:
         numba.config.CACHE_DIR = before
 
@@ -47,8 +47,10 @@ def _define_operations() -> list[Any]:
 @cache
 def _dispatcher(function: CoreFunction) -> Any:
     _define_operations()
-    options = dict(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, forceinline=function.inline)
-    dispatcher = _in_cache(domain_of(function.__module__), lambda: numba.njit(**options)(function.py_func))
+    options = dict(nogil=True, error_model="numpy", no_cfunc_wrapper=True, forceinline=function.inline)
+    dispatcher = _in_cache(
+        domain_of(function.__module__), lambda kept: numba.njit(cache=kept, **options)(function.py_func)
+    )
     if function.outline or function.cold:
         numba_hooks.set_attributes(function.py_func, "noinline", *["cold"] * function.cold)
     numba_hooks.watch_compilation(dispatcher)
@@ -152,6 +154,7 @@ def compile_functions(functions: Iterable[Any], record: Any) -> None:
                 dispatcher.disable_compile(False)  # another record type may have come before
                 with numba_hooks.core_code():
                     dispatcher.compile(signature)
+                compile_progress.done(_size(dispatcher))
             dispatcher.disable_compile()
 
 
@@ -163,28 +166,49 @@ def compile_on_the_way(functions: Iterable[Any], record: Any, finished: Iterable
         compile_functions(functions, record)
 
 
+def _on_the_way(domain: str, entry_points: Sequence[Any], elsewhere: Split | None) -> list[Any]:
+    behind = [function for function in elsewhere.inside if function not in elsewhere.doors] if elsewhere else []
+    return [function for function in registered(domain) if function not in entry_points and function not in behind]
+
+
+def _size(function: Any) -> int:
+    return len(function.py_func.__code__.co_code)
+
+
+def _sizes(functions: Iterable[Any]) -> float:
+    return float(sum(map(_size, functions)))
+
+
+# what optimizing entry points takes, of what compiling all of the domain's functions on the way takes: measured
+_OPTIMIZING = {"isa": 1.0, "timing": 0.25}
+
+
+def work_of(domain: str, entry_points: Sequence[Any], elsewhere: Split | None = None) -> float:
+    """What `compile_entry_points` has to do, as `gpusim.jit.compile_progress` counts it."""
+    on_the_way = _on_the_way(domain, entry_points, elsewhere)
+    return _sizes(on_the_way) + _OPTIMIZING[domain] * _sizes(registered(domain))
+
+
 def compile_entry_points(domain: str, entry_points: Sequence[Any], record: Any, elsewhere: Split | None = None) -> None:
     """Compile a domain's entry points with `record` as `m`, keep their machine code and make them callable.
 
     They hold everything they call. elsewhere: what of the domain another process has compiled: Numba's cache holds the
     doors of its rooms, so that the functions behind them are not compiled here.
     """
-    doors = [] if elsewhere is None else elsewhere.doors
-    behind = [] if elsewhere is None else [function for function in elsewhere.inside if function not in doors]
-    others = [function for function in registered(domain) if function not in entry_points and function not in behind]
-    compile_on_the_way(others, record, doors)
+    compile_on_the_way(_on_the_way(domain, entry_points, elsewhere), record, elsewhere.doors if elsewhere else ())
     compiled = []
     with numba_hooks.calls_only_within(), _without_collection():
+        compile_progress.begin(_OPTIMIZING[domain] * _sizes(registered(domain)))
         for function in entry_points:
             signature = signature_of(function.py_func, _record_type(record.dtype))
             result = types.void if function.returns_nothing else types.int64
             compiled.append(_c_function(function.py_func, result(*signature)))
+    compile_progress.done(_OPTIMIZING[domain] * _sizes(registered(domain)))
     numba_hooks.forget_parts()
     codes = [numba_hooks.object_code(c_function) for c_function in compiled]
     for function, c_function, code in zip(entry_points, compiled, codes, strict=True):
         if code is not None:
             save(function, c_function.native_name, code)
-    mark_complete(domain)
     if not load(entry_points):  # it needs Numba to run
         for function, c_function in zip(entry_points, compiled, strict=True):
             function.bind(c_function.address, c_function)
@@ -193,7 +217,10 @@ def compile_entry_points(domain: str, entry_points: Sequence[Any], record: Any, 
 def _c_function(function: Callable[..., Any], signature: Any) -> Any:
     domain = domain_of(function.__module__)
     with numba_hooks.core_code():
-        return _in_cache(domain, lambda: numba.cfunc(signature, cache=numba_hooks.PLAIN, error_model="numpy")(function))
+        return _in_cache(
+            domain,
+            lambda kept: numba.cfunc(signature, cache=kept and numba_hooks.PLAIN, error_model="numpy")(function),
+        )
 
 
 def compiled_versions(domain: str) -> int:

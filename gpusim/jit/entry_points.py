@@ -1,54 +1,33 @@
 """Entry points: the functions of the compiled core that Python calls, or hands on by address.
 
-The machine code of one holds everything it calls. It is kept as a file of a line (checksum and symbol) and an object
-file, which LLVM alone can load: on a start that finds it neither Numba nor any other function of the core is needed.
-A file that is missing or damaged counts as not compiled.
+The machine code of one holds everything it calls. It is kept as a file of a line (its symbol) and an object file, which
+LLVM alone can load: on a start that finds it neither Numba nor any other function of the core is needed.
 """
 
-import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from gpusim.base.files import write_whole
-from gpusim.jit.cache import cache_dir, domain_of
+from gpusim.jit.cache import domain_folder, domain_of, keep, kept
 from gpusim.jit.functions import JIT_DISABLED, CoreFunction
 
-_COMPLETE = "complete"
 
-
-def is_compiled(domain: str) -> bool:
-    """Whether a complete compilation of the domain lies in the cache."""
-    return JIT_DISABLED or (cache_dir(domain) / _COMPLETE).exists()
-
-
-def mark_complete(domain: str) -> None:
-    """Note that all of the domain's entry points lie in the cache."""
-    marker = cache_dir(domain) / _COMPLETE
-    marker.parent.mkdir(parents=True, exist_ok=True)
-    marker.touch()
-
-
-def code_path(function: CoreFunction) -> Path:
-    """The file of an entry point."""
-    return cache_dir(domain_of(function.__module__)) / f"{function.__module__}.{function.__name__}.code"
+def file_name(function: CoreFunction) -> str:
+    """Under which name an entry point is kept (`gpusim.jit.cache`)."""
+    return f"{domain_folder(domain_of(function.__module__))}/{function.__module__}.{function.__name__}.code"
 
 
 def save(function: CoreFunction, symbol: str, code: bytes) -> None:
     """Keep an entry point's object file, in which its C function is called `symbol`."""
-    path = code_path(function)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, f"{hashlib.sha256(code).hexdigest()} {symbol}\n".encode() + code)
+    keep(file_name(function), symbol.encode() + b"\n" + code)
 
 
 def read(function: CoreFunction) -> tuple[str, bytes] | None:
     """Symbol and object file of an entry point; None if it is not in the cache, or damaged."""
-    try:
-        line, _, code = code_path(function).read_bytes().partition(b"\n")
-        checksum, symbol = line.decode("ascii").split(" ")
-    except (OSError, ValueError):
+    content = kept(file_name(function))
+    if content is None:
         return None
-    return (symbol, code) if hashlib.sha256(code).hexdigest() == checksum else None
+    symbol, _, code = content.partition(b"\n")
+    return symbol.decode(), code
 
 
 def load(functions: Sequence[Any]) -> bool:

@@ -5,24 +5,29 @@ Each hook replaces one function of Numba's while the core is compiled, and none 
 whose place in Numba has changed; a test calls it, so that a new version of Numba is looked at before it is allowed.
 """
 
+import hashlib
 import inspect
 import os
+import pickle
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 from llvmlite.binding import Linkage
 from numba import _dynfunc, types
 from numba.core import codegen
 from numba.core.base import BaseContext
-from numba.core.caching import NullCache
+from numba.core.caching import IndexDataCacheFile, NullCache
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.typing.context import BaseContext as BaseTypingContext
 from numba.np import arrayobj
+
+from gpusim.base.progress import current_reporter
 
 PLAIN = bool(os.environ.get("GPUSIM_PLAIN_NUMBA"))
 
@@ -52,18 +57,28 @@ HOOKS: tuple[Hook, ...] = (
         "no entry point for what only becomes a part of its callers",
     ),
     Hook(
-        codegen.CPUCodeLibrary,
-        "_optimize_final_module",
-        ("self",),
-        "no optimizing of such a part; calls that stay within one library",
+        CPUContext,
+        "create_cpython_wrapper",
+        ("self", "library", "fndesc", "env", "call_helper", "release_gil"),
+        "none of such a part, which Python does not call",
     ),
-    Hook(codegen.JITCPUCodegen, "_add_module", ("self", "module"), "no machine code of such a part"),
-    Hook(codegen.JITCodeLibrary, "_finalize_specific", ("self",), "the same"),
+    Hook(
+        codegen.CPUCodeLibrary,
+        "finalize",
+        ("self",),
+        "no linking, optimizing and translating of such a part; each linked once to what is whole",
+    ),
+    Hook(codegen.CPUCodeLibrary, "_optimize_final_module", ("self",), "calls that stay within one library"),
+    Hook(types.Record, "__repr__", ("self",), "no text of the machine's hundreds of fields for messages nobody reads"),
     Hook(Dispatcher, "compile", ("self", "sig"), "to know which function is being compiled"),
     Hook(Dispatcher, "_reset_overloads", ("self",), "to forget such a part, so that a call from Python compiles anew"),
     Hook(Dispatcher, "disable_compile", ("self", "val"), "one specialization a function"),
     Hook(codegen.CPUCodeLibrary, "_get_compiled_object", ("self",), "an entry point's machine code, to be kept"),
     Hook(BaseTypingContext, "resolve_value_type", ("self", "val"), "the type of an intrinsic"),
+    Hook(IndexDataCacheFile, "_dump", ("self", "obj"), "checksums in Numba's cache"),
+    Hook(IndexDataCacheFile, "_load_index", ("self",), "the same"),
+    Hook(IndexDataCacheFile, "_load_data", ("self", "name"), "the same"),
+    Hook(IndexDataCacheFile, "save", ("self", "key", "data"), "a cache that cannot be written to is none"),
 )
 
 
@@ -123,7 +138,9 @@ def core_code() -> Iterator[None]:
         return context.cast(builder, index, kind, types.intp)
 
     with _replaced(
-        (BaseContext, "declare_function", declare_with_attributes), (arrayobj, "fix_integer_index", index_as_it_is)
+        (BaseContext, "declare_function", declare_with_attributes),
+        (arrayobj, "fix_integer_index", index_as_it_is),
+        (types.Record, "__repr__", lambda record: f"record of {record.size} bytes"),
     ):
         yield
 
@@ -133,10 +150,51 @@ _parts: set[Any] = set()  # dispatchers that have been compiled as parts
 _whole: set[Any] | None = None  # what is not one while parts are wanted
 
 
+class _CheckedCacheFile(IndexDataCacheFile):
+    """Numba's cache of one function, whose two kinds of files end with a checksum of what comes before: a damaged one
+    is as good as none, and so is one that cannot be written."""
+
+    def _dump(self, obj: Any) -> bytes:
+        content: bytes = super()._dump(obj)
+        return content + hashlib.sha256(content).digest()
+
+    def _load_index(self) -> Any:
+        begin = pickle.dumps(self._version, protocol=-1)  # as Numba writes it, before what it dumps
+        try:
+            with open(self._index_path, "rb") as file:
+                content = file.read()
+        except OSError:
+            return {}
+        dumped = content[len(begin) :] if content.startswith(begin) else b""
+        return super()._load_index() if self._is_whole(dumped, self._index_path) else {}
+
+    def _load_data(self, name: str) -> Any:
+        path = self._data_path(name)
+        with open(path, "rb") as file:
+            if not self._is_whole(file.read(), path):
+                raise OSError(f"{path} is damaged")  # Numba compiles what it cannot read
+        return super()._load_data(name)
+
+    def _is_whole(self, content: bytes, path: str) -> bool:
+        if hashlib.sha256(content[:-32]).digest() == content[-32:]:
+            return True
+        current_reporter().say_once(f"gpusim: {path}: the file is damaged; it is compiled again")
+        return False
+
+    def save(self, key: Any, data: Any) -> None:
+        try:
+            super().save(key, data)
+        except OSError as error:
+            current_reporter().say_once(f"gpusim: {self._cache_path}: {error.strerror or error}: not kept there")
+
+
 def watch_compilation(dispatcher: Any) -> None:
-    """Let the dispatcher say when it is compiled, and keep it out of the cache where it is only a part."""
+    """Let the dispatcher say when it is compiled, check what its cache holds, and keep it out of the cache where it is
+    only a part."""
     if PLAIN:
         return
+    if not isinstance(dispatcher._cache, NullCache):
+        dispatcher._cache._cache_file.__class__ = _CheckedCacheFile
     compile_it = dispatcher.compile
 
     def compile_in_its_form(signature: Any) -> Any:
@@ -155,6 +213,47 @@ def watch_compilation(dispatcher: Any) -> None:
     dispatcher.compile = compile_in_its_form
 
 
+_part_libraries: "WeakSet[Any]" = WeakSet()  # code of parts: not yet linked to what they call
+
+
+def _with_parts(libraries: list[Any]) -> list[Any]:
+    """Libraries that are to be linked, with all that those of them that are parts want linked.
+
+    Each comes once and after all that call it: the linker leaves out what nothing linked before calls.
+    """
+    callees_first: list[Any] = []
+    seen = set()
+
+    def visit(library: Any) -> None:
+        if library not in seen:
+            seen.add(library)
+            for callee in library._linking_libraries if library in _part_libraries else ():
+                visit(callee)
+            callees_first.append(library)
+
+    for library in libraries[::-1]:
+        visit(library)
+    return callees_first[::-1]
+
+
+@contextmanager
+def _parts_linked_once() -> Iterator[None]:
+    """Link to what is whole all the parts below it. Parts are not linked to one another: a leaf would be linked to each
+    of its callers and again to each of theirs."""
+    finalize = codegen.CPUCodeLibrary.finalize
+
+    def finalize_with_parts(library: Any) -> None:
+        if _compiling and _compiling[-1]:
+            _part_libraries.add(library)
+            library._finalized = True
+        else:
+            library._linking_libraries = _with_parts(library._linking_libraries)
+            finalize(library)
+
+    with _replaced((codegen.CPUCodeLibrary, "finalize", finalize_with_parts)):
+        yield
+
+
 @contextmanager
 def parts_unfinished(whole: set[Any]) -> Iterator[None]:
     """Compile all dispatchers but `whole` only as far as their callers take them in: not optimized, no machine code."""
@@ -169,17 +268,18 @@ def parts_unfinished(whole: set[Any]) -> Iterator[None]:
 
     def unless_part(holder: Any, name: str, otherwise: Any) -> tuple[Any, str, Any]:
         finish = getattr(holder, name)
-        return (
-            holder,
-            name,
-            lambda *arguments: (otherwise if _compiling and _compiling[-1] else finish)(*arguments),
-        )
 
-    with _replaced(
-        unless_part(CPUContext, "get_executable", executable),
-        unless_part(codegen.CPUCodeLibrary, "_optimize_final_module", lambda library: None),
-        unless_part(codegen.JITCPUCodegen, "_add_module", lambda generator, module: None),
-        unless_part(codegen.JITCodeLibrary, "_finalize_specific", lambda library: None),
+        def step(*arguments: Any, **options: Any) -> Any:
+            return (otherwise if _compiling and _compiling[-1] else finish)(*arguments, **options)
+
+        return holder, name, step
+
+    with (
+        _parts_linked_once(),
+        _replaced(
+            unless_part(CPUContext, "get_executable", executable),
+            unless_part(CPUContext, "create_cpython_wrapper", lambda *arguments, **options: None),
+        ),
     ):
         _whole = whole
         try:
@@ -208,7 +308,7 @@ def calls_only_within() -> Iterator[None]:
                 function.name += f".{library.name}"
         optimize(library)
 
-    with _replaced((codegen.CPUCodeLibrary, "_optimize_final_module", optimize_as_a_whole)):
+    with _parts_linked_once(), _replaced((codegen.CPUCodeLibrary, "_optimize_final_module", optimize_as_a_whole)):
         yield
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
+from isa.object.line_table import SourceLine
 
 
 def config_hash(config: dict[str, Any]) -> str:
@@ -27,6 +28,9 @@ def document(config: dict[str, Any], records: Sequence[RunRecord], variants: Seq
         "config": config,
         "config_hash": config_hash(config),
     }
+    stopped = [r.stopped_by for r in records if r.stopped_by]
+    if stopped:
+        head["stopped_by"] = stopped[0]
     trees = [_tree(r) for r in records]
     if len(variants) == 1:
         return {**head, **trees[0]}
@@ -40,13 +44,30 @@ def as_json(result: dict[str, Any]) -> str:
     return json.dumps(result, indent=2, allow_nan=False) + "\n"
 
 
+def _source(line: SourceLine | None) -> dict[str, Any]:
+    return {} if line is None else {"file": line.file.path, "line": line.number}
+
+
 def _tree(record: RunRecord) -> dict[str, Any]:
-    """The metrics of a record; the costliest instructions, if they were asked for; each launch, if it has several."""
+    """The metrics of a record; the costliest instructions, if they were asked for; where the wavefronts stood when it
+    was stopped, if it was; each launch, if it has several."""
     tree = metrics.to_tree(record)
     hotspots = record.total.hotspots
     if hotspots:
         tree["hotspots"] = [
-            {"kernel": h.kernel, "address": h.address, "instruction": h.instruction, **h.stalls} for h in hotspots
+            {"kernel": h.kernel, "address": h.address, "instruction": h.instruction, **_source(h.source), **h.stalls}
+            for h in hotspots
+        ]
+    if record.partial:
+        tree["resident_wavefronts"] = [
+            {
+                "count": group.count,
+                "address": group.address,
+                "instruction": group.instruction,
+                **_source(group.source),
+                "state": group.state,
+            }
+            for group in record.total.resident
         ]
     if len(record.launches) > 1:
         tree["launches"] = [metrics.launch_tree(facts) for facts in record.launches]

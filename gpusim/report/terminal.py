@@ -8,6 +8,7 @@ from typing import Any, TextIO
 from gpusim.base.progress import scaled
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
+from isa.execution.resident import group_lines, in_brackets
 
 
 def shown(path: str, value: Any) -> str:
@@ -62,6 +63,8 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
             _print_launches(record, out)
         if record.total.hotspots:
             _print_hotspots(record, out)
+        if record.total.resident:
+            _print_resident(record, out)
 
 
 def _print_launches(record: RunRecord, out: TextIO) -> None:
@@ -79,9 +82,21 @@ def _print_hotspots(record: RunRecord, out: TextIO) -> None:
     for h in total.hotspots:
         reasons = sorted(h.stalls.items(), key=lambda item: -item[1])[:3]
         text = ", ".join(f"{name} {100 * n / h.cycles:.0f} %" for name, n in reasons)
-        print(
-            f"{h.cycles:>15,}  {100 * h.cycles / whole:5.1f} %  {h.address:#07x}  {h.instruction:<56}  {text}", file=out
-        )
+        share = f"{h.cycles:>15,}  {100 * h.cycles / whole:5.1f} %"
+        print(f"{share}  {h.address:#07x}  {h.instruction + in_brackets(h.source):<56}  {text}", file=out)
+
+
+def _print_resident(record: RunRecord, out: TextIO) -> None:
+    facts = record.launches[-1]
+    kernel = facts.kernel
+    when = f" in cycle {facts.cycles:,}" if "cycles" in kernel else ""
+    print(
+        f"\n{kernel.name}: stopped{when}, {kernel.workgroups:,} of {kernel.workgroups_total:,} workgroups had ended; "
+        "resident:",
+        file=out,
+    )
+    for line in group_lines(facts.resident):
+        print(f"  {line}", file=out)
 
 
 def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:

@@ -35,8 +35,9 @@ class RunRecord:
     uses_engine: whether the compaction engine serves its sparse loads; kernel: the kernels' configured name; variant:
     which one of a job's variants it is, empty where there is one alone; commands: when each launch and copy happened,
     in order; host_time_us: from the first packet written to the last completion signal, None where the kernel was
-    executed without the timing model; verification: None when it was skipped or the run is partial; zero_fraction,
-    zero_line_fraction: of the activation matrix's elements and of its sparse lines, None without such a matrix.
+    executed without the timing model; stopped_by: why a partial run was stopped, empty for the observer of a
+    script; verification: None when it was skipped or the run is partial; zero_fraction, zero_line_fraction: of the
+    activation matrix's elements and of its sparse lines, None without such a matrix.
     """
 
     uses_engine: bool
@@ -52,6 +53,7 @@ class RunRecord:
     zero_line_fraction: float | None = None
     variant: str = ""
     commands: list[CommandTimes] = field(default_factory=list)
+    stopped_by: str = ""
 
     @property
     def title(self) -> str:

@@ -49,7 +49,7 @@ class ExecJob:
     def options(self) -> JobOptions:
         """As configured; what is expected is always compared."""
         run = self._config.run
-        return JobOptions(timing=run.timing, launches=RunOptions(run.checked, run.hotspots))
+        return JobOptions(timing=run.timing, launches=RunOptions(run.checked, run.hotspots, max_cycles=run.max_cycles))
 
     @property
     def variants(self) -> Sequence[Variant]:

@@ -77,7 +77,7 @@ class GemmJob:
     def options(self) -> JobOptions:
         """As configured."""
         run = self._config.run
-        return JobOptions(verify=run.verify, launches=RunOptions(run.checked, run.hotspots))
+        return JobOptions(verify=run.verify, launches=RunOptions(run.checked, run.hotspots, max_cycles=run.max_cycles))
 
     @property
     def variants(self) -> Sequence[Variant]:

@@ -11,12 +11,14 @@ from gpusim.host.command_processor import CommandProcessor
 from gpusim.results.record import RunRecord, VerificationFacts
 from gpusim.run.job import Job, Task, Variant
 
+CYCLE_LIMIT = "cycle limit"  # beside the reasons of gpusim.base.interrupt
+
 
 def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | None = None) -> list[RunRecord]:
     """Run the job's variants in order; one record each.
 
-    timeline: what happens in the launches is drawn into it. After Ctrl-C the list holds what is known by then, its
-    last record marked partial.
+    timeline: what happens in the launches is drawn into it. After an interrupt, and where a launch reached its most
+    cycles, the list holds what is known by then, its last record marked partial.
     """
     records: list[RunRecord] = []
     for variant in job.variants:
@@ -28,6 +30,7 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
             record.partial = True
         record.peak_memory_mb = peak_memory_mb()
         if record.partial:
+            record.stopped_by = interrupt.reason or CYCLE_LIMIT
             break
     return records
 

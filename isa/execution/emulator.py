@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusim.base.progress import Progress
 from gpusim.jit import (
     Field,
     State,
@@ -22,6 +23,7 @@ from gpusim.jit import (
     views,
 )
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
+from isa.execution.resident import AT_BARRIER, WavefrontGroup, grouped
 from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
     BUSY_MASK,
@@ -168,7 +170,7 @@ class FunctionalResult:
     instructions: wavefront instructions by unit name; lines: distinct 64-byte lines summed over instructions, by
     'load', 'store', 'atomic', 'scalar', 'sparse'; store_bytes: bytes written; lds_cycles: LDS bank cycles;
     memory_records: instructions with a memory record; seconds: CPU time of execution; compile_s: of compilation;
-    finished: False if the observer ended the run.
+    finished: False if the observer ended the run; resident: where its workgroup's wavefronts stood then.
     """
 
     instructions: dict[str, int]
@@ -181,6 +183,7 @@ class FunctionalResult:
     seconds: float
     compile_s: float
     finished: bool
+    resident: list[WavefrontGroup]
 
     @property
     def wavefront_instructions(self) -> int:
@@ -197,13 +200,13 @@ def run_functional(
     launch: "Launch",
     max_instructions: int = MAX_INSTRUCTIONS,
     shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
-    observer: Callable[[int, int], bool] | None = None,
+    observer: Callable[[Progress], bool] | None = None,
 ) -> FunctionalResult:
     """Execute a launch on its device memory.
 
     shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
-    loads are ordinary ones. observer: called about ten times a second with workgroups begun and wavefront
-    instructions executed, ends the run by returning False. Raises ExecutionFault and what FunctionalContext raises.
+    loads are ordinary ones. observer: called about ten times a second, ends the run by returning False; the workgroups
+    done are those begun. Raises ExecutionFault and what FunctionalContext raises.
     """
     waves = launch.wavefronts_per_workgroup
     context = FunctionalContext(launch, waves, 1, max_instructions)
@@ -230,11 +233,12 @@ def run_functional(
         seconds=seconds,
         compile_s=compile_s,
         finished=finished,
+        resident=[] if finished else _resident(context, run),
     )
 
 
 def _loop(
-    context: FunctionalContext, address: int, run: Any, observer: Callable[[int, int], bool] | None
+    context: FunctionalContext, address: int, run: Any, observer: Callable[[Progress], bool] | None
 ) -> tuple[float, bool]:
     """Run in batches of about a tenth of a second, so that an interrupt is seen soon."""
     seconds, slices = 0.0, _FIRST_SLICES
@@ -244,9 +248,24 @@ def _loop(
         seconds += time.thread_time() - cpu
         wall = time.perf_counter() - wall
         if status < 0:
-            raise context.fault()
+            raise context.fault(lambda: _resident(context, run))
         if status == 1:
             return seconds, True
-        if observer is not None and not observer(run.next_workgroup, context.executed_instructions):
+        progress = Progress(
+            0, run.next_workgroup, run.workgroups, context.executed_instructions, context.expected_instructions
+        )
+        if observer is not None and not observer(progress):
             return seconds, False
         slices = max(1, int(slices * min(4.0, _BATCH_S / max(wall, 1e-6))))
+
+
+def _resident(context: FunctionalContext, run: Any) -> list[WavefrontGroup]:
+    """Where the wavefronts of the running workgroup stand that have not ended."""
+    standing = []
+    for w in range(run.wavefronts if run.running else 0):
+        state, pc = ld_i64(run.wave_state, w), context.wavefronts[w].pc
+        if state == WAITING:
+            standing.append((pc - 1, AT_BARRIER))
+        elif state == READY:
+            standing.append((pc, "executing"))
+    return grouped(context.launch.kernel, context.instructions, standing)

@@ -2,7 +2,7 @@
 
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +10,17 @@ import numpy as np
 
 from gpusim.base.host_memory import zeroed
 from gpusim.jit import address_of, function_address, load, records, views
+from gpusim.jit.compile_lock import compile_lock
+from gpusim.jit.compile_progress import compiling
 from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from isa.execution.faults import (
+    ENDLESS,
     FAULT_BRANCH,
     FAULT_UNMAPPED,
+    WAVEFRONTS_TO_LIMIT,
     ExecutionFault,
     has_address,
     jump_text,
@@ -28,6 +32,7 @@ from isa.execution.interpreter import memory_instruction, produce
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
 from isa.execution.program import Program, build_program, initial_mode
 from isa.execution.program_table import PROGRAM_ROW
+from isa.execution.resident import WavefrontGroup, note_resident
 from isa.execution.state import (
     CONTEXT,
     HELPERS,
@@ -58,8 +63,10 @@ def compile_interpreter(*further: Any) -> float:
     the seconds it took, next to nothing when repeated."""
     lanes = library()
     begin = time.perf_counter()
-    if not load((*_ENTRY_POINTS, *further)):
-        _compile()
+    if not load_interpreter(*further):
+        with compile_lock():
+            if not load_interpreter(*further):  # by now another process may have compiled it
+                _compile()
     seconds = time.perf_counter() - begin
     if not _reported:
         _reported.append(True)
@@ -67,11 +74,18 @@ def compile_interpreter(*further: Any) -> float:
     return seconds
 
 
+def load_interpreter(*further: Any) -> bool:
+    """Make the interpreter and `further` functions of its domain callable if they lie in the cache."""
+    return load((*_ENTRY_POINTS, *further))
+
+
 def _compile() -> None:
-    from gpusim.jit.compile import compile_entry_points
+    from gpusim.jit.compile import compile_entry_points, work_of
     from isa.execution.emulator import run_slices  # stands on this module
 
-    compile_entry_points("isa", (*_ENTRY_POINTS, run_slices), np.zeros(1, np.int64))
+    entry_points = (*_ENTRY_POINTS, run_slices)
+    with compiling("the interpreter", work_of("isa", entry_points)):
+        compile_entry_points("isa", entry_points, np.zeros(1, np.int64))
 
 
 @cache
@@ -131,6 +145,7 @@ class FunctionalContext:
         self._lay_out_memory(slots)
         self._lay_out_launch()
         self.state.max_instructions = max_instructions
+        self.state.max_without_end = min(WAVEFRONTS_TO_LIMIT * max_instructions, (1 << 63) - 1)
         self.trace_address = int(self.state.traces)
 
     def _buffer(self, name: str, array: np.ndarray) -> int:
@@ -241,12 +256,22 @@ class FunctionalContext:
         return int(self.state.executed)
 
     @property
+    def expected_instructions(self) -> int:
+        """Of the whole launch, if its other wavefronts execute as many as those that have ended; 0: none has."""
+        x, y, z = self.launch.workgroups
+        ended = int(self.state.ended)
+        wavefronts = x * y * z * self.launch.wavefronts_per_workgroup
+        if not ended:
+            return 0
+        return max(int(self.state.ended_instructions) * wavefronts // ended, self.executed_instructions)
+
+    @property
     def lds_bytes(self) -> int:
         """LDS bytes a workgroup allocates."""
         return int(self.state.lds_bytes)
 
-    def fault(self) -> ExecutionFault:
-        """The error behind a negative status of `produce`."""
+    def fault(self, resident: Callable[[], list[WavefrontGroup]] = list) -> ExecutionFault:
+        """The error behind a negative status of `produce`. resident: says in an endless loop where wavefronts stand."""
         fault = self.state.fault
         code, address = fault.code, fault.address & (1 << 64) - 1
         wave = self.wavefronts[fault.slot]
@@ -258,7 +283,7 @@ class FunctionalContext:
         elif has_address(code):
             where = nearest_text(self.launch.memory, code, address, self.lds_bytes)
             where += null_text(self.program.kernel, address) if code == FAULT_UNMAPPED else ""
-        return ExecutionFault(
+        error = ExecutionFault(
             code,
             self.program.kernel.name,
             instruction.address,
@@ -269,4 +294,9 @@ class FunctionalContext:
             address if has_address(code) or code == FAULT_BRANCH or address else None,
             fault.size,
             where,
+            self.launch.kernel.source_line(instruction.address),
         )
+        if code in ENDLESS:
+            error.resident = resident()
+            note_resident(error, error.resident)
+        return error

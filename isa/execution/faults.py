@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from isa.execution.resident import WavefrontGroup, in_brackets
+from isa.object.line_table import SourceLine
 from isa.object.names import short
 
 if TYPE_CHECKING:
@@ -22,7 +24,11 @@ if TYPE_CHECKING:
     FAULT_LINES,
     FAULT_PRIVATE,
     FAULT_TRAP,
-) = range(-1, -12, -1)
+    FAULT_NO_END,
+) = range(-1, -13, -1)
+
+# An endless loop is one of a wavefront, or of all of a full GPU, which would reach the limit of one after hours
+WAVEFRONTS_TO_LIMIT = 64  # instructions of all wavefronts, as a multiple of those of one, without one of them ending
 
 _TEXT = {
     FAULT_UNMAPPED: "access outside every allocation",
@@ -31,12 +37,15 @@ _TEXT = {
     FAULT_MISALIGNED: "misaligned access",
     FAULT_SPARSE: "sparse load outside every registered sparse region",
     FAULT_BRANCH: "jump to an address that is no instruction of the kernel",
-    FAULT_LIMIT: "instruction limit of a wavefront reached (endless loop?)",
+    FAULT_LIMIT: "instruction limit of a wavefront reached (endless loop? max_instructions sets the limit)",
+    FAULT_NO_END: "instruction limit of all wavefronts reached: none has ended within "
+    f"{WAVEFRONTS_TO_LIMIT} times max_instructions (endless loop?)",
     FAULT_REGISTER: "register index out of range",
     FAULT_LINES: "one instruction touches more than 128 memory lines",
     FAULT_PRIVATE: "access outside the work-item's private memory",
     FAULT_TRAP: "the kernel stopped itself (trap)",
 }
+ENDLESS = {FAULT_LIMIT, FAULT_NO_END}
 _WITH_ADDRESS = {FAULT_UNMAPPED, FAULT_READ_ONLY, FAULT_LDS, FAULT_MISALIGNED, FAULT_SPARSE, FAULT_PRIVATE}
 
 _NULL_BYTES = 4096
@@ -48,7 +57,7 @@ class ExecutionFault(Exception):
 
     code: FAULT_...; kernel, instruction: texts; program_counter: byte address as linked; workgroup: linear number;
     wavefront: number within the workgroup; lane: or -1; address: byte address in device memory (LDS: byte offset), or
-    None.
+    None; source: the instruction's line, or None; resident: where all wavefronts stand, for an endless loop alone.
     """
 
     def __init__(
@@ -63,6 +72,7 @@ class ExecutionFault(Exception):
         address: int | None,
         size_bytes: int,
         where: str,
+        source: SourceLine | None = None,
     ) -> None:
         self.code = code
         self.kernel = kernel
@@ -73,14 +83,16 @@ class ExecutionFault(Exception):
         self.lane = lane
         self.address = address
         self.size_bytes = size_bytes
-        text = f"kernel '{short(kernel)}', pc {program_counter:#x} ({instruction}): {_TEXT[code]}"
+        self.source = source
+        self.resident: Sequence[WavefrontGroup] = ()
+        text = f"kernel '{short(kernel)}', pc {program_counter:#x} ({instruction}){in_brackets(source)}: {_TEXT[code]}"
         text += f"; workgroup {workgroup}, wavefront {wavefront}"
         if lane >= 0:
             text += f", lane {lane}"
         if address is not None:
             text += f", address {address:#x}{f' ({size_bytes} bytes)' if size_bytes else ''}{where}"
         elif size_bytes:
-            text += f", {size_bytes}"
+            text += f", {size_bytes:,} instructions" if code in ENDLESS else f", {size_bytes}"
         super().__init__(text)
 
 

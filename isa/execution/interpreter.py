@@ -16,7 +16,7 @@ from isa.execution.arithmetic import (
 )
 from isa.execution.buffer_access import buffer_access
 from isa.execution.codes import Condition, Kind
-from isa.execution.faults import FAULT_LIMIT
+from isa.execution.faults import FAULT_LIMIT, FAULT_NO_END
 from isa.execution.flat_access import flat_access
 from isa.execution.lds_access import lane_exchange, lds_access
 from isa.execution.memory_access import fault
@@ -111,6 +111,9 @@ def run_slice(context: Context, slot):
     code = 0
     if limit <= 0:
         code = fault(context, FAULT_LIMIT, -1, 0, executed)
+    elif clock - context.last_end >= context.max_without_end:
+        code = fault(context, FAULT_NO_END, -1, 0, clock - context.last_end)
+        limit = 0
     if limit > MAX_SLICE_INSTRUCTIONS:
         limit = MAX_SLICE_INSTRUCTIONS
     scratch = vectors + context.vector_registers * ROW_BYTES
@@ -226,9 +229,12 @@ def run_slice(context: Context, slot):
     wave.pc = pc
     wave.executed = executed + n
     wave.status = status
+    context.executed = clock + n
     if status == END:
         free_registers(context, wave)
-    context.executed = clock + n
+        context.last_end = clock + n
+        context.ended += 1
+        context.ended_instructions += executed + n
     if code < 0:
         context.fault.code = code
         context.fault.slot = slot

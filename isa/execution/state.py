@@ -63,7 +63,7 @@ FAULT = State(
         "pc": Field((), "index of the instruction"),
         "lane": Field((), "lane, or -1: the whole wavefront"),
         "address": Field((), "byte address; of LDS and private memory, byte offset; of a branch, its target"),
-        "size": Field((), "bytes accessed; a wrong register's number; instructions executed at their limit"),
+        "size": Field((), "bytes accessed; a wrong register's number; instructions executed at a limit of them"),
     },
 )
 
@@ -104,7 +104,11 @@ CONTEXT = State(
         "free_files": Field((), "address of a stack of int64: register files that no wavefront holds"),
         "free_file_count": Field((), "files on the stack"),
         "max_instructions": Field((), "instructions of one wavefront before it counts as an endless loop"),
+        "max_without_end": Field((), "those of all wavefronts without one of them ending, likewise"),
         "executed": Field((), "instructions executed by all wavefronts: the clock that s_memtime reads"),
+        "last_end": Field((), "its value when a wavefront last ended"),
+        "ended": Field((), "wavefronts that have ended"),
+        "ended_instructions": Field((), "instructions they executed"),
         # memory
         "lds": Field((), "address of workgroup slot 0's LDS"),
         "lds_stride": Field((), "bytes from slot to slot"),

@@ -1,32 +1,30 @@
 """Building and loading the library of compiled operations.
 
-All operations are one LLVM module, compiled once and kept as an object file named after everything that went into
-it (sources, compiler, host CPU). With the JIT disabled an address is a key into a table of Python functions.
+All operations are one LLVM module, compiled once and kept as an object file under a name made from everything that
+went into it (sources, compiler, host CPU: `gpusim.jit.cache`). With the JIT disabled an address is a key into a table
+of Python functions.
 """
 
-import hashlib
 import importlib
-import os
 import pkgutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from functools import cache
-from itertools import chain
-from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from gpusim.jit import JIT_DISABLED, cache_dir
-from gpusim.jit.machine_code import LoadedCode, host, target_machine
+from gpusim.jit import JIT_DISABLED
+from gpusim.jit.cache import hash_of_sources, keep, kept
+from gpusim.jit.compile_lock import compile_lock
+from gpusim.jit.compile_progress import begin, compiling
+from gpusim.jit.machine_code import LoadedCode, target_machine
 from isa.lanes.host_mode import HostMode, runs_directly
 from isa.lanes.llvm_module import UNGUARDED, ModuleText
-from isa.lanes.numpy_backend import NumpyMode, scalar_callable, vector_callable
 from isa.lanes.table import ALIASES, SCALAR, VECTOR, Signature, parse_signature
 
 _HOST_FUNCTIONS = ("set_host_float_mode", "restore_host_float_mode")
 _HOST_SIGNATURE = parse_signature("imm ->")
-_SOURCES = Path(__file__).resolve().parents[1]
+_COMPILING_BYTES = 14_000.0  # of Python's byte code take as long as the library (`gpusim.jit.compile_progress`)
 
 python_operations: dict[int, Callable[..., int]] = {}
 
@@ -34,26 +32,28 @@ python_operations: dict[int, Callable[..., int]] = {}
 class LaneLibrary:
     """Addresses and signatures of all operations by mnemonic.
 
+    address: finds the function of a name, 0 if there is none, and is asked for what a kernel uses; guarded: those that
+    check the host's mode have a twin that does not.
     compile_seconds: what compiling took, 0 when loaded; load_seconds: all of making the library ready.
     """
 
     def __init__(
         self,
-        addresses: dict[str, int],
-        unguarded: dict[str, int],
+        names: Iterable[str],
+        address: Callable[[str], int],
         compile_seconds: float,
         load_seconds: float,
-        keep: object,
+        guarded: bool = True,
     ) -> None:
-        self._addresses = addresses
-        self._unguarded = unguarded
-        self._keep = keep
+        self._names = frozenset(names)
+        self._address = cache(address)
+        self._guarded = guarded
         self.compile_seconds = compile_seconds
         self.load_seconds = load_seconds
 
     def has(self, mnemonic: str) -> bool:
         """Whether the operation exists."""
-        return ALIASES.get(mnemonic, mnemonic) in self._addresses
+        return ALIASES.get(mnemonic, mnemonic) in self._names
 
     def address(self, mnemonic: str, constant_mode: int | None = None) -> int:
         """Address for `call_lane_op` or `call_scalar_op`; KeyError when there is none.
@@ -62,11 +62,13 @@ class LaneLibrary:
         set by `set_host_float_mode` to it: operations that want just that host mode then need not check it.
         """
         name = ALIASES.get(mnemonic, mnemonic)
-        if constant_mode is not None and name in self._unguarded:
-            operation = VECTOR[name]
+        if name not in self._names:
+            raise KeyError(name)
+        operation = VECTOR.get(name)
+        if self._guarded and constant_mode is not None and operation is not None and operation.guarded:
             if not operation.mode_with_destination and runs_directly(operation.host_mode, constant_mode):
-                return self._unguarded[name]
-        return self._addresses[name]
+                return self._address(name + UNGUARDED)
+        return self._address(name)
 
     def signature(self, mnemonic: str) -> Signature:
         """Operands and results; KeyError when there is no such operation."""
@@ -96,15 +98,9 @@ def load_semantics() -> None:
         importlib.import_module(f"isa.semantics.{module.name}")
 
 
-def object_path() -> Path:
-    """Where the compiled library for the present sources and host lies."""
-    h = hashlib.sha256()
-    folders = (sorted((_SOURCES / folder).glob("*.py")) for folder in ("lanes", "semantics"))
-    for file in (_SOURCES / "architecture.py", *chain(*folders)):
-        h.update(file.name.encode())
-        h.update(file.read_bytes())
-    h.update(repr(host()).encode())
-    return cache_dir("isa").parent / f"lanes-{h.hexdigest()[:16]}.o"
+def file_name() -> str:
+    """Under which name the compiled library for the present sources and host is kept (`gpusim.jit.cache`)."""
+    return f"lanes-{hash_of_sources('isa/architecture.py', 'isa/lanes', 'isa/semantics')}.code"
 
 
 def module_text(names: Iterable[str] | None = None) -> str:
@@ -133,45 +129,35 @@ def compile_object(text: str, cpu: str | None = None) -> bytes:
     return machine.emit_object(module)
 
 
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    Path(name).replace(path)
-
-
 def _load_compiled(start: float) -> LaneLibrary:
     if not HostMode().supported:
         raise RuntimeError("the compiled core needs an x86-64 or AArch64 CPU; NUMBA_DISABLE_JIT=1 runs without it")
     if HostMode().is_x86 and not llvm.get_host_cpu_features().get("f16c"):
         raise RuntimeError("the compiled core needs a CPU with F16C (x86-64-v3); NUMBA_DISABLE_JIT=1 runs without it")
-    path = object_path()
+    name = file_name()
     compile_seconds = 0.0
-    if not path.exists():
-        _write(path, compile_object(module_text()))
+    if (code := kept(name)) is None:
+        with compile_lock():
+            if (code := kept(name)) is None:  # no other process has compiled it by now
+                with compiling("the lane operations", _COMPILING_BYTES):
+                    begin(_COMPILING_BYTES)
+                    code = compile_object(module_text())
+                keep(name, code)
         compile_seconds = time.perf_counter() - start
-    lanes = loaded(path.read_bytes(), (*VECTOR, *SCALAR))
+    lanes = loaded(code, (*VECTOR, *SCALAR))
     lanes.compile_seconds, lanes.load_seconds = compile_seconds, time.perf_counter() - start
-    missing = [name for name in (*VECTOR, *SCALAR, *_HOST_FUNCTIONS) if not lanes.address(name)]
-    if missing:
-        path.unlink()
-        raise RuntimeError(f"{path} lacks {missing[0]}; it was removed, start again")
     return lanes
 
 
 def loaded(compiled: bytes, names: Iterable[str]) -> LaneLibrary:
     """A library of the operations in an object file; the address of one that it lacks is 0."""
-    names = tuple(names)
     code = LoadedCode([compiled])
-    addresses = {name: code.address(name) for name in (*names, *_HOST_FUNCTIONS)}
-    guarded = [name for name in names if name in VECTOR and VECTOR[name].guarded]
-    unguarded = {name: code.address(name + UNGUARDED) for name in guarded}
-    unguarded = {name: address for name, address in unguarded.items() if address}
-    return LaneLibrary(addresses, unguarded, 0.0, 0.0, code)
+    return LaneLibrary((*names, *_HOST_FUNCTIONS), code.address, 0.0, 0.0)
 
 
 def _load_python(start: float) -> LaneLibrary:
+    from isa.lanes.numpy_backend import NumpyMode, scalar_callable, vector_callable
+
     host = NumpyMode()
     functions: dict[str, Callable[..., int]] = {n: vector_callable(o, host) for n, o in VECTOR.items()}
     functions |= {n: scalar_callable(o) for n, o in SCALAR.items()}
@@ -180,7 +166,7 @@ def _load_python(start: float) -> LaneLibrary:
     for name, function in functions.items():
         addresses[name] = len(python_operations) + 1
         python_operations[addresses[name]] = function
-    return LaneLibrary(addresses, {}, 0.0, time.perf_counter() - start, functions)
+    return LaneLibrary(addresses, addresses.__getitem__, 0.0, time.perf_counter() - start, guarded=False)
 
 
 @cache

@@ -12,10 +12,15 @@ The signature of a vector operation names its operands in order and, after the a
     -> KIND           lanes written to the destination           -> mask   lane mask returned
 
 and of a scalar operation: the sources a, b; `old:KIND`, `scc` (a bit); results KIND and `scc`.
+
+`manual` is what the manual says the operation computes: a Python expression on the operands of one lane, as bits, under
+the names of the function's parameters. It may use M32, M64, `signed`, and plain functions of the operation's file. The
+tests hold the function to it; those without one have a reference in the tests.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from isa.lanes.values import BITS
@@ -93,6 +98,17 @@ class Operation:
     function: Callable[..., Any]
     scalar: bool
     host_mode: str
+    manual: str | None = None
+
+    def by_the_manual(self) -> Callable[..., Any]:
+        """`manual` as a function of the operands' bits, in the order of the signature; ValueError without one."""
+        if self.manual is None:
+            raise ValueError(f"{self.name} does not say what the manual says")
+        code = self.function.__code__
+        parameters = ", ".join(code.co_varnames[1 : code.co_argcount])
+        names = {**self.function.__globals__, "M32": M32, "M64": M64, "signed": signed}
+        reference: Callable[..., Any] = eval(f"lambda {parameters}: {self.manual}", names)
+        return reference
 
     @property
     def guarded(self) -> bool:
@@ -103,6 +119,15 @@ class Operation:
     def mode_with_destination(self) -> bool:
         """Whether MODE[7:0] comes in the low byte of the destination's address, as mask_in is taken."""
         return self.guarded and self.signature.reads_mask
+
+
+M32, M64 = (1 << 32) - 1, (1 << 64) - 1
+
+
+def signed(value: int, bits: int = 32) -> int:
+    """The low bits of a value as a two's complement number."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
 
 
 VECTOR: dict[str, Operation] = {}
@@ -120,38 +145,41 @@ def rows_of(token: str) -> int:
     return int(count or 1) * (2 if BITS[kind] == 64 else 1)
 
 
+@cache
 def parse_signature(text: str) -> Signature:
     """Signature from its text."""
     operands, _, results = text.partition("->")
     return Signature(tuple(operands.split()), tuple(results.split()))
 
 
-def _register(table: dict[str, Operation], names: str, text: str, function: Any, scalar: bool, mode: str) -> None:
+def _register(table: dict[str, Operation], names: str, operation: Operation) -> None:
     first, *others = names.split()
     for name in (first, *others):
         if name in VECTOR or name in SCALAR or name in ALIASES:
             raise ValueError(f"{name} is defined twice")
-    table[first] = Operation(first, parse_signature(text), function, scalar, mode)
+    table[first] = operation
     ALIASES.update(dict.fromkeys(others, first))
 
 
-def vop(names: str, signature: str, host_mode: str | None = None) -> Callable[[Any], Any]:
+def vop(names: str, signature: str, host_mode: str | None = None, manual: str | None = None) -> Callable[[Any], Any]:
     """Semantics of a vector operation; further names are aliases. FP64 and FP16 follow their fields of MODE unless
     `host_mode` says otherwise."""
 
     def decorate(function: Any) -> Any:
         default = DOUBLE if "f64" in signature else HALF if "f16" in signature else HOST_MODE
-        _register(VECTOR, names, signature, function, False, host_mode or default)
+        mode = host_mode or default
+        _register(VECTOR, names, Operation(names.split()[0], parse_signature(signature), function, False, mode, manual))
         return function
 
     return decorate
 
 
-def sop(names: str, signature: str) -> Callable[[Any], Any]:
+def sop(names: str, signature: str, manual: str | None = None) -> Callable[[Any], Any]:
     """Semantics of a scalar operation; further names are aliases."""
 
     def decorate(function: Any) -> Any:
-        _register(SCALAR, names, signature, function, True, HOST_MODE)
+        parsed = parse_signature(signature)
+        _register(SCALAR, names, Operation(names.split()[0], parsed, function, True, HOST_MODE, manual))
         return function
 
     return decorate

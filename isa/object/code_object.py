@@ -4,7 +4,7 @@ import io
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from isa.object.bundle import code_objects
@@ -18,6 +18,7 @@ from isa.object.kernel_descriptor import (
     user_sgprs,
 )
 from isa.object.kernel_metadata import Metadata, read_metadata
+from isa.object.line_table import LineTable, SourceLine
 from isa.object.names import parameter_types
 
 
@@ -83,6 +84,11 @@ class Kernel:
     image: bytes = b""  # all that is loaded: constants, variables, the code once more; relocated to linked addresses
     image_address: int = 0
     relocations: tuple[tuple[int, int], ...] = ()  # (offset in image, 64-bit value): both move with the load address
+    lines: LineTable | None = field(default=None, compare=False, repr=False)  # None: compiled without -g
+
+    def source_line(self, address: int) -> SourceLine | None:
+        """The source line of the instruction at an address as linked, if the object tells."""
+        return None if self.lines is None else self.lines.at(address)
 
     def image_at(self, load_base: int) -> bytes:
         """The image for a load at `load_base` + image_address: linked pointers in it moved by `load_base` bytes."""
@@ -283,4 +289,5 @@ def _kernel(
         image=image.image,
         image_address=image.image_address,
         relocations=image.relocations,
+        lines=image.lines,
     )

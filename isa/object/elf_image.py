@@ -8,6 +8,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, Section, SymbolTableSection
 
+from isa.object.line_table import LineTable
 from isa.object.targets import GPU, gpu_of
 
 EM_AMDGPU = 224
@@ -37,7 +38,10 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Image:
-    """The parts of the file that matter here. `relocations` are (offset in image, addend): add the load base."""
+    """The parts of the file that matter here. `relocations` are (offset in image, addend): add the load base.
+
+    lines: None where the file was compiled without -g.
+    """
 
     abi_version: int
     text: bytes
@@ -48,6 +52,7 @@ class Image:
     relocations: tuple[tuple[int, int], ...]
     symbols: tuple[Symbol, ...]
     notes: tuple[tuple[str, int, bytes], ...]  # (owner, type, contents)
+    lines: LineTable | None
 
     def read(self, address: int, size: int, what: str) -> bytes:
         """Bytes at a linked address; MalformedError where the file loads none."""
@@ -87,6 +92,7 @@ def read_image(data: bytes) -> Image:
         relocations,
         _symbols(elf),
         _notes(elf),
+        LineTable.of(data),
     )
 
 

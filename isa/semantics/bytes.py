@@ -54,22 +54,26 @@ def v_sad_hi_u8_clamp(x, a, b, c):
     return _accumulated(x, _sad(x, a, b) << 16, c)
 
 
-@vop("v_sad_u16", "u32 u32 u32 -> u32")
+@vop("v_sad_u16", "u32 u32 u32 -> u32", manual="abs(a % 65536 - b % 65536) + abs((a >> 16) - (b >> 16)) + c & M32")
 def v_sad_u16(x, a, b, c):
     return _difference(x, a & 0xFFFF, b & 0xFFFF) + _difference(x, a >> 16, b >> 16) + c
 
 
-@vop("v_sad_u16.clamp", "u32 u32 u32 -> u32")
+@vop(
+    "v_sad_u16.clamp",
+    "u32 u32 u32 -> u32",
+    manual="min(abs(a % 65536 - b % 65536) + abs((a >> 16) - (b >> 16)) + c, M32)",
+)
 def v_sad_u16_clamp(x, a, b, c):
     return _accumulated(x, _difference(x, a & 0xFFFF, b & 0xFFFF) + _difference(x, a >> 16, b >> 16), c)
 
 
-@vop("v_sad_u32", "u32 u32 u32 -> u32")
+@vop("v_sad_u32", "u32 u32 u32 -> u32", manual="abs(a - b) + c & M32")
 def v_sad_u32(x, a, b, c):
     return _difference(x, a, b) + c
 
 
-@vop("v_sad_u32.clamp", "u32 u32 u32 -> u32")
+@vop("v_sad_u32.clamp", "u32 u32 u32 -> u32", manual="min(abs(a - b) + c, M32)")
 def v_sad_u32_clamp(x, a, b, c):
     return _accumulated(x, _difference(x, a, b), c)
 

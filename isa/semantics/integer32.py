@@ -4,17 +4,17 @@
 from isa.lanes.table import vop
 
 
-@vop("v_nop v_clrexcp", "->")
+@vop("v_nop v_clrexcp", "->", manual="()")
 def v_nop(x):
     return ()
 
 
-@vop("v_mov_b32", "u32 -> u32")
+@vop("v_mov_b32", "u32 -> u32", manual="a")
 def v_mov_b32(x, a):
     return a
 
 
-@vop("v_not_b32", "u32 -> u32")
+@vop("v_not_b32", "u32 -> u32", manual="a ^ M32")
 def v_not_b32(x, a):
     return ~a
 
@@ -40,7 +40,7 @@ def v_ffbh_i32(x, a):
     return x.select(flipped == 0, 0xFFFFFFFF, x.ctlz(flipped))
 
 
-@vop("v_cndmask_b32", "u32 u32 mask -> u32")
+@vop("v_cndmask_b32", "u32 u32 mask -> u32", manual="b if mask else a")
 def v_cndmask_b32(x, a, b, mask):
     return x.select(mask, b, a)
 
@@ -85,33 +85,33 @@ def v_subbrev_u32(x, a, b, borrow):
 
 
 # Saturating forms: the clamp bit of an integer VOP3 instruction.
-@vop("v_add_u32.clamp", "u32 u32 -> u32 mask")
+@vop("v_add_u32.clamp", "u32 u32 -> u32 mask", manual="(min(a + b, M32), a + b > M32)")
 def v_add_u32_clamp(x, a, b):
     total, carry = v_add_u32(x, a, b)
     return x.select(carry, 0xFFFFFFFF, total), carry
 
 
-@vop("v_sub_u32.clamp", "u32 u32 -> u32 mask")
+@vop("v_sub_u32.clamp", "u32 u32 -> u32 mask", manual="(max(a - b, 0), a < b)")
 def v_sub_u32_clamp(x, a, b):
     return x.select(a < b, 0, a - b), a < b
 
 
-@vop("v_subrev_u32.clamp", "u32 u32 -> u32 mask")
+@vop("v_subrev_u32.clamp", "u32 u32 -> u32 mask", manual="(max(b - a, 0), b < a)")
 def v_subrev_u32_clamp(x, a, b):
     return x.select(b < a, 0, b - a), b < a
 
 
-@vop("v_mul_lo_u32 v_mul_lo_i32", "u32 u32 -> u32")
+@vop("v_mul_lo_u32 v_mul_lo_i32", "u32 u32 -> u32", manual="a * b & M32")
 def v_mul_lo_u32(x, a, b):
     return a * b
 
 
-@vop("v_mul_hi_u32", "u32 u32 -> u32")
+@vop("v_mul_hi_u32", "u32 u32 -> u32", manual="a * b >> 32")
 def v_mul_hi_u32(x, a, b):
     return ((a.to("u64") * b.to("u64")) >> 32).to("u32")
 
 
-@vop("v_mul_hi_i32", "i32 i32 -> i32")
+@vop("v_mul_hi_i32", "i32 i32 -> i32", manual="signed(a) * signed(b) >> 32 & M32")
 def v_mul_hi_i32(x, a, b):
     return ((a.to("i64") * b.to("i64")) >> 32).to("i32")
 
@@ -178,7 +178,7 @@ def v_mul_i32_i24_clamp(x, a, b):
     return saturated(x, _low24(a).to("i64") * _low24(b).to("i64"), "i32")
 
 
-@vop("v_mad_u64_u32.clamp", "u32 u32 u64 -> u64 mask")
+@vop("v_mad_u64_u32.clamp", "u32 u32 u64 -> u64 mask", manual="(min(a * b + c, M64), a * b + c >> 64)")
 def v_mad_u64_u32_clamp(x, a, b, c):
     total, carry = v_mad_u64_u32(x, a, b, c)
     return x.select(carry, (1 << 64) - 1, total), carry
@@ -191,7 +191,7 @@ def v_mad_i64_i32_clamp(x, a, b, c):
     return x.select((total < 0) ^ negative, end, total), negative
 
 
-@vop("v_mad_u64_u32", "u32 u32 u64 -> u64 mask")
+@vop("v_mad_u64_u32", "u32 u32 u64 -> u64 mask", manual="(a * b + c & M64, a * b + c >> 64)")
 def v_mad_u64_u32(x, a, b, c):
     total = a.to("u64") * b.to("u64") + c
     return total, total < c
@@ -241,52 +241,52 @@ for _kind in ("i32", "u32"):
         return x.max(x.min(a, b), x.min(x.max(a, b), c))
 
 
-@vop("v_and_b32", "u32 u32 -> u32")
+@vop("v_and_b32", "u32 u32 -> u32", manual="a & b")
 def v_and_b32(x, a, b):
     return a & b
 
 
-@vop("v_or_b32", "u32 u32 -> u32")
+@vop("v_or_b32", "u32 u32 -> u32", manual="a | b")
 def v_or_b32(x, a, b):
     return a | b
 
 
-@vop("v_xor_b32", "u32 u32 -> u32")
+@vop("v_xor_b32", "u32 u32 -> u32", manual="a ^ b")
 def v_xor_b32(x, a, b):
     return a ^ b
 
 
-@vop("v_lshlrev_b32", "u32 u32 -> u32")
+@vop("v_lshlrev_b32", "u32 u32 -> u32", manual="b << a % 32 & M32")
 def v_lshlrev_b32(x, a, b):
     return b << (a & 31)
 
 
-@vop("v_lshrrev_b32", "u32 u32 -> u32")
+@vop("v_lshrrev_b32", "u32 u32 -> u32", manual="b >> a % 32")
 def v_lshrrev_b32(x, a, b):
     return b >> (a & 31)
 
 
-@vop("v_ashrrev_i32", "i32 i32 -> i32")
+@vop("v_ashrrev_i32", "i32 i32 -> i32", manual="signed(b) >> a % 32 & M32")
 def v_ashrrev_i32(x, a, b):
     return b >> (a & 31)
 
 
-@vop("v_lshlrev_b64", "u32 u64 -> u64")
+@vop("v_lshlrev_b64", "u32 u64 -> u64", manual="b << a % 64 & M64")
 def v_lshlrev_b64(x, a, b):
     return b << (a & 63).to("u64")
 
 
-@vop("v_lshrrev_b64", "u32 u64 -> u64")
+@vop("v_lshrrev_b64", "u32 u64 -> u64", manual="b >> a % 64")
 def v_lshrrev_b64(x, a, b):
     return b >> (a & 63).to("u64")
 
 
-@vop("v_ashrrev_i64", "u32 i64 -> i64")
+@vop("v_ashrrev_i64", "u32 i64 -> i64", manual="signed(b, 64) >> a % 64 & M64")
 def v_ashrrev_i64(x, a, b):
     return b >> (a & 63).to("i64")
 
 
-@vop("v_bfe_u32", "u32 u32 u32 -> u32")
+@vop("v_bfe_u32", "u32 u32 u32 -> u32", manual="(a >> b % 32) % (1 << c % 32)")
 def v_bfe_u32(x, a, b, c):
     return (a >> (b & 31)) & ((x.u32(1) << (c & 31)) - 1)
 
@@ -305,7 +305,7 @@ def v_bfi_b32(x, a, b, c):
     return (a & b) | (~a & c)
 
 
-@vop("v_bfm_b32", "u32 u32 -> u32")
+@vop("v_bfm_b32", "u32 u32 -> u32", manual="(2 ** (a % 32) - 1) * 2 ** (b % 32) & M32")
 def v_bfm_b32(x, a, b):
     return ((x.u32(1) << (a & 31)) - 1) << (b & 31)
 
@@ -314,12 +314,12 @@ def _funnel(a, b, bits):
     return (((a.to("u64") << 32) | b.to("u64")) >> bits.to("u64")).to("u32")
 
 
-@vop("v_alignbit_b32", "u32 u32 u32 -> u32")
+@vop("v_alignbit_b32", "u32 u32 u32 -> u32", manual="(a << 32 | b) >> c % 32 & M32")
 def v_alignbit_b32(x, a, b, c):
     return _funnel(a, b, c & 31)
 
 
-@vop("v_alignbyte_b32", "u32 u32 u32 -> u32")
+@vop("v_alignbyte_b32", "u32 u32 u32 -> u32", manual="(a << 32 | b) >> 8 * (c % 4) & M32")
 def v_alignbyte_b32(x, a, b, c):
     return _funnel(a, b, (c & 3) << 3)
 

@@ -183,12 +183,12 @@ for _name, _combine in _SAVEEXEC.items():
         return _with_nonzero(combine(exec_mask, source))
 
 
-@sop("s_add_u32", "u32 u32 -> u32 scc")
+@sop("s_add_u32", "u32 u32 -> u32 scc", manual="(a + b & M32, a + b > M32)")
 def s_add_u32(x, a, b):
     return a + b, a + b < a
 
 
-@sop("s_sub_u32", "u32 u32 -> u32 scc")
+@sop("s_sub_u32", "u32 u32 -> u32 scc", manual="(a - b & M32, a < b)")
 def s_sub_u32(x, a, b):
     return a - b, a < b
 
@@ -210,14 +210,14 @@ def s_sub_i32(x, a, b):
     return a - b, ((a ^ b) & (a ^ (a - b))) < 0
 
 
-@sop("s_addc_u32", "u32 u32 scc -> u32 scc")
+@sop("s_addc_u32", "u32 u32 scc -> u32 scc", manual="(a + b + scc & M32, a + b + scc > M32)")
 def s_addc_u32(x, a, b, scc):
     partial = a + b
     total = partial + scc.to("u32")
     return total, (partial < a) | (total < partial)
 
 
-@sop("s_subb_u32", "u32 u32 scc -> u32 scc")
+@sop("s_subb_u32", "u32 u32 scc -> u32 scc", manual="(a - b - scc & M32, a < b + scc)")
 def s_subb_u32(x, a, b, scc):
     return a - b - scc.to("u32"), (a < b) | ((a == b) & scc)
 
@@ -235,7 +235,7 @@ for _kind in ("i32", "u32"):
         return x.max(a, b), a > b
 
 
-@sop("s_mul_i32", "u32 u32 -> u32")
+@sop("s_mul_i32", "u32 u32 -> u32", manual="a * b & M32")
 def s_mul_i32(x, a, b):
     return a * b
 
@@ -250,12 +250,12 @@ def s_abs_i32(x, a):
     return _with_nonzero(abs(a))
 
 
-@sop("s_sext_i32_i8", "i8 -> i32")
+@sop("s_sext_i32_i8", "i8 -> i32", manual="signed(a, 8) & M32")
 def s_sext_i32_i8(x, a):
     return a.to("i32")
 
 
-@sop("s_sext_i32_i16", "i16 -> i32")
+@sop("s_sext_i32_i16", "i16 -> i32", manual="signed(a, 16) & M32")
 def s_sext_i32_i16(x, a):
     return a.to("i32")
 
@@ -290,12 +290,12 @@ def s_cmp_lg_u64(x, a, b):
     return a != b
 
 
-@sop("s_movk_i32", "i16 -> i32")
+@sop("s_movk_i32", "i16 -> i32", manual="signed(constant, 16) & M32")
 def s_movk_i32(x, constant):
     return constant.to("i32")
 
 
-@sop("s_cmovk_i32", "i16 scc old:i32 -> i32")
+@sop("s_cmovk_i32", "i16 scc old:i32 -> i32", manual="signed(constant, 16) & M32 if scc else d")
 def s_cmovk_i32(x, constant, scc, d):
     return x.select(scc, constant.to("i32"), d)
 
@@ -306,6 +306,6 @@ def s_addk_i32(x, constant, d):
     return _add_signed(d, constant.to("i32"))
 
 
-@sop("s_mulk_i32", "i16 old:i32 -> i32")
+@sop("s_mulk_i32", "i16 old:i32 -> i32", manual="signed(constant, 16) * signed(d) & M32")
 def s_mulk_i32(x, constant, d):
     return d * constant.to("i32")

@@ -25,7 +25,8 @@ from memory.sets.replacement import (
     replacement_param,
 )
 from memory.sets.rows import end_filling, is_filling, line_in, next_order, start_filling, way_of
-from memory.translation.tlb import FIRST_INSTRUCTION_USER, translated
+from memory.translation.l1_tlb import translated
+from memory.translation.state import FIRST_INSTRUCTION_USER
 
 MAX_INSTRUCTION_LINES = 1024  # an array: 64 KiB
 MAX_MSHRS = 64

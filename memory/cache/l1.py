@@ -12,7 +12,7 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 
 import numpy as np
 
-from gpusim.jit import address_in, jit, ld_i64, st_i32, unlikely
+from gpusim.jit import address_in, jit, ld_i64, st_i32
 from isa.trace import BUSY_MASK, BUSY_SHIFT, LINE_SPARSE, LINES_MASK, RECORD_ATOMIC, RECORD_RETURN, RECORD_STORE
 from memory.cache.l1_returns import schedule_returns
 from memory.cache.l1_state import (
@@ -37,9 +37,20 @@ from memory.rings import RING_FRONT
 from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.timeline import LOOKED_UP, record
-from memory.translation.tlb import page_of, translated
-from memory.waiting import L1_LINE, L1_RETURN_ENTRY, L1_STORE, LOOK_UP, REQUEST_SLOT, wait_for
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake_at, within_reach
+from memory.translation.l1_tlb import page_of, translated
+from memory.unit_classes import CU_LOOK_UP, CU_RETURN
+from memory.waiting import (
+    L1_LINE,
+    L1_RETURN_ENTRY,
+    L1_STORE,
+    LOOK_UP,
+    REQUEST_SLOT,
+    TRANSLATION,
+    is_short,
+    short_since,
+    wait_for,
+)
+from memory.wheel import wake_at, within_reach
 
 
 @jit
@@ -63,7 +74,7 @@ def l1_queue(m, now, cu, record, flags, token):
     cache.q_count = n + 1
     l1.queued += 1
     # with others before it, it is come to when they are done; but looking ahead for pages may go on with it
-    if n == 0 or m.translation.since[cu] >= 0:
+    if n == 0 or is_short(m, TRANSLATION + cu):
         wake_at(m, CU_LOOK_UP, now + 1, cu)
 
 
@@ -106,7 +117,7 @@ def _fetch(m, now, cu, line, entry, base, row, way):
         if way < 0:
             wait_for(m, L1_LINE + cu, LOOK_UP)
             return 0
-        if unlikely(l1.keeps_stores) and not make_room(m, now, cu, row, base, way):
+        if l1.keeps_stores and not make_room(m, now, cu, row, base, way):
             return 0
         st_i32(row, way, line)
         on_insert(l1.replacement, row, l1.stride, l1.ways, way, next_use(m, cu))
@@ -132,7 +143,7 @@ def _look_up(m, now, cu, line, entry):
     base = first_slot(m, cu, line)
     row = address_in(l1.rows, 2 * base)
     way = way_of(row, l1.stride, line)
-    if way < 0 or (unlikely(l1.keeps_stores) and held_in_part(m, row, base, way)):
+    if way < 0 or (l1.keeps_stores and held_in_part(m, row, base, way)):
         return MISS if _fetch(m, now, cu, line, entry, base, row, way) else STALL
     filling = is_filling(row, l1.stride, way)
     if filling and not _join(m, now, cu, base + way, entry):
@@ -170,7 +181,7 @@ def _store_or_atomic(m, now, cu, q, header, position):
     token = np.int64(cache.queue[q].token)
     line = cache.q_words[cache.queue[q].words + 2 * position]
     mask = cache.q_words[cache.queue[q].words + 2 * position + 1]
-    if unlikely(l1.keeps_stores):
+    if l1.keeps_stores:
         result = look_up_store(m, now, cu, line, mask, header)
         if result == STALL:
             return 0
@@ -191,7 +202,7 @@ def _store_or_atomic(m, now, cu, q, header, position):
         kind = ATOMIC if header & RECORD_ATOMIC else WRITE
         source = kind | cu << SOURCE_CU_SHIFT | token << SOURCE_ID_SHIFT
     crossbar_send(m, now, cu, line, source, mask)
-    if unlikely(m.timeline.on):
+    if m.timeline.on:
         record(m, LOOKED_UP, cu | MISS << 8, token, line)
     l1.writes += 1
     l1.misses += 1
@@ -206,7 +217,7 @@ def _load(m, now, cu, q, header, position):
     e = cache.q_entry
     line = cache.q_words[cache.queue[q].words + position]
     # a sparse line is no memory that another CU could write to: `glc` does not matter for it
-    if unlikely(l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE)):
+    if l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE):
         if l1.keeps_stores and not line_is_clean(m, now, cu, line):
             return 0
         if not crossbar_has_room(m, cu):
@@ -231,7 +242,7 @@ def _load(m, now, cu, q, header, position):
                 l1.merges += 1
             else:
                 l1.misses += 1
-    if unlikely(m.timeline.on):
+    if m.timeline.on:
         record(m, LOOKED_UP, cu | result << 8, np.int64(cache.queue[q].token), line)
     l1.reads += 1
     return 1
@@ -242,7 +253,7 @@ def _translated(m, now, cu, line):
     """1 if the line's translation is there. While look-up waits for it, it looks ahead for pages: misses overlap."""
     if translated(m, now, cu, line):
         return 1
-    if m.translation.since[cu] < now:
+    if short_since(m, TRANSLATION + cu) < now:
         look_ahead(m, now, cu, page_of(m, line))
     else:
         wake_at(m, CU_LOOK_UP, now + 1, cu)
@@ -254,7 +265,7 @@ def _finish(m, now, cu, q, header, lines):
     """All lines of the oldest instruction were looked up: the next one comes when its addresses are worked out."""
     l1 = m.l1
     cache = l1.unit[cu]
-    if unlikely(header & FLAG_INVALIDATE):
+    if header & FLAG_INVALIDATE:
         rows = address_in(l1.rows, cu * l1.sets * 2 * l1.stride)
         invalidate(l1.replacement, rows, l1.sets, l1.stride, l1.ways)
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
@@ -302,7 +313,7 @@ def l1_step(m, now, cu):
         if not _translated(m, now, cu, cache.q_words[cache.queue[q].words + stride * position]):
             return 0
     moved = 1
-    if unlikely(header & FLAG_INVALIDATE) and not all_written_back(m, now, cu):
+    if header & FLAG_INVALIDATE and not all_written_back(m, now, cu):
         moved = 0
     elif position == 0 and cache.q_started < 0:
         moved = _start(m, now, cu, header, np.int64(cache.queue[q].token))

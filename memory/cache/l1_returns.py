@@ -4,14 +4,15 @@ GCN's vector memory path returns loads in the order of their instructions, over 
 2012): data of a later load that is there waits for that of an earlier one.
 """
 
-from gpusim.jit import address_in, jit, unlikely
+from gpusim.jit import address_in, jit
 from memory.cache.l1_state import DIRECT, WRITE_BACK
 from memory.cache.write_policy import ALL_BYTES
 from memory.network.crossbar import crossbar_take_response
 from memory.network.state import ATOMIC, READ, SOURCE_ID_SHIFT, WRITE
 from memory.sets.rows import end_filling
+from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import L1_LINE, L1_RETURN_ENTRY, L1_STORE, L1_WRITE_BACK, freed
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at, within_reach
+from memory.wheel import wake, wake_at, within_reach
 
 
 @jit
@@ -58,7 +59,7 @@ def l1_receive(m, now, cu):
     kind = source & 7
     tag = source >> SOURCE_ID_SHIFT
     if kind == WRITE or kind == ATOMIC:
-        if unlikely(tag == WRITE_BACK):
+        if tag == WRITE_BACK:
             cache.write_backs_out -= 1
             if cache.write_backs_out == 0 and freed(m, L1_WRITE_BACK + cu):
                 wake_at(m, CU_LOOK_UP, now, cu)
@@ -76,7 +77,7 @@ def l1_receive(m, now, cu):
             cache.entry[e].at = max(cache.entry[e].at, now + l1.fill_latency)
     else:
         end_filling(address_in(l1.rows, 0), l1.stride, cache.mshr[tag].slot)
-        if unlikely(l1.keeps_stores):
+        if l1.keeps_stores:
             l1.held[cache.mshr[tag].slot] = ALL_BYTES
         cache.m_free[cache.m_free_count] = tag
         cache.m_free_count += 1

@@ -5,7 +5,7 @@ they hold and of those that L2 does not have (memory/cache/write_policy.py). Wha
 marked `glc`, finds there what the CU has stored before; others find it after `buffer_wbinvl1` or the kernel's end.
 """
 
-from gpusim.jit import address_in, jit, ld_u32, st_i32, unlikely
+from gpusim.jit import address_in, jit, ld_u32, st_i32
 from isa.trace import RECORD_ATOMIC, RECORD_RETURN
 from memory.cache.l1_state import (
     FLAG_BYPASS,
@@ -23,8 +23,9 @@ from memory.network.state import SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import is_filling, line_in, way_of
 from memory.timeline import LOOKED_UP, record
+from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import L1_LINE, L1_STORE, L1_WRITE_BACK, LOOK_UP, REQUEST_SLOT, wait_for
-from memory.wheel import CU_LOOK_UP, CU_RETURN, wake, wake_at
+from memory.wheel import wake, wake_at
 
 
 @jit(outline=True)
@@ -48,14 +49,14 @@ def _write_back(m, now, cu, slot, line):
     return 1
 
 
-@jit
+@jit(cold=True)
 def held_in_part(m, row, base, way):
     """1 if the line of a way was stored to and never fetched whole, and is not being fetched."""
     l1 = m.l1
     return 1 if l1.held[base + way] != ALL_BYTES and not is_filling(row, l1.stride, way) else 0
 
 
-@jit(outline=True)
+@jit(cold=True)
 def make_room(m, now, cu, row, base, way):
     """Empty the masks of a way that gets another line; 0 if its dirty bytes have to go to L2 before."""
     l1 = m.l1
@@ -66,7 +67,7 @@ def make_room(m, now, cu, row, base, way):
     return 1
 
 
-@jit(outline=True)
+@jit(cold=True)
 def line_is_clean(m, now, cu, line):
     """1 if L2 has what this CU has stored in a line; else it is written back, and whoever asks looks again."""
     l1 = m.l1
@@ -78,7 +79,7 @@ def line_is_clean(m, now, cu, line):
     return 0
 
 
-@jit(outline=True)
+@jit(cold=True)
 def look_up_store(m, now, cu, line, mask, header):
     """Look a store's or an atomic's line up in an L1 that keeps stores: STALL, MISS if its bytes have to go to L2.
 
@@ -138,7 +139,7 @@ def store_kept(m, now, cu, token, line, result):
         l1.write_allocations += 1
     l1.unit[cu].done_store = token + 1
     wake_at(m, CU_RETURN, now + 1, cu)
-    if unlikely(m.timeline.on):
+    if m.timeline.on:
         record(m, LOOKED_UP, cu | HIT << 8, token, line)
 
 

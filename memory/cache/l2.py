@@ -6,7 +6,7 @@ shipped L2 keeps them, without a fetch, in lines that hold a mask of their bytes
 replaced (GCN's L2 has byte masks: AMD GCN whitepaper, 2012). Atomics are done here.
 """
 
-from gpusim.jit import address_in, jit, ld_u32, prefetch, unlikely
+from gpusim.jit import address_in, jit, ld_u32, prefetch
 from memory.cache.l2_dram import evict, fetch, pass_write_on, still_refused, write_through
 from memory.cache.l2_fill import add_target, answer
 from memory.cache.l2_state import (
@@ -31,8 +31,9 @@ from memory.network.state import KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, R
 from memory.sets.replacement import find_victim
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.timeline import SERVED, record
+from memory.unit_classes import L2_SERVE, L2_TAKE
 from memory.waiting import L2_INPUT_SLOT, L2_LINE, RESPONSE_SLOT, freed, wait_for, waits
-from memory.wheel import L2_SERVE, L2_TAKE, wake_at
+from memory.wheel import wake_at
 
 
 @jit
@@ -76,7 +77,7 @@ def _start_fetch(m, now, channel, line, row, base, way, found):
     return mshr
 
 
-@jit(outline=True)
+@jit(cold=True)
 def _atomic_through(m, now, channel, line, source, mask, since):
     """An atomic in a write-through L2: what it changes goes on to DRAM, so it needs its line and DRAM at one time.
 
@@ -117,7 +118,7 @@ def _write(m, now, channel, line, source, mask, since, base, row, way):
     Nothing is fetched for them: the line holds them and no others until somebody reads it.
     """
     l2 = m.l2
-    if unlikely(l2.passes_on) and goes_below(l2.write, l2.allocate, way >= 0):
+    if l2.passes_on and goes_below(l2.write, l2.allocate, way >= 0):
         if not pass_write_on(m, now, channel, line, mask, row, way):
             return STALLED
         if not is_kept(l2.allocate, way >= 0):
@@ -191,7 +192,7 @@ def _access(m, now, channel, line, source, mask, since):
     way = way_of(row, l2.stride, line)
     if kind == WRITE:
         return _write(m, now, channel, line, source, mask, since, base, row, way)
-    if unlikely(l2.write == THROUGH) and kind != READ:
+    if l2.write == THROUGH and kind != READ:
         return _atomic_through(m, now, channel, line, source, mask, since)
     return _read(m, now, channel, line, source, mask, since, base, row, way)
 
@@ -206,7 +207,7 @@ def _serve_oldest(m, now, channel):
     result = _access(m, now, channel, line, source, l2.input[channel, h, P_MASK], l2.input[channel, h, P_READY])
     if result == STALLED:
         return 0
-    if unlikely(m.timeline.on):
+    if m.timeline.on:
         record(m, SERVED, channel | result << 8 | l2.input[channel, h, P_READY] << 16, source, line)
     kind = source & KIND_MASK
     if kind == READ:

@@ -50,7 +50,7 @@ def write_through(m, now, channel, line, mask):
     return 1
 
 
-@jit(outline=True)
+@jit(cold=True)
 def pass_write_on(m, now, channel, line, mask, row, way):
     """Pass a write's bytes on to DRAM; 0 if that must wait, or if it is to get a way and has to wait for that.
 

@@ -1,6 +1,6 @@
 """L2's way back: lines that have come are filled in, and the requests that waited for them answered, oldest first."""
 
-from gpusim.jit import address_in, jit, unlikely
+from gpusim.jit import address_in, jit
 from memory.cache.l2_state import DIRTY, HELD, T_MASK, T_NEXT, T_SINCE, T_SOURCE, bytes_of, set_bytes
 from memory.cache.write_policy import ALL_BYTES
 from memory.network.crossbar import crossbar_respond, crossbar_response_room
@@ -8,15 +8,16 @@ from memory.network.state import KIND_MASK, READ
 from memory.ports import L2_FROM_DRAM, L2_FROM_ENGINE, port_ready, port_take
 from memory.sets.rows import end_filling
 from memory.timeline import ANSWERED, record
+from memory.unit_classes import L2_FILL, L2_SERVE
 from memory.waiting import FILLS, L2_LINE, RESPONSE_SLOT, freed, wait_for
-from memory.wheel import L2_FILL, L2_SERVE, wake, wake_at
+from memory.wheel import wake, wake_at
 
 
 @jit
 def answer(m, now, t, channel, source, since):
     """Answer the request that came in cycle `since`, from cycle `t` on, when the channel's response port is free."""
     leaves = crossbar_respond(m, now, t, channel, source)
-    if unlikely(m.timeline.on):
+    if m.timeline.on:
         record(m, ANSWERED, channel | since << 8, source, leaves)
     if source & KIND_MASK == READ:
         m.l2.read_latency += leaves - since

@@ -7,8 +7,9 @@ of one instruction's pages, and of the instructions after it, overlap.
 from gpusim.jit import jit
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
 from memory.cache.l1_state import MAX_QUEUE
-from memory.translation.tlb import ask_ahead, page_of
-from memory.wheel import CU_LOOK_UP, wake_at
+from memory.translation.l1_tlb import ask_ahead, page_of
+from memory.unit_classes import CU_LOOK_UP
+from memory.wheel import wake_at
 
 
 @jit(cold=True)

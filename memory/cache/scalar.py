@@ -27,9 +27,11 @@ from memory.sets.replacement import (
     replacement_param,
 )
 from memory.sets.rows import LANES, end_filling, is_filling, next_order, start_filling, way_of
-from memory.translation.tlb import FIRST_SCALAR_USER, translated
+from memory.translation.l1_tlb import translated
+from memory.translation.state import FIRST_SCALAR_USER
+from memory.unit_classes import SCALAR
 from memory.waiting import LOOK_UP, REQUEST_SLOT, SCALAR_LINE, freed, wait_for
-from memory.wheel import SCALAR, wake_at
+from memory.wheel import wake_at
 
 MAX_SCALAR_LINES = 1024  # an array: 64 KiB
 MAX_QUEUE = 32

@@ -4,7 +4,7 @@ What could be issued when is a function of state and clock alone. So clocks in w
 over, and looking at a channel more often changes nothing.
 """
 
-from gpusim.jit import ctz, jit, unlikely
+from gpusim.jit import ctz, jit
 from memory.dram.commands import close_row, issue_activate, issue_column, issue_precharge
 from memory.dram.constants import (
     ACTIVATE,
@@ -239,7 +239,7 @@ def advance(m, channel, limit, ahead):
     Clocks from `ahead` on lie in later core cycles. They are decided only as long as reads are listed (the kernel
     does not end before they are answered), and no burst of a write that may still gain bytes.
     """
-    if unlikely(m.dram.special):
+    if m.dram.special:
         _advance_special(m, channel, limit, ahead)
     else:
         _advance(m, channel, limit, ahead, 0)

@@ -1,6 +1,6 @@
 """DRAM commands: what each issued command does to its bank, and which later commands have to wait for it."""
 
-from gpusim.jit import address_in, ctz, jit, quotient, raise_4, st_i64, unlikely
+from gpusim.jit import address_in, ctz, jit, quotient, raise_4, st_i64
 from memory.dram.constants import (
     ACTIVATE,
     BANK,
@@ -30,7 +30,7 @@ from memory.dram.scheduler import note_served
 def record_command(m, channel, clock, command, bank, row, column):
     """Append the command to the record, if there is one."""
     dram = m.dram
-    if unlikely(dram.record_address):
+    if dram.record_address:
         if dram.record_count < dram.record_capacity:
             at = dram.record_count * RECORD_WORDS
             st_i64(dram.record_address, at, channel)

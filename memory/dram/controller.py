@@ -6,7 +6,7 @@ running a channel more often changes nothing. A channel that holds no request st
 refreshes when the next request comes.
 """
 
-from gpusim.jit import jit, quotient, unlikely
+from gpusim.jit import jit, quotient
 from isa.trace import LINE_BYTES
 from memory.address_map import dram_local_line
 from memory.dram.advance import advance
@@ -14,7 +14,7 @@ from memory.dram.constants import NEVER, READ, WHOLE_LINE, WRITE
 from memory.dram.requests import accept, enqueue, held_write, refuse, release, remember_write
 from memory.dram.state import DRAM, DRAM_COUNTERS, MICRO, SLOTS, configure_dram, dram_totals
 from memory.ports import DRAM_WRITES, ENGINE_FROM_DRAM, anyone_waits_for_dram, deliver, dram_space_freed
-from memory.wheel import DRAM as DRAM_CLASS
+from memory.unit_classes import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, wake
 
 __all__ = [
@@ -35,7 +35,7 @@ def dram_tick(m, now, channel):
     """Run a channel in core cycle `now`: take what has arrived, decide this cycle's command clocks."""
     dram = m.dram
     state = dram.channel[channel]
-    if unlikely(dram.ideal):
+    if dram.ideal:
         dram_space_freed(m, now, channel)
         return
     if now >= state.next_look:
@@ -93,7 +93,7 @@ def _ideal(m, now, channel, kind):
 def dram_has_room(m, now, queue):
     """1 if a request that a queue (as `memory.ports` numbers them) has refused may now find room in it."""
     dram = m.dram
-    if unlikely(dram.ideal):
+    if dram.ideal:
         return 1
     channel = queue & (DRAM_WRITES - 1)
     kind = WRITE if queue >= DRAM_WRITES else READ
@@ -111,7 +111,7 @@ def dram_read(m, now, channel, line, port, tag):
     local = dram_local_line(m, line)
     state = dram.channel[channel]
     t = 0
-    if unlikely(dram.ideal):
+    if dram.ideal:
         t = _ideal(m, now, channel, READ)
         if t == 0:
             return 0
@@ -146,7 +146,7 @@ def dram_write(m, now, channel, line, mask):
     """Write the bytes of a channel's line that `mask` names (bit 0: first byte). 0: the write queue is full."""
     dram = m.dram
     state = dram.channel[channel]
-    if unlikely(dram.ideal):
+    if dram.ideal:
         if _ideal(m, now, channel, WRITE) == 0:
             return 0
         state.bytes_written += LINE_BYTES

@@ -15,7 +15,7 @@ from memory.dram.constants import (
 from memory.dram.scheduler import oldest_goes_first
 from memory.dram.state import BUCKETS, SLOTS
 from memory.ports import CAUSES, deliver_in_order, dram_space_freed
-from memory.wheel import DRAM as DRAM_CLASS
+from memory.unit_classes import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, wake, wake_at
 
 

@@ -5,7 +5,7 @@ request that can have one. A policy answers the three questions below. To add on
 its answers in the second function of each question, and a test.
 """
 
-from gpusim.jit import ctz, jit, unlikely
+from gpusim.jit import ctz, jit
 from memory.dram.constants import ALL_BANKS, NEVER, Policy
 
 FR_FCFS, FCFS, FR_FCFS_CAP = range(3)
@@ -24,7 +24,7 @@ def oldest_goes_first(m, channel, kind, bank, slot, clock):
     """1 if the bank's oldest request, in `slot`, is served before younger row hits."""
     # without a bound, a stream of hits to an open row would starve a request to another row of the bank
     overdue = clock - m.dram.channel[channel].slot[slot].arrived >= m.dram.age_cap
-    if unlikely(m.dram.scheduler != FR_FCFS):
+    if m.dram.scheduler != FR_FCFS:
         return overdue | _oldest_goes_first_otherwise(m, channel, kind, bank)
     return overdue
 

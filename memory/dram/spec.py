@@ -4,7 +4,6 @@ from typing import Literal
 
 from pydantic import field_validator, model_validator
 
-from gpusim.base.errors import unknown_name
 from gpusim.base.spec import Spec, param
 from memory.address_map import MAX_DRAM_CHANNELS
 from memory.dram.constants import MAX_QUEUE, MAX_RANKS
@@ -92,7 +91,9 @@ class DramSpec(Spec):
     model: Literal["cycle", "ideal"] = param(
         "cycle", "cycle: banks, rows and commands; ideal: fixed latency and a given bandwidth", "cycle-level by default"
     )
-    standard: str = param("gddr5", f"standard: {', '.join(STANDARDS)}", "AMD Radeon Instinct MI6: GDDR5")
+    standard: str = param(
+        "gddr5", f"standard: {', '.join(STANDARDS)}", "AMD Radeon Instinct MI6: GDDR5", among=STANDARDS
+    )
     channels: int = param(
         8,
         "channels of the standard's width, a power of two",
@@ -115,6 +116,7 @@ class DramSpec(Spec):
         "fr_fcfs",
         "; ".join(f"{name}: {policy.meaning}" for name, policy in SCHEDULERS.items()),
         SCHEDULERS["fr_fcfs"].source,
+        among=SCHEDULERS,
     )
     age_cap_clocks: int = param(
         2000, "age in command clocks from which a bank's oldest request goes before row hits", "assumed", ge=1, le=10**9
@@ -130,6 +132,7 @@ class DramSpec(Spec):
         "open",
         "; ".join(f"{name}: {policy.meaning}" for name, policy in PAGE_POLICIES.items()),
         PAGE_POLICIES["open"].source,
+        among=PAGE_POLICIES,
     )
     page_timeout_clocks: int = param(
         200, "timeout: command clocks without an access after which a row is closed", "assumed", ge=1, le=10**6
@@ -173,21 +176,6 @@ class DramSpec(Spec):
             raise ValueError("allowed are 0 (unlimited) and at least 0.1 GB/s")
         return value
 
-    @field_validator("standard")
-    @classmethod
-    def _known_standard(cls, name: str) -> str:
-        return _known("DRAM standard", name, STANDARDS)
-
-    @field_validator("scheduler")
-    @classmethod
-    def _known_scheduler(cls, name: str) -> str:
-        return _known("DRAM scheduler", name, SCHEDULERS)
-
-    @field_validator("page_policy")
-    @classmethod
-    def _known_page_policy(cls, name: str) -> str:
-        return _known("page policy", name, PAGE_POLICIES)
-
     @model_validator(mode="after")
     def _ordered(self) -> "DramSpec":
         if not self.write_low < self.write_high <= self.write_queue:
@@ -206,12 +194,6 @@ class DramSpec(Spec):
         if self.model == "ideal" and self.ideal_bandwidth_gb_s:
             return self.ideal_bandwidth_gb_s * 1e9
         return self.channels * resolve(self).channel_bytes_per_s
-
-
-def _known(what: str, name: str, table: dict) -> str:
-    if name not in table:
-        raise ValueError(unknown_name(what, name, table))
-    return name
 
 
 __all__ = ["DramSpec", "OrganizationOverrides", "Timing", "TimingOverrides", "resolve"]

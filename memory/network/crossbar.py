@@ -10,7 +10,7 @@ bandwidth say less. What a cache or a channel takes in a cycle stays its own lim
 and packets from one port to one channel, and back, stay in order.
 """
 
-from gpusim.jit import ctz, ctz_from, jit, unlikely
+from gpusim.jit import ctz, ctz_from, jit
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.ideal import (
     ideal_announce_request,
@@ -37,8 +37,9 @@ from memory.network.state import (
 )
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
+from memory.unit_classes import L2_FILL, L2_SERVE, L2_TAKE
 from memory.waiting import FILLS, REQUEST_SLOT, RESPONSE_SLOT, freed
-from memory.wheel import L2_FILL, L2_SERVE, L2_TAKE, wake_at
+from memory.wheel import wake_at
 
 
 @jit
@@ -118,7 +119,7 @@ def _pick_of_all(m, now, channel):
 def crossbar_pick_request(m, now, channel):
     """The port whose oldest packet the channel takes this cycle, round robin, or -1."""
     x = m.xbar
-    if unlikely(x.waiting[channel, 1] | x.ideal):
+    if x.waiting[channel, 1] | x.ideal:
         return _pick_of_all(m, now, channel)
     first = x.next_port[channel]
     bits = x.waiting[channel, 0]

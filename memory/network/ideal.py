@@ -3,7 +3,8 @@
 from gpusim.jit import jit
 from memory.address_map import l2_channel
 from memory.network.state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
-from memory.wheel import L2_TAKE, wake, within_reach
+from memory.unit_classes import L2_TAKE
+from memory.wheel import wake, within_reach
 
 
 @jit(cold=True)

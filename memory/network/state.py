@@ -12,7 +12,8 @@ from gpusim.jit import Field, State, counter_fields, jit
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS
 from memory.network.counters import CROSSBAR_COUNTERS
-from memory.wheel import CU_LOOK_UP, CU_RESPONSE, SCALAR, wake_at
+from memory.unit_classes import CU_LOOK_UP, CU_RESPONSE, SCALAR
+from memory.wheel import wake_at
 
 MAX_CUS = 64
 MAX_ARRAYS = 64

@@ -12,7 +12,7 @@ looked up again, as what it needs was full, finds the same victim.
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gpusim.base.spec import param
-from gpusim.jit import jit, st_i32, unlikely
+from gpusim.jit import jit, st_i32
 from memory.sets.rows import NO_TAG, OLD, is_filling, oldest_way, order_of, set_order, way_of
 
 LRU, FIFO, PLRU, RANDOM = range(4)
@@ -99,7 +99,7 @@ _HELD = 1  # in an order word: there is a line
 _RIGHT = 2  # in that of a node: the half to the right was not used last
 
 
-@jit
+@jit(cold=True)
 def _point_away(row, stride, ways, way):
     """The way is used: every node above it points to its other half."""
     node = 1
@@ -142,7 +142,7 @@ def _plru_victim(row, stride, ways):
 # --- what caches call ---
 
 
-@jit(outline=True)
+@jit(cold=True)
 def _find_other_victim(policy, row, stride, ways, order):
     """As `find_victim`, for all policies but LRU: a miss is the rarer the better, and its code stays out of the way."""
     if policy == FIFO:
@@ -158,7 +158,7 @@ def _find_other_victim(policy, row, stride, ways, order):
 @jit(inline=True)
 def find_victim(policy, row, stride, ways, order):
     """Way of the row that a new line replaces, or -1 if all are being filled. order: the cache's running number."""
-    if unlikely(policy != LRU):
+    if policy != LRU:
         return _find_other_victim(policy, row, stride, ways, order)
     return oldest_way(row, stride)
 
@@ -166,7 +166,7 @@ def find_victim(policy, row, stride, ways, order):
 @jit(inline=True)
 def on_hit(policy, row, stride, ways, way, order):
     """A line that is held, or on its way, is used. order: the cache's running number after this access."""
-    if unlikely(policy != LRU):
+    if policy != LRU:
         if policy == PLRU:
             _point_away(row, stride, ways, way)
         return
@@ -176,7 +176,7 @@ def on_hit(policy, row, stride, ways, way, order):
 @jit(inline=True)
 def on_insert(policy, row, stride, ways, way, order):
     """A way gets another line. order: the cache's running number after this access."""
-    if unlikely(policy == PLRU):
+    if policy == PLRU:
         set_order(row, stride, way, _HELD | (order_of(row, stride, way) & _RIGHT))
         _point_away(row, stride, ways, way)
         return

@@ -24,7 +24,6 @@ from gpusim.jit import (
     least_16,
     st_i32,
     u32,
-    unlikely,
 )
 
 FILLING = 1 << 31
@@ -73,7 +72,7 @@ def way_of(row, stride, tag):
     same = 0
     if stride == WIDE_LANES:
         same = equal_16(row, tag)
-    elif unlikely(stride > WIDE_LANES):
+    elif stride > WIDE_LANES:
         return _way_in_long_row(row, stride, tag)
     else:
         for way in range(0, stride, LANES):  # all of them: where the tag is has no pattern, and a branch would guess

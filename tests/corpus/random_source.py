@@ -187,7 +187,7 @@ class Program:
 
 
 def _dividend(kind: str, text: str) -> str:
-    """Without leading ones if unsigned: see the compiler's fault that the test tells of."""
+    """Without leading ones if unsigned: see the compiler's fault in the test."""
     masks = {"uint": "0x7fffffffu", "ulong": "0x7ffffffffffffffful"}
     return f"({text} & {masks[kind]})" if kind in masks else text
 

@@ -106,7 +106,7 @@ def turns(cycles: int) -> int:
 
 
 def condition(gpu: GpuSpec) -> int:
-    """From an instruction that changes SCC, VCC or EXEC to the conditional branch right behind it that reads it."""
+    """From an instruction that changes SCC, VCC or EXEC to the conditional branch right after it that reads it."""
     return turns(TURN + gpu.cu.branch_condition_cycles)
 
 
@@ -126,7 +126,7 @@ def finished(end_issues: int) -> int:
 
 
 def after_wait(data: int, simd: int = 0) -> int:
-    """When the instruction behind an s_waitcnt issues: s_waitcnt takes the first turn with the data there."""
+    """When the instruction after an s_waitcnt issues: s_waitcnt takes the first turn with the data there."""
     return turn(data, simd) + TURN
 
 

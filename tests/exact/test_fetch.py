@@ -44,7 +44,7 @@ def test_cold_code(gpu: GpuSpec) -> None:
     issue = turn(missed(gpu, FETCH))
     assert issue > first_issue(gpu)
     assert facts.cycles == finished(issue)
-    # to the turn behind the launch latency it is idle, then it waits for the instruction
+    # to the turn after the launch latency it is idle, then it waits for the instruction
     assert facts.stalls["instruction_fetch"] == issue - first_issue(gpu)
     assert (facts.instruction_cache.misses, facts.l2.misses) == (1, 1)
 
@@ -74,7 +74,7 @@ def test_two_cus_of_an_array_ask_l2_once(gpu: GpuSpec) -> None:
 
 
 def test_two_arrays_ask_l2_each(gpu: GpuSpec) -> None:
-    # the second request joins L2's MSHR; its answer leaves a cycle behind the first one's
+    # the second request joins L2's MSHR; its answer leaves a cycle after the first one's
     facts = case("end", gpu, workgroups=2)
     assert facts.cycles == finished(turn(missed(gpu, FETCH) + 1))
     assert (facts.instruction_cache.misses, facts.l2.misses, facts.l2.mshr_merges) == (2, 1, 1)
@@ -82,7 +82,7 @@ def test_two_arrays_ask_l2_each(gpu: GpuSpec) -> None:
 
 LINES, LINE_INSTRUCTIONS = 5, 8  # instructions of 8 bytes; two granules of 32 bytes a line
 GRANULE_INSTRUCTIONS = 4
-# the last line ends with s_endpgm in the place of its eighth instruction
+# the last line ends with s_endpgm as its eighth instruction
 ASSEMBLY.kernel(
     "straight",
     f"""
@@ -97,7 +97,7 @@ ASSEMBLY.kernel(
 @pytest.mark.parametrize("prefetch", [0, 1, 2, 4])
 def test_straight_cold_code(gpu: GpuSpec, prefetch: int) -> None:
     # the buffer holds two granules: when the wavefront issues the last instruction of a line's first one, there is room
-    # for the next line's first. A missing line brings `prefetch` lines behind it, a cycle or more after it: they are
+    # for the next line's first. A missing line brings the `prefetch` lines after it, a cycle or more after it: they are
     # there in time
     gpu = fetching(gpu, prefetch_lines=prefetch)
     start = turn(missed(gpu, FETCH))
@@ -141,6 +141,6 @@ ASSEMBLY.kernel("far", "    s_cbranch_scc0 .Lfar\n    s_nop 0\n    .p2align 8\n.
 
 
 def test_a_branch_to_cold_code(gpu: GpuSpec) -> None:
-    # four lines further on, behind what is prefetched
+    # four lines further on, past what is prefetched
     branch = turn(missed(gpu, FETCH))
     assert case("far", gpu).cycles == finished(turn(missed(gpu, branch + FETCH)))

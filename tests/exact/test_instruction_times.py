@@ -134,7 +134,7 @@ ASSEMBLY.kernel(
 
 
 def test_a_jump_costs_the_branch_latency(gpu: GpuSpec) -> None:
-    # s_getpc_b64 gives the address behind itself: s_endpgm lies 8 + 4 + 4 bytes and 16 instructions further on
+    # s_getpc_b64 gives the address after itself: s_endpgm lies 8 + 4 + 4 bytes and 16 instructions further on
     assert case("jump", gpu).cycles == finished(turn(first_issue(gpu) + 3 * TURN + gpu.cu.branch_cycles))
 
 

@@ -133,7 +133,7 @@ for _access in COALESCING:
 @pytest.mark.parametrize("access", COALESCING, ids=coalescing_name)
 def test_a_load_takes_a_look_up_for_each_line(gpu: GpuSpec, access: tuple[str, int, int]) -> None:
     # the first load brings the lines into L1; the sleep leaves the run's cycles to the second. Its lines are looked up
-    # one a cycle, and behind the last the data returns over the path
+    # one a cycle, and after the last the data returns over the path
     lines, path = COALESCING[access]
     facts = case(coalescing_name(access), gpu)
     assert (facts.l1.hits, facts.l1.misses) == (lines, lines)
@@ -192,7 +192,7 @@ ASSEMBLY.kernel(
 def test_data_returns_in_the_order_of_the_loads(gpu: GpuSpec) -> None:
     look = first_issue(gpu) + 2 * ONE_LINE_TURNS + 1
     cold = after_wait(l1_miss_data(gpu, l2_miss(gpu, look))) + 1
-    # the hit is ready long before the miss, but leaves behind it, in the four beats that follow
+    # the hit is ready long before the miss, but leaves after it, in the four beats that follow
     first = l1_miss_data(gpu, l2_miss(gpu, cold))
     second = first + 4
     nop = after_wait(first)
@@ -227,7 +227,7 @@ ASSEMBLY.kernel(
 
 
 def test_loads_of_two_wavefronts_are_looked_up_in_turn(gpu: GpuSpec) -> None:
-    # a barrier behind the first loads, which bring the eight lines into L1; it is left in the first turns after the
+    # a barrier after the first loads, which bring the eight lines into L1; it is left in the first turns after the
     # last arrival. Each load takes eight look-ups and the path for as long as its lanes, eight bytes apart, need
     facts = case("eight_lines", gpu, wavefronts=2)
     simds = (0, 1)
@@ -365,7 +365,7 @@ def test_a_run_ends_when_its_last_store_is_written(gpu: GpuSpec) -> None:
     assert facts.l1.write_transactions == 64
 
 
-# Five lines, each a whole L1 of one way (4 KiB: 64 sets) behind the one before: they share a set of four ways
+# Five lines, each a whole L1 of one way (4 KiB: 64 sets) after the one before: they share a set of four ways
 ASSEMBLY.kernel(
     "five_in_a_set",
     "".join(

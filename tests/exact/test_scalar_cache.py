@@ -95,7 +95,7 @@ def test_a_load_over_a_border_takes_two_look_ups(gpu: GpuSpec) -> None:
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_cus_of_an_array_share_a_cache(gpu: GpuSpec, shared: bool) -> None:
     # workgroups 0 and 1 go to two CUs: of one array, where the second load joins the first one's miss, or of two
-    # arrays, where L2 answers one behind the other
+    # arrays, where L2 answers one after the other
     gpu = gpu.model_copy(update={"shader_arrays": 1 if shared else 2})
     starts = [first_issue(gpu, workgroup=k) for k in range(2)]
     answer = l2_miss(gpu, starts[0] + ADDRESS_TURNS + 1)

@@ -36,7 +36,7 @@ def test_a_flat_load_counts_in_both_counters(gpu: GpuSpec) -> None:
 
 def test_greedy_goes_back_to_the_oldest_when_the_last_issuer_has_ended(gpu: GpuSpec) -> None:
     # wavefronts 0, 4 and 8 share SIMD 0; 8 issues and ends while the others pause for 16 cycles; then 0 issues its five
-    # and after them a load, whose cycle tells when
+    # and after them a load, whose cycle shows when
     first = Script().nop(15).valu(5).load([LINE]).end()
     others = [Script().end() for _ in range(3)]
     group = [first, *others, Script().nop(15).valu(5).end(), *others, Script().valu(2).end()]

@@ -154,7 +154,7 @@ def test_cold_code_waits_for_a_page_walk(gpu: GpuSpec) -> None:
     assert case("end", gpu).cycles == finished(turn(there))
 
 
-# workgroup 0 loads at once, workgroup 1, on another CU, behind a sleep
+# workgroup 0 loads at once, workgroup 1, on another CU, after a sleep
 ASSEMBLY.kernel(
     "load_later",
     f"""

@@ -69,7 +69,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
     "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.results"),
-    "gpusim.report": ("gpusim.base", "isa", "spartan", "gpusim.core", "gpusim.results", "gpusim.results.metrics"),
+    "gpusim.report": (
+        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan"),
+        *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
+    ),
     "gpusim.timeline": (*_TOOLS, "isa", "isa.encoding", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
     "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.results"),
     "gpusim.api": (

@@ -24,6 +24,7 @@ from memory.cache.l2_state import MAX_INPUT
 from memory.network.state import FIRST_SCALAR_PORT, R_SOURCE, SOURCE_CU_SHIFT
 from memory.ports import PORT_DEPTH
 from memory.rings import RING_FRONT
+from memory.waiting import SCALAR_SLOT, TIMED, UNTIL_FREED, VECTOR_SLOT
 from memory.wheel import SIZE
 
 _KINDS = {VALU: "vector", SALU: "scalar", SMEM: "scalar", VMEM: "vector memory", LDS: "LDS", BRANCH: "branch"}
@@ -48,6 +49,7 @@ class CycleLaws:
         whole = live(m)
         self.cu, self.l1, self.l2, self.x, self.run = (whole[part] for part in ("cu", "l1", "l2", "xbar", "run"))
         self.ports, self.wheel, self.scalar = whole["ports"], whole["wheel"], whole["scalar"]
+        self.waiting = whole["waiting"]
         self.cus, self.channels = int(self.cu["cus"][0]), int(self.l2["channels"][0])
         self.slots = self.cus * SLOTS
         arrays = int(self.scalar["arrays"][0])
@@ -91,6 +93,7 @@ class CycleLaws:
         self._check_l1(after)
         self._check_crossbar_and_l2(after)
         self._check_limits()
+        self._check_waiting()
         self._before = after
 
     def _check_issue(self, after: dict[str, np.ndarray]) -> None:
@@ -186,6 +189,22 @@ class CycleLaws:
             self._must((free >= 0).all() and (free <= limit[0]).all(), "MSHRs leave their number")
         self._must((x["o_count"][0, self.port_numbers] <= x["request_limit"][0]).all(), "a request queue overflows")
         self._must((l2["i_count"][0, :k] <= l2["input_limit"][0]).all(), "an L2 channel's queue overflows")
+
+    def _check_waiting(self) -> None:
+        """Who waits for a slot of a memory queue wants one, and a slot is short while the queue is full."""
+        queues = (
+            (VMEM, VECTOR_SLOT, self.l1["unit"]["q_count"], self.l1["queue_limit"]),
+            (SMEM, SCALAR_SLOT, self.scalar["q_count"], self.scalar["queue_limit"]),
+        )
+        for unit, first, held, limit in queues:
+            waiters = self.waiting["waiters"][0, first : first + self.cus]
+            want = self.cu["simd"]["want"][0, : self.cus * SIMDS, unit].reshape(-1, SIMDS) != 0
+            self._must(
+                (waiters & ~(want << np.arange(SIMDS)).sum(axis=1) == 0).all(),
+                "a SIMD waits for a slot that it does not want",
+            )
+            ends = self.waiting["shortage"]["end"][0, first - TIMED :][: self.cus]
+            self._must(((ends == UNTIL_FREED) == (held[0, : self.cus] == limit[0])).all(), "full, and no slot is short")
 
 
 def entries_gone(head: np.ndarray, new_head: np.ndarray, held: np.ndarray, depth: int) -> np.ndarray:

@@ -79,6 +79,6 @@ ENCODED = {
 
 
 def program(*texts: str) -> list[Instruction]:
-    """The instructions, one behind another from address 0 on; several may stand in one text, one a line."""
+    """The instructions, one after another from address 0 on; several may stand in one text, one a line."""
     lines = [line.strip() for text in texts for line in text.strip().splitlines()]
     return decode(b"".join(bytes.fromhex(ENCODED[line]) for line in lines))

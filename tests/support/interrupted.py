@@ -10,8 +10,8 @@ import pytest
 _MAIN = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
 
 
-def interrupted(arguments: list[str]) -> str:
-    """Press Ctrl-C when the command has reported its progress twice; what it writes to standard error from then on."""
+def interrupted(arguments: list[str], number: signal.Signals = signal.SIGINT) -> str:
+    """Send a signal when the command has reported its progress twice; what it writes to standard error from then on."""
     process = subprocess.Popen(
         [sys.executable, "-c", _MAIN, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
@@ -23,7 +23,7 @@ def interrupted(arguments: list[str]) -> str:
             break
     else:
         pytest.fail("the command ended before it reported any progress")
-    os.kill(process.pid, signal.SIGINT)
+    os.kill(process.pid, number)
     rest = process.stderr.read()
     assert process.wait(timeout=60) == 130
     return rest

@@ -27,7 +27,7 @@ ORACLE_VERSION = 19
 # Text of instructions that LLVM before 19 writes in another way, and why it is the older one that is wrong; seen with
 # LLVM 14 on gfx803.
 KNOWN_OLD_ERRORS = (
-    # TFE returns a status dword behind the data (GCN3 ISA manual, chapter 8): v[194:196] for a D16 load of two
+    # TFE returns a status dword after the data (GCN3 ISA manual, chapter 8): v[194:196] for a D16 load of two
     # components, which take a register each on gfx803. Older: the data's registers alone.
     re.compile(r"buffer_(load|store)_.* tfe$"),
     # Older: no modifiers of the DPP form, SDWA forms refused.

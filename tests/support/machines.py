@@ -13,7 +13,7 @@ from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import ScalarCacheSpec
 from memory.dram.spec import DramSpec
 from memory.network.state import CrossbarSpec
-from memory.translation.tlb import TranslationSpec
+from memory.translation.spec import TranslationSpec
 
 LINE = 0x4000000  # a line that scripted kernels use, and those after it
 

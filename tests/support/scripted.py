@@ -1,6 +1,7 @@
 """A trace producer that plays prepared slices: kernels for the timing model without an executor."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -116,6 +117,10 @@ class Script:
     def lds(self, cycles: int = 2) -> "Script":
         return self._add(LDS | 1 << 28, [cycles << BUSY_SHIFT | RECORD_LDS])
 
+    def flat_lds(self, cycles: int = 2) -> "Script":
+        """A FLAT access whose addresses lie in LDS."""
+        return self._add(VMEM | 1 << 28 | COUNTS_LGKM, [cycles << BUSY_SHIFT | RECORD_LDS])
+
     def lds_reads(self, count: int, cycles: int) -> "Script":
         for _ in range(count):
             self.lds(cycles)
@@ -140,6 +145,12 @@ class Script:
         self._add(INTERNAL | 3 << 12)
         self.slice_ends.append((len(self.words), len(self.records)))
         return self
+
+
+@cache
+def _producer() -> tuple[tuple[int, Any], tuple[int, Any]]:
+    """Addresses of the two functions, compiled once a process: that takes a quarter of a second."""
+    return native_callback(scripted_start), native_callback(scripted_produce)
 
 
 class ScriptedRun:
@@ -182,8 +193,7 @@ class ScriptedRun:
         self.fetched = fetch_table(code_lines, gpu.cu.instruction_buffer_bytes, CODE_ADDRESS)  # type: ignore[arg-type]
         set_fetch_table(self.m, self.fetched, gpu.cu.instruction_buffer_bytes)
         run = self.m.run
-        run.start, self._keep_start = native_callback(scripted_start)
-        run.produce, self._keep_produce = native_callback(scripted_produce)
+        (run.start, _), (run.produce, _) = _producer()
         run.producer, run.trace_base, run.code = (
             address_of(self.context),
             address_of(self.buffers),

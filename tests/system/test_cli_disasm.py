@@ -10,6 +10,7 @@ from gpusim.cli.main import invoke
 from workloads.toolchain.build import KERNELS_DIR
 
 OBJDUMP = next((tool for tool in ("llvm-objdump-19", "llvm-objdump") if shutil.which(tool)), None)
+LINES = Path(__file__).parents[1] / "data" / "lines"
 KERNEL_FILES = sorted(KERNELS_DIR.glob("*.hsaco"))
 
 
@@ -25,7 +26,7 @@ def test_same_text_as_llvm_objdump(path: Path, capfd) -> None:  # type: ignore[n
     ours = code_lines(capfd.readouterr().out)
     command = [str(OBJDUMP), "-d", "--mcpu=gfx803", str(path)]
     theirs = code_lines(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    # objdump also lists what no control flow reaches (padding behind s_endpgm), and branch targets in <...>
+    # objdump also lists what no control flow reaches (padding after s_endpgm), and branch targets in <...>
     shown = {line.rpartition(" <")[0] if line.endswith(">") else line for line in theirs}
     assert ours
     assert [line for line in ours if line not in shown] == []
@@ -67,3 +68,53 @@ def test_missing_wait_states_are_listed(capfd) -> None:  # type: ignore[no-untyp
     assert all(line.startswith("operands: 0x") and "2 wait states needed after s_setreg" in line for line in lines)
     assert invoke(["disasm", str(KERNELS_DIR / "sgemm_4x4.hsaco"), "--hazards"]) == 0
     assert capfd.readouterr().out == "sgemm_4x4: no wait states are missing\n"
+
+
+def shown(capfd, *arguments: str | Path) -> list[str]:  # type: ignore[no-untyped-def]
+    assert invoke(["disasm", *map(str, arguments)]) == 0
+    return capfd.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_lines_are_named_where_they_change(version: int, capfd) -> None:  # type: ignore[no-untyped-def]
+    lines = shown(capfd, LINES / f"lines_dwarf{version}.hsaco", "--kernel", "scale")
+    named = [line for line in lines[6:] if line.startswith("; ")]
+    assert named == [f"; lines.cl:{n}" if n != 3 else "; scale.h:3" for n in (5, 6, 7, 3, 7, 8)]
+    after = lines[lines.index("; scale.h:3") + 1]
+    assert after.lstrip().startswith("s_waitcnt vmcnt(0)")
+
+
+def test_source_lines_stand_before_their_instructions(capfd) -> None:  # type: ignore[no-untyped-def]
+    lines = shown(capfd, LINES / "lines_dwarf5.hsaco", "--source")
+    assert "; scale.h:3                 return x * 3.0f + 0.5f;" in lines
+    assert "; lines.cl:16               __builtin_amdgcn_s_barrier();" in lines
+    assert not any("not found" in line or "changed" in line for line in lines)
+
+
+def test_a_source_that_is_missing_or_has_changed_is_told_once(tmp_path: Path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "k.hsaco"
+    path.write_bytes((LINES / "lines_dwarf5.hsaco").read_bytes())
+    (tmp_path / "scale.h").write_text("one line\n")
+    lines = shown(capfd, path, "--source", "--kernel", "scale")
+    assert [line for line in lines if "not found" in line] == [
+        f"; lines.cl: not found; looked in /build, {tmp_path}, ."
+    ]
+    assert [line for line in lines if "changed" in line] == [
+        f"; scale.h: {tmp_path / 'scale.h'} has changed since it was compiled"
+    ]
+    assert "; lines.cl:6" in lines and "; scale.h:3" in lines
+
+
+def test_source_lines_of_an_object_without_tables_are_refused(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    path = KERNELS_DIR / "sgemm_4x4.hsaco"
+    assert invoke(["disasm", str(path), "--source"]) == 2
+    assert capfd.readouterr().err == (
+        f"gpusim: error: {path}: --source needs the object's line tables: it was compiled without -g\n"
+    )
+    damaged = tmp_path / "damaged.hsaco"
+    whole = (LINES / "lines_dwarf4.hsaco").read_bytes()
+    damaged.write_bytes(whole.replace(b".debug_abbrev", b".debug_gbbrev"))
+    assert invoke(["disasm", str(damaged), "--source"]) == 2
+    assert "--source needs the object's line tables: they are damaged: " in capfd.readouterr().err
+    assert any(line.startswith("; its line tables cannot be read: ") for line in shown(capfd, damaged))

@@ -36,6 +36,15 @@ def without_simulator(run: dict) -> dict:
     return {key: value for key, value in run.items() if key != "simulator"}
 
 
+def test_a_cycle_limit_ends_the_run_in_its_first_variant(tmp_path: Path) -> None:
+    path = tmp_path / "partial.json"
+    assert invoke(small("--quiet", "--engine", "both", "--max-cycles", "2000", "--json", str(path))) == 1
+    run = json.loads(path.read_text())
+    assert (run["partial"], run["stopped_by"], run["sparse"]) == (True, "cycle limit", None)
+    assert run["dense"]["kernel"]["cycles"] == 2000 and run["dense"]["verification"] is None
+    assert sum(row["count"] for row in run["dense"]["resident_wavefronts"]) > 0
+
+
 @pytest.mark.parametrize(
     ("engine", "kernel"),
     [

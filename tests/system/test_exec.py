@@ -1,6 +1,7 @@
 """Does `gpusim exec` run a kernel from a file, compare what it should, and tell what is wrong in one line?"""
 
 import json
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,7 @@ def test_without_timing_and_with_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "reported"),
     [
         ("arguments.b.fill=3", "c: 200 of 200 elements differ by more than allowed; first at [0]: 3.0, expected 2.0"),
         (
@@ -80,11 +81,11 @@ def test_without_timing_and_with_settings(tmp_path: Path) -> None:
         ("arguments.c.expected=nan.npy", "c: 200 of 200 elements differ"),
     ],
 )
-def test_another_result_ends_with_code_1(setting: str, told: str, tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+def test_another_result_ends_with_code_1(setting: str, reported: str, tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
     json_file = tmp_path / "result.json"
     np.save(tmp_path / "nan.npy", np.full(N, np.nan, np.float32))
     assert invoke(["exec", str(written(tmp_path)), "--set", setting, "--json", str(json_file)]) == 1
-    assert told in capfd.readouterr().err
+    assert reported in capfd.readouterr().err
     assert json.loads(json_file.read_text())["verification"]["passed"] is False
 
 
@@ -131,7 +132,6 @@ def test_the_shipped_example_runs(tmp_path: Path, monkeypatch) -> None:  # type:
         ("global_size=[]", "global_size"),
         ("global_size=[0]", "allowed are 1 to"),
         ("local_size=null", "local_size is missing"),
-        ("run.max_instructions=3", "instruction limit"),
         ("gpu.l2.size_kib=1000", "power of two"),
     ],
 )
@@ -156,7 +156,9 @@ def test_objects_without_metadata_get_their_arguments_in_order(tmp_path: Path, c
         invoke(["exec", str(path), "--quiet", "--set", "arguments.repeat.value=1", "--set", "run.max_instructions=99"])
         == 2
     )
-    assert "endless loop" in capfd.readouterr().err
+    error, head, first = capfd.readouterr().err.splitlines()
+    assert error.startswith("gpusim: error: ") and "endless loop" in error
+    assert head == "where the wavefronts stand:" and first.startswith("  1 wavefront at ")
 
 
 def test_objects_with_several_kernels_need_a_name(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
@@ -165,15 +167,59 @@ def test_objects_with_several_kernels_need_a_name(tmp_path: Path, capfd) -> None
     assert "has several kernels; name one of them in kernel: bad_lds, " in capfd.readouterr().err
 
 
-def test_interrupt_ends_the_kernel_with_partial_results(tmp_path: Path) -> None:
-    json_file = tmp_path / "partial.json"
+def endless_of(folder: Path) -> Path:
+    """An execution's file in `folder` of a kernel that never ends."""
     out = {"out": {"fill": 0, "dtype": "int32", "shape": [1]}}
-    endless = written(
-        tmp_path, code_object=str(DATA / "geometry.hsaco"), kernel="endless", arguments=out, global_size=[64]
+    return written(folder, code_object=str(DATA / "geometry.hsaco"), kernel="endless", arguments=out, global_size=[64])
+
+
+def test_a_cycle_limit_ends_the_kernel_and_says_where_it_stands(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    json_file = tmp_path / "partial.json"
+    assert invoke(["exec", str(endless_of(tmp_path)), "--max-cycles", "3000", "--json", str(json_file)]) == 1
+    captured = capfd.readouterr()
+    assert captured.err.splitlines()[-1] == "cycle limit: the results are partial"
+    head, group = captured.out.splitlines()[-2:]
+    assert head == "endless: stopped in cycle 3,000, 0 of 1 workgroups had ended; resident:"
+    assert group.startswith("  1 wavefront at 0x")
+    result = json.loads(json_file.read_text())
+    assert (result["partial"], result["stopped_by"], result["kernel"]["cycles"]) == (True, "cycle limit", 3000)
+    assert [row["count"] for row in result["resident_wavefronts"]] == [1]
+
+
+@pytest.mark.parametrize("timing", ["true", "false"])
+def test_a_timeout_ends_the_kernel_with_code_1(timing: str, tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    assert invoke(["exec", str(endless_of(tmp_path)), "--timeout", "0.5", "--set", f"run.timing={timing}"]) == 1
+    assert "out of time" in capfd.readouterr().err
+
+
+def test_a_timeout_before_the_kernel_begins(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    assert invoke(["exec", str(endless_of(tmp_path)), "--timeout", "0.001"]) == 1
+    assert capfd.readouterr().err.splitlines()[-1] in (
+        "out of time: nothing was simulated",
+        "out of time: the results are partial",
     )
-    arguments = ["exec", str(endless), "--json", str(json_file), "--set", f"run.max_instructions={1 << 50}"]
-    assert "partial" in interrupted(arguments)
+
+
+def test_there_are_no_cycles_to_be_limited_without_timing(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    arguments = ["exec", str(endless_of(tmp_path)), "--max-cycles", "3000", "--set", "run.timing=false"]
+    assert invoke(arguments) == 2
+    assert "no cycles to be limited" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_the_kernel_with_partial_results(number: signal.Signals, tmp_path: Path) -> None:
+    json_file = tmp_path / "partial.json"
+    arguments = [
+        "exec",
+        str(endless_of(tmp_path)),
+        "--json",
+        str(json_file),
+        "--set",
+        f"run.max_instructions={1 << 50}",
+    ]
+    assert "partial" in interrupted(arguments, number)
     result = json.loads(json_file.read_text())
     assert result["partial"] is True
     assert result["kernel"]["workgroups"] == 0
     assert result["verification"] is None
+    assert result["stopped_by"] == "interrupted" and result["resident_wavefronts"][0]["count"] == 1

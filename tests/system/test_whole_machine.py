@@ -17,7 +17,7 @@ from memory.cache.scalar import ScalarCacheSpec
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.spec import DramSpec
 from memory.sets.replacement import POLICIES
-from memory.translation.tlb import TranslationSpec
+from memory.translation.spec import TranslationSpec
 from spartan.engine_spec import EngineSpec
 from tests.support.gemm import random_gemm
 from workloads.operators.verify import verify

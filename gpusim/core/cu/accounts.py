@@ -1,7 +1,8 @@
 """Where a wavefront's cycles go: each cycle of each resident wavefront is charged to one stall reason.
 
 A wavefront's time is accounted for at each change of its state, so that it costs nothing per cycle. How long one that
-was ready waited for a busy pipe follows from the intervals in which the pipe was blocked.
+was ready waited for what its instruction takes, the vector ALU, the LDS or a slot of a memory queue, is read off the
+wait list: it keeps in which cycles each was short (`memory.waiting`).
 """
 
 from gpusim.core.cu.state import (
@@ -10,7 +11,6 @@ from gpusim.core.cu.state import (
     ISSUED,
     MAX_SIMDS,
     NOT_SELECTED,
-    PIPES,
     REASONS,
     SIMD_BITS,
     THROTTLE,
@@ -20,15 +20,12 @@ from gpusim.jit import jit, ld_i64, st_i64
 from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
 from memory.network.state import MAX_CUS
 from memory.timeline import CHARGED, record
+from memory.waiting import LDS_BANKS, NEVER_SHORT, SCALAR_SLOT, VECTOR_ALU, VECTOR_SLOT, cycles_short
 
-LDS_PIPE = MAX_SIMDS
-VMEM_PIPE = LDS_PIPE + MAX_CUS
-SMEM_PIPE = VMEM_PIPE + MAX_CUS
-NO_PIPE = SMEM_PIPE + MAX_CUS
-assert PIPES == NO_PIPE + MAX_CUS
-_FIRST_PIPE = {LDS: LDS_PIPE, VMEM: VMEM_PIPE, SMEM: SMEM_PIPE}
-_FIRST_PIPES = sum(_FIRST_PIPE.get(unit, NO_PIPE) // MAX_CUS << (4 * unit) for unit in range(8))  # of units but VALU
-FOREVER = 1 << 60  # end of a blocked interval: until something comes free
+assert LDS_BANKS == VECTOR_ALU + MAX_SIMDS
+_TAKES = {LDS: LDS_BANKS, VMEM: VECTOR_SLOT, SMEM: SCALAR_SLOT}
+# of units but VALU, in MAX_CUS after LDS_BANKS, four bits each: a table that costs no load and no branch
+_TABLE = sum((_TAKES.get(unit, NEVER_SHORT) - LDS_BANKS) // MAX_CUS << (4 * unit) for unit in range(8))
 
 
 @jit(cold=True)
@@ -58,38 +55,23 @@ def account(m, w, t, reason):
 
 
 @jit
-def pipe_blocked(m, pipe, t):
-    """Cycles before `t` in which the pipe could not take an instruction."""
-    p = m.cu.pipe[pipe]
-    return p.total + max(min(t, p.end) - p.start, 0)
-
-
-@jit
-def block_pipe(m, pipe, start, end):
-    """The pipe takes nothing in cycles [start, end); intervals follow one another in time."""
-    p = m.cu.pipe[pipe]
-    p.total += max(p.end - p.start, 0)
-    p.start = start
-    p.end = max(start, end)
-
-
-@jit
-def pipe_of(unit, w):
-    """The pipe that instructions of `unit` go through; units without one have a pipe that is never blocked."""
-    return w >> SIMD_BITS if unit == VALU else MAX_CUS * ((_FIRST_PIPES >> (4 * unit)) & 15) + (w >> CU_BITS)
+def taken_by(unit, w):
+    """What an instruction of `unit` takes, a timed resource of the wait list."""
+    cu = w >> CU_BITS
+    return VECTOR_ALU + (w >> SIMD_BITS) if unit == VALU else LDS_BANKS + MAX_CUS * ((_TABLE >> (4 * unit)) & 15) + cu
 
 
 @jit(inline=True)
 def account_issue(m, now, w, unit):
-    """The wavefront issues now: split the time it was ready into pipe blocked and not selected."""
+    """The wavefront issues now: split the time it was ready into those for which its resource was short and others."""
     wave = m.cu.wave[w]
     spent = now - wave.mark
     if spent > 0:
-        # less than nothing if the pipe came free before the cycle from which the wavefront wanted it
-        blocked = max(min(spent, pipe_blocked(m, pipe_of(unit, w), now) - wave.snapshot), 0)
-        if blocked:
-            charge(m, w, THROTTLE if unit == VMEM or unit == SMEM else EXECUTION, blocked)
-        charge(m, w, NOT_SELECTED, spent - blocked)
+        # less than nothing if some came free before the cycle from which the wavefront wanted it
+        waited = max(min(spent, cycles_short(m, taken_by(unit, w), now) - wave.snapshot), 0)
+        if waited:
+            charge(m, w, THROTTLE if unit == VMEM or unit == SMEM else EXECUTION, waited)
+        charge(m, w, NOT_SELECTED, spent - waited)
     charge(m, w, ISSUED, TURN_CYCLES)
     wave.mark = now + TURN_CYCLES
     m.cu.issued[unit] += 1

@@ -2,15 +2,17 @@
 
 A SIMD is visited every fourth cycle, and would always lose the last free slot of a queue to another one that is visited
 before it, if the queue gives its slots back every four cycles: so the last slot goes round robin to the SIMDs that have
-a wavefront for it. While a queue is full its pipe is blocked, which is what wavefronts wait for as memory throttle.
+a wavefront for it. Who they are is asked of the SIMDs' request masks (`want`), which also name those that have just
+come to want a slot. Who found the queue full waits on the wait list; while the queue is full a slot is short there,
+which is what wavefronts wait for as memory throttle.
 """
 
-from gpusim.core.cu.accounts import FOREVER, block_pipe
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import SIMDS_BITS, TURN_CYCLES
 from gpusim.core.cu.wave import wake_simd
-from gpusim.jit import jit
+from gpusim.jit import ctz, jit
 from isa.opcodes.opcode import SMEM, VMEM
+from memory.waiting import UNTIL_FREED, freed, is_short, no_longer_short, short, take_off, wait_for
 
 
 @jit
@@ -46,23 +48,37 @@ def takes(m, now, simd, unit):
 
 
 @jit
-def queue_full(m, now, pipe):
-    """The last slot of a queue is taken: from the next cycle on its pipe is blocked, until a slot comes free."""
-    block_pipe(m, pipe, now + 1, FOREVER)
+def queue_full(m, now, slot):
+    """The last slot of a queue is taken, VECTOR_SLOT or SCALAR_SLOT + CU: from the next cycle on there is none."""
+    short(m, slot, now + 1, UNTIL_FREED)
+
+
+@jit
+def find_slots(m, now, simd, unit, slot):
+    """`free_slots` at the end of a visit: a SIMD that wants a slot and finds the queue full waits for one."""
+    slots = free_slots(m, now, simd, unit)
+    if slots == 0:
+        wait_for(m, slot, simd & (SIMDS - 1))
+    return slots
+
+
+@jit
+def wake_next(m, now, cu, unit, slot):
+    """The CU's queue of the unit has one slot: visit the SIMD that may take it. To visit another would be spurious."""
+    simd = _next_simd(m, cu, unit)
+    if simd >= 0:
+        take_off(m, slot, simd & (SIMDS - 1))
+        wake_simd(m, now, simd)
 
 
 @jit(outline=True)
-def slot_freed(m, now, cu, unit, pipe, slots):
-    """A slot of the CU's queue of the unit came free, so that there are `slots`: visit the SIMDs that may take one.
-
-    A visit to one that wants the only slot but is not next would be spurious.
-    """
-    if m.cu.pipe[pipe].end == FOREVER:
-        m.cu.pipe[pipe].end = now
-        simd = _next_simd(m, cu, unit)
-        if simd >= 0:
-            wake_simd(m, now, simd)
+def slot_freed(m, now, cu, unit, slot, slots):
+    """A slot of the CU's queue of the unit came free, so that there are `slots`: visit the SIMDs that may take one."""
+    if is_short(m, slot):
+        no_longer_short(m, now, slot)
+        wake_next(m, now, cu, unit, slot)
     elif slots == 2:
-        for simd in range(cu << SIMDS_BITS, (cu + 1) << SIMDS_BITS):
-            if m.cu.simd[simd].want[unit]:
-                wake_simd(m, now, simd)
+        waiters = freed(m, slot)
+        while waiters:
+            wake_simd(m, now, cu << SIMDS_BITS | ctz(waiters))
+            waiters &= waiters - 1

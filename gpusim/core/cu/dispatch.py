@@ -7,8 +7,9 @@ from gpusim.core.cu.state import FREE, IDLE, MAX_WORKGROUPS, ORDER_BITS, SIMD_BI
 from gpusim.core.cu.wave import open_slice, pause, release_barrier, wave_of
 from gpusim.jit import call_i64_4, ctz, jit
 from memory.timeline import ENDED, PLACED, record
+from memory.unit_classes import DISPATCH
 from memory.waiting import CU_ROOM, freed, wait_for
-from memory.wheel import DISPATCH, wake
+from memory.wheel import wake
 
 
 @jit

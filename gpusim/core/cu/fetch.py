@@ -10,7 +10,7 @@ from gpusim.core.cu.state import ARRIVALS, FETCH, FETCHING, MISSING, NEXT_SLOT, 
 from gpusim.core.cu.wave import pause
 from gpusim.jit import ctz, ctz_from, jit
 from memory.cache.instruction import FETCH_HIT, FETCH_STALLED, instruction_fill, instruction_look_up
-from memory.wheel import FETCH as FETCH_CLASS
+from memory.unit_classes import FETCH as FETCH_CLASS
 from memory.wheel import wake_at
 
 

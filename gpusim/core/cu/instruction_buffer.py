@@ -8,7 +8,8 @@ all of them anew when it jumps.
 from gpusim.core.cu.code_table import FIRST_GRANULE_SHIFT, GRANULE_MASK
 from gpusim.core.cu.state import ARRIVALS, CU_BITS, MISSING, NEVER, SLOTS, STARVED, WANT
 from gpusim.jit import jit, ld_i64
-from memory.wheel import FETCH, wake_at
+from memory.unit_classes import FETCH
+from memory.wheel import wake_at
 
 
 @jit

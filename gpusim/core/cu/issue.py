@@ -5,8 +5,8 @@ different wavefronts. s_waitcnt, s_nop, s_barrier and s_endpgm are executed in t
 them (AMD GCN whitepaper, 2012).
 """
 
-from gpusim.core.cu.accounts import account, account_issue, block_pipe
-from gpusim.core.cu.arbitration import free_slots, takes
+from gpusim.core.cu.accounts import account, account_issue
+from gpusim.core.cu.arbitration import find_slots, takes
 from gpusim.core.cu.code_table import (
     ACTION_MASK,
     ACTION_SHIFT,
@@ -37,7 +37,9 @@ from gpusim.core.cu.wave import (
 )
 from gpusim.jit import address_in, ctz, jit
 from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
-from memory.wheel import CU_ISSUE, wake_at
+from memory.unit_classes import CU_ISSUE
+from memory.waiting import SCALAR_SLOT, VECTOR_ALU, VECTOR_SLOT, short
+from memory.wheel import wake_at
 
 _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free again within a turn
 
@@ -84,7 +86,7 @@ def _issue_vector_alu(m, now, simd, wanting):
     m.cu.simd[simd].valu_free = now + cycles
     m.cu.valu_busy += cycles
     if cycles > TURN_CYCLES:
-        block_pipe(m, simd, now + TURN_CYCLES, now + cycles)
+        short(m, VECTOR_ALU + simd, now + TURN_CYCLES, now + cycles)
     if word & SCALAR_RESULT:
         m.cu.wave[w].scalar_result = now
     _go_on_after(m, now, w, 0)
@@ -181,9 +183,9 @@ def _visit_again(m, now, cu, simd):
         return
     again = wanted & _NEVER_FULL
     if wanted & (1 << SMEM):
-        again |= free_slots(m, now, simd, SMEM)
+        again |= find_slots(m, now, simd, SMEM, SCALAR_SLOT + cu)
     if wanted & (1 << VMEM):
-        again |= free_slots(m, now, simd, VMEM)
+        again |= find_slots(m, now, simd, VMEM, VECTOR_SLOT + cu)
     if again:
         wake_at(m, CU_ISSUE, now + TURN_CYCLES, cu)
     elif wanted & (1 << LDS):

@@ -4,11 +4,12 @@ How many bank cycles an access takes is known from execution: the lanes' real ad
 another; a result is there a fixed latency after its last bank cycle, so results return in order.
 """
 
-from gpusim.core.cu.accounts import LDS_PIPE, block_pipe
 from gpusim.core.cu.state import EVENTS, SLOTS
 from gpusim.core.cu.wave import recheck, vm_answered
 from gpusim.jit import jit
-from memory.wheel import CU_RETURN, wake_at, within_reach
+from memory.unit_classes import CU_RETURN
+from memory.waiting import LDS_BANKS, short
+from memory.wheel import wake_at, within_reach
 
 
 @jit(inline=True)
@@ -17,7 +18,7 @@ def use_lds(m, now, cu, who, cycles):
     end = max(m.cu.lds_free[cu], now) + cycles
     m.cu.lds_free[cu] = end
     if end - m.cu.lds_backlog > now + 1:
-        block_pipe(m, LDS_PIPE + cu, now + 1, end - m.cu.lds_backlog)
+        short(m, LDS_BANKS + cu, now + 1, end - m.cu.lds_backlog)
     m.cu.lds_busy += cycles
     n = m.cu.lds_count[cu]
     q = (m.cu.lds_head[cu] + n) & (EVENTS - 1)

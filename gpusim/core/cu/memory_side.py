@@ -5,8 +5,7 @@ a load or LDS access that returns, a line to look up. They run in this order in 
 can be used by the look-up of the same cycle.
 """
 
-from gpusim.core.cu.accounts import SMEM_PIPE, VMEM_PIPE
-from gpusim.core.cu.arbitration import queue_full, slot_freed
+from gpusim.core.cu.arbitration import queue_full, slot_freed, wake_next
 from gpusim.core.cu.code_table import COHERENT, COUNTS_LGKM, INVALIDATE
 from gpusim.core.cu.fetch import fetch_filled
 from gpusim.core.cu.lds import lds_results, use_lds
@@ -20,6 +19,7 @@ from memory.cache.l1_returns import l1_next_load_done, l1_receive, l1_take_done_
 from memory.cache.l1_state import FLAG_BYPASS, FLAG_INVALIDATE
 from memory.cache.l1_stores import l1_write_back
 from memory.cache.scalar import scalar_next_done, scalar_queue, scalar_receive, scalar_step
+from memory.waiting import SCALAR_SLOT, VECTOR_SLOT
 
 
 @jit(inline=True)
@@ -55,6 +55,8 @@ def issue_vector_memory(m, now, cu, w):
         wave.vm_left[entry] = 1 | flat
         who = (w & (SLOTS - 1)) | wave.generation << 8 | (token + 1) << 16
         use_lds(m, now, cu, who, (header >> BUSY_SHIFT) & BUSY_MASK)
+        if m.l1.queue_limit - m.l1.unit[cu].q_count == 1:
+            wake_next(m, now, cu, VMEM, VECTOR_SLOT + cu)  # the last slot is another SIMD's now
         return
     # a load returns as a whole; each line of a store is acknowledged
     answers = 1
@@ -66,7 +68,7 @@ def issue_vector_memory(m, now, cu, w):
         flags |= FLAG_INVALIDATE
     l1_queue(m, now, cu, record, flags, token)
     if m.l1.unit[cu].q_count == m.l1.queue_limit:
-        queue_full(m, now, VMEM_PIPE + cu)
+        queue_full(m, now, VECTOR_SLOT + cu)
 
 
 @jit(inline=True)
@@ -88,7 +90,7 @@ def issue_scalar_memory(m, now, cu, w):
     flags = FLAG_INVALIDATE if word & INVALIDATE else 0
     scalar_queue(m, now, m.cu.array[cu], cu, record, flags, w | wave.generation << 16)
     if m.scalar.q_count[cu] == m.scalar.queue_limit:
-        queue_full(m, now, SMEM_PIPE + cu)
+        queue_full(m, now, SCALAR_SLOT + cu)
 
 
 @jit(inline=True)
@@ -128,7 +130,7 @@ def look_up_tick(m, now, cu):
     if l1.q_count == 0:
         l1_write_back(m, now, cu)
     elif l1_step(m, now, cu):
-        slot_freed(m, now, cu, VMEM, VMEM_PIPE + cu, m.l1.queue_limit - l1.q_count)
+        slot_freed(m, now, cu, VMEM, VECTOR_SLOT + cu, m.l1.queue_limit - l1.q_count)
 
 
 @jit(inline=True)
@@ -147,4 +149,4 @@ def scalar_tick(m, now, array):
             recheck(m, now, w)
     cu = scalar_step(m, now, array)
     if cu >= 0:
-        slot_freed(m, now, cu, SMEM, SMEM_PIPE + cu, m.scalar.queue_limit - m.scalar.q_count[cu])
+        slot_freed(m, now, cu, SMEM, SCALAR_SLOT + cu, m.scalar.queue_limit - m.scalar.q_count[cu])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpusim.jit import ctz, jit, unlikely
+from gpusim.jit import ctz, jit
 
 OLDEST, ROUND_ROBIN, GREEDY = range(3)
 
@@ -29,27 +29,32 @@ SCHEDULES = {
 }
 
 
-@jit
+@jit(inline=True)
 def _round_robin(wanting, last):
     """The next younger one after that which issued last."""
     younger = wanting & ~((1 << last) - 1)
     return ctz(younger if younger else wanting)
 
 
-@jit
+@jit(inline=True)
 def _greedy(wanting, last):
     """The one that issued last if it wants the unit again, else the oldest."""
     return last - 1 if last > 0 and (wanting >> (last - 1)) & 1 else ctz(wanting)
 
 
+@jit(cold=True)
+def _choose_not_by_age(m, simd, unit, wanting):
+    last = np.int64(m.cu.simd[simd].last[unit])
+    if m.cu.policy == GREEDY:
+        return _greedy(wanting, last)
+    return _round_robin(wanting, last)
+
+
 @jit
 def choose(m, simd, unit, wanting):
     """Rank of the wavefront that issues to `unit`, out of those in the mask `wanting`."""
-    if unlikely(m.cu.policy != OLDEST):
-        last = np.int64(m.cu.simd[simd].last[unit])
-        if m.cu.policy == GREEDY:
-            return _greedy(wanting, last)
-        return _round_robin(wanting, last)
+    if m.cu.policy != OLDEST:
+        return _choose_not_by_age(m, simd, unit, wanting)
     return ctz(wanting)
 
 

@@ -1,4 +1,4 @@
-"""State of the compute units: wavefront slots, SIMDs, LDS and scalar pipes, workgroups, stall accounts.
+"""State of the compute units: wavefront slots, SIMDs, LDS, workgroups, stall accounts.
 
 A SIMD is numbered `simd = cu << SIMDS_BITS | number in its CU`, a wavefront slot `w = simd << SIMD_BITS | number in
 its SIMD`. Within a SIMD the masks of who wants what are kept by *rank*: bit 0 is the oldest resident wavefront, so the
@@ -26,7 +26,6 @@ TURN_CYCLES = SIMDS  # a SIMD is visited every fourth cycle
 assert MAX_WAVES_PER_SIMD < 1 << SIMD_BITS and SIMDS == 1 << SIMDS_BITS
 MAX_SLOTS = MAX_CUS * SLOTS
 MAX_SIMDS = MAX_CUS * SIMDS
-PIPES = MAX_SIMDS + 4 * MAX_CUS
 MAX_WORKGROUPS = SIMDS * MAX_WAVES_PER_SIMD  # resident on a CU
 MAX_WORKGROUP_WAVES = 16
 MAX_IN_FLIGHT = 15  # vmcnt and lgkmcnt have four bits
@@ -56,7 +55,7 @@ WAVE = State(
     {
         "ready_at": Field((), "cycle from which its granule is in the instruction buffer, NEVER: unknown"),
         "mark": Field((), "cycle up to which its time is accounted for"),
-        "snapshot": Field((), "pipe_blocked of the pipe it wants, when it began to want it"),
+        "snapshot": Field((), "cycles_short of what its next instruction takes, when it began to want it"),
         "pc": Field((), "static index of the next instruction", i32),
         "stop": Field((), "static index up to which it goes on without a look at segment or granule", i32),
         "memory_word": Field((), "next memory word of the slice", i32),
@@ -95,15 +94,6 @@ SIMD = State(
     },
 )
 
-PIPE = State(
-    "pipe",
-    {
-        "total": Field((), "cycles it was blocked before the current interval"),
-        "start": Field((), "start of the current blocked interval"),
-        "end": Field((), "its end"),
-    },
-)
-
 CU = State(
     "cu",
     {
@@ -124,7 +114,6 @@ CU = State(
         "bit_in_array": Field((MAX_CUS,), "bit of the CU in masks of its array"),
         "simd": Field((MAX_SIMDS,), "SIMDs", SIMD.dtype()),
         "served": Field((MAX_CUS, 8), "SIMD that last issued to the unit"),
-        "pipe": Field((PIPES,), "vector ALUs by SIMD; by CU: LDS, vector and scalar memory queue, none", PIPE.dtype()),
         # LDS
         "lds_free": Field((MAX_CUS,), "cycle in which the LDS banks are free"),
         "lds_at": Field((MAX_CUS, EVENTS), "cycle in which an LDS result is there"),

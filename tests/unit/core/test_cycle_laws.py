@@ -15,7 +15,7 @@ from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
 from memory.network.state import CrossbarSpec
-from memory.translation.tlb import TranslationSpec
+from memory.translation.spec import TranslationSpec
 from spartan.engine_spec import EngineSpec
 from tests.support.cycle_laws import CycleLaws, step, stepped
 from tests.support.machines import LINE, ready, tight

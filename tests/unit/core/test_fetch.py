@@ -9,6 +9,7 @@ from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.cu.state import FETCH
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
+from gpusim.jit import JIT_DISABLED
 from isa.encoding.instruction import Instruction
 from isa.opcodes.opcode import SALU, Opcode
 from memory.cache.instruction import InstructionCacheSpec
@@ -53,7 +54,7 @@ def test_the_first_instruction_waits_for_its_line() -> None:
 
 def test_a_prefetched_line_comes_a_cycle_after_the_missing_one() -> None:
     # 24 instructions of 4 bytes: lines 0 and 1 (16 a line); line 1 was asked for with line 0 and comes a cycle later
-    # behind it on the same port, while the first 16 instructions issue: it costs nothing
+    # after it on the same port, while the first 16 instructions issue: it costs nothing
     script = Script().valu(24).end()
     there = 1 + MISS + HIT
     r = run([[script]], gpu(prefetch_lines=1))
@@ -135,7 +136,7 @@ def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -
     assert r.cycles == second + 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=8 if JIT_DISABLED else 40, deadline=None)
 @given(
     st.integers(4, 60),
     st.sampled_from([(1, 4), (2, 8)]),

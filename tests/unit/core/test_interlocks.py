@@ -37,7 +37,7 @@ def run(*texts: str, waves: int = 1, cu: ComputeUnitSpec | None = None) -> Scrip
 
 
 def end(*texts: str, cu: ComputeUnitSpec | None = None) -> int:
-    """Cycles from the first instruction's issue to that of the s_endpgm behind the last."""
+    """Cycles from the first instruction's issue to that of the s_endpgm after the last."""
     return run(*texts, cu=cu).cycles - 1 - LAUNCH
 
 

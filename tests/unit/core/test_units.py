@@ -1,20 +1,58 @@
-"""The table of timed units: what the run loop is generated from says the same as what was generated."""
+"""The table of timed units: what is written from it says the same, and a row fits the machine."""
 
 import inspect
 import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.machine import machine_dtype
+from gpusim.core.machine import MACHINE, machine_dtype
 from gpusim.core.run_units import wake_everything
-from gpusim.core.units import GENERATED, UNITS, Unit, generated
-from memory.wheel import CLASSES, MOST_UNITS, SIZE, due
+from gpusim.core.units import UNITS, Unit
+from gpusim.core.write_units import WRITTEN
+from memory.unit_classes import CLASSES, MOST_UNITS
+from memory.wheel import due
 from tests.support.scripted import Script, ScriptedRun
 
 
-def test_the_generated_loop_is_that_of_the_table() -> None:
-    assert GENERATED.read_text(encoding="utf-8") == generated(), "run `python -m gpusim.core.units`"
+def named(path: str) -> Any:
+    """What a row of the table names."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
+def test_what_is_written_is_that_of_the_table(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == WRITTEN[path](UNITS), "run `python -m gpusim.core.units`"
+
+
+def test_the_files_can_be_written_before_what_a_row_names_exists() -> None:
+    units = (
+        Unit("FIRST", "runs first", 33, "memory.first.first_tick", "first.units", state="memory.first.FIRST"),
+        Unit("NEW", "a new one", 1, "memory.new.new_tick", configure="memory.new.configure_new(gpu.l1)"),
+        Unit("LAST", "runs last", 32, "memory.last.last_tick", "last.units", state="memory.last.LAST"),
+    )
+    texts = {path.name: text(units) for path, text in WRITTEN.items()}
+    # a class is numbered by the first of its words of 32 bits
+    assert "FIRST = 0  # runs first\nNEW = 2  # a new one\nLAST = 3  # runs last\n" in texts["unit_classes.py"]
+    assert "from memory.new import new_tick" in texts["run_units.py"]
+    assert "    if due(m, slot, NEW):\n        new_tick(m, now)\n" in texts["run_units.py"]
+    assert "    FIRST,\n    LAST,\n)" in texts["unit_states.py"]
+    assert "    configure_new(m, gpu.l1)\n" in texts["unit_states.py"]
+    done = "import sys, gpusim.core.units, gpusim.core.write_units; print([n for n in sys.modules if 'memory' in n])"
+    loaded = subprocess.run([sys.executable, "-c", done], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "[]"
+
+
+def test_each_state_is_in_the_machine_once() -> None:
+    states = [named(unit.state) for unit in UNITS if unit.state is not None]
+    assert list(MACHINE[-len(states) :]) == states
+    assert len({state.name for state in MACHINE}) == len(MACHINE)
 
 
 @pytest.mark.parametrize("engine_on", [0, 1])
@@ -22,29 +60,26 @@ def test_waking_everything_runs_every_unit_that_there_is_once(engine_on: int) ->
     gpu = GpuSpec(shader_arrays=3, cus_per_array=12)  # more CUs than a word of the wheel has bits
     m = ScriptedRun(gpu, [[Script().end()]]).m
     m.run.engine_on = engine_on
+    fields = {unit.count for unit in UNITS if unit.count is not None}
+    counts = {field: int(getattr(getattr(m, field.split(".")[0]), field.split(".")[1])) for field in fields}
+    known = {"cu.cus": 36, "scalar.arrays": 3, "run.engine_on": engine_on}
+    known |= {"map.l2_channels": gpu.l2.channels, "map.dram_channels": gpu.dram.channels}
+    assert counts.items() >= known.items()
     wake_everything(m, 0)
-    counts = {
-        "CU_": 36,
-        "SCALAR": 3,
-        "FETCH": 3,
-        "L2_": gpu.l2.channels,
-        "DRAM": gpu.dram.channels,
-        "ENGINE": engine_on,
-    }
-    counts |= {unit.wheel_class: 1 for unit in UNITS if unit.count is None}
-    for name, number in CLASSES.items():
-        (expected,) = (count for start, count in counts.items() if name.startswith(start))
-        assert due(m, 0, number) == (1 << expected) - 1, name
-    assert not any(due(m, slot, number) for slot in range(1, SIZE) for number in CLASSES.values())
+    for unit in UNITS:
+        expected = 1 if unit.count is None else counts[unit.count]
+        assert due(m, 0, CLASSES[unit.wheel_class]) == (1 << expected) - 1, unit.wheel_class
+    assert not m.wheel.row.any()  # no other cycle: `due` has taken all of this one off
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.wheel_class)
 def test_a_row_fits_the_machine(unit: Unit) -> None:
     m = ScriptedRun(GpuSpec(shader_arrays=1, cus_per_array=1), [[Script().end()]]).m
-    parameters = getattr(unit.tick, "py_func", unit.tick).__code__.co_varnames
-    assert parameters[:2] == ("m", "now")
-    used = set(re.findall(r"\bm\.(\w+)", inspect.getsource(inspect.getmodule(unit.tick))))
-    assert used <= set(machine_dtype().names), "its state has to be entered in gpusim/core/machine.py"
+    tick = named(unit.tick)
+    names = getattr(tick, "py_func", tick).__code__.co_varnames
+    assert names[:2] == ("m", "now")
+    used = set(re.findall(r"\bm\.(\w+)", inspect.getsource(inspect.getmodule(tick))))  # type: ignore[arg-type]
+    assert used <= set(machine_dtype().names or ()), "its state has to be named in gpusim/core/units.py"
     if unit.count is None:
         assert unit.alone
         return

@@ -1,8 +1,10 @@
 """Does every kind of bad configuration get one line that says where, what, and what is allowed?"""
 
+from pathlib import Path
 from typing import Literal
 
 import pytest
+import yaml
 from pydantic import model_validator
 
 from gpusim.base.errors import UserError
@@ -126,6 +128,34 @@ def test_broken_file_is_one_line(tmp_path, text: str, part: str) -> None:  # typ
     assert str(path) in str(caught.value)
     assert part in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["[", "- ", "{a: ", "? ", "[1, ["])
+@pytest.mark.parametrize("depth", [150, 100_000])
+def test_what_is_nested_too_deeply_is_refused(text: str, depth: int) -> None:
+    # libyaml's composer would overflow the stack, Python's parser raises RecursionError or finds no end
+    with pytest.raises(yaml.YAMLError):
+        files.parse_value(text * depth)
+
+
+def test_nesting_as_people_write_it_is_read() -> None:
+    value = files.parse_value("[" * 99 + "]" * 99)
+    for _ in range(98):
+        (value,) = value
+    assert value == []
+
+
+@pytest.mark.parametrize("path", sorted(files.SHIPPED.rglob("*.yaml")), ids=lambda path: path.stem)
+def test_both_parsers_read_the_same(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert yaml.load(text, files._FastLoader) == yaml.load(text, files._Loader) == files.parse_value(text)
+
+
+def test_a_mistake_is_told_in_the_words_of_python_s_parser(tmp_path: Path) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text("a: [1, 2\n")
+    with pytest.raises(UserError, match=r"broken.yaml:2:1: not valid YAML: expected ',' or '\]', but got"):
+        files.read(path)
 
 
 def test_binary_file_is_refused(tmp_path) -> None:  # type: ignore[no-untyped-def]

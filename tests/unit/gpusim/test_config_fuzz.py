@@ -1,6 +1,9 @@
 """Is any configuration, however odd, either accepted or refused in one line?"""
 
 import contextlib
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from gpusim.config import files
 from gpusim.config.check import kinds_in
 from gpusim.config.run import RunConfig, load_run
 
@@ -33,10 +37,23 @@ ODD += [
     "!!set {a, b}",
     "0x10",
     "9" * 5000,
-    "[" * 2000,
+    "[" * 600,  # deeper than the parser goes
     "{1: 2}",
     "\\x00",
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shipped_files_are_parsed_once() -> Iterator[None]:
+    """Their text stays as it is, and to parse one takes far longer than all that is tested here."""
+    read, parsed = files.read, cache(files.read)
+
+    def read_quickly(path: Path) -> dict:
+        return deepcopy(parsed(path)) if path.is_relative_to(files.SHIPPED) else read(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "read", read_quickly)
+        yield
 
 
 def refused_in_one_line(*sets: str) -> None:

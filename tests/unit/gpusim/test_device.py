@@ -143,8 +143,8 @@ def test_missing_wait_states_are_told_once(capsys: pytest.CaptureFixture[str]) -
     for _ in range(2):
         gpu.launch(kernel, 64, 64, data)
     add(gpu)
-    told = [line for line in capsys.readouterr().err.splitlines() if "wait state" in line]
-    assert told == [
+    reported = [line for line in capsys.readouterr().err.splitlines() if "wait state" in line]
+    assert reported == [
         "gpusim: kernel 'operands': 3 missing wait states: real hardware would read old values; see gpusim disasm"
         " --hazards"
     ]
@@ -269,16 +269,16 @@ def test_an_observer_ends_a_launch(timing: bool) -> None:
     gpu = gpusim.Device(SMALL, timing=timing, quiet=True)
     kernel = gpu.load(DATA / "kernels/endless.hsaco")["endless"]
     c = gpu.zeros(1, np.uint32)
-    told: list[Progress] = []
+    reported: list[Progress] = []
 
     def observer(progress: Progress) -> bool:
-        told.append(progress)
-        return len(told) < 2
+        reported.append(progress)
+        return len(reported) < 2
 
     result = gpu.launch(kernel, 64, 64, kernarg=np.array([7, c.address], np.uint64).tobytes(), observer=observer)
     assert result.partial and result.to_dict()["partial"]
     assert (result.kernel.workgroups, result.kernel.workgroups_total) == (0, 1)
-    assert told[1].wavefront_instructions > told[0].wavefront_instructions
+    assert reported[1].wavefront_instructions > reported[0].wavefront_instructions
 
 
 def test_the_packages_names_are_known() -> None:

@@ -8,6 +8,10 @@ from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.report.document import as_json, config_hash, document
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
+from isa.execution.resident import WavefrontGroup
+from isa.object.line_table import SourceFile, SourceLine
+
+LINE = SourceLine(SourceFile("src/k.cl"), 12)
 
 
 def launch(name: str, cycles: int, hits: int, misses: int) -> RunFacts:
@@ -61,3 +65,20 @@ def test_hotspots_are_listed_if_there_are_any() -> None:
     (row,) = document({}, [record(facts)])["hotspots"]
     assert row == {"kernel": "k", "address": 8, "instruction": "s_barrier", "synchronization": 7}
     assert "hotspots" not in document({}, [record(launch("k", 10, 1, 1))])
+    facts.hotspots = [Hotspot("k", 8, "s_barrier", {"synchronization": 7}, LINE)]
+    (row,) = document({}, [record(facts)])["hotspots"]
+    assert (row["file"], row["line"]) == ("src/k.cl", 12)
+
+
+def test_a_run_that_was_stopped_says_where_its_wavefronts_stood() -> None:
+    facts = launch("k", 10, 1, 1)
+    facts.partial, facts.resident = True, [WavefrontGroup(3, 8, "s_barrier", "waiting", LINE)]
+    stopped = record(launch("first", 20, 1, 1), facts)
+    stopped.partial, stopped.stopped_by = True, "out of time"
+    found = document({}, [stopped])
+    assert found["stopped_by"] == "out of time"
+    row = {"count": 3, "address": 8, "instruction": "s_barrier", "file": "src/k.cl", "line": 12, "state": "waiting"}
+    assert found["resident_wavefronts"] == [row]
+    assert json.loads(as_json(found)) == found
+    whole = document({}, [record(launch("k", 10, 1, 1))])
+    assert "stopped_by" not in whole and "resident_wavefronts" not in whole

@@ -1,11 +1,12 @@
-"""Does Ctrl-C stop ordinary Python at once, and the compiled core by its flag?"""
+"""Do Ctrl-C, SIGTERM and a timeout stop ordinary Python at once, and the compiled core by their flag?"""
 
 import os
 import signal
+import time
 
 import pytest
 
-from gpusim.base.interrupt import Interrupt
+from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
 
 
 def press_ctrl_c() -> None:
@@ -27,8 +28,40 @@ def test_deferred_section_only_sees_the_flag_once() -> None:
             press_ctrl_c()
 
 
-def test_handler_is_restored() -> None:
-    before = signal.getsignal(signal.SIGINT)
+def test_sigterm_is_an_interrupt_too() -> None:
+    with Interrupt() as interrupt, pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert interrupt.reason == INTERRUPTED
+
+
+def test_time_that_is_over_is_a_reason_of_its_own() -> None:
+    with Interrupt() as interrupt, pytest.raises(KeyboardInterrupt), interrupt.timeout(0.01):
+        while True:
+            time.sleep(0.01)
+    assert interrupt.asked and interrupt.reason == OUT_OF_TIME
+
+
+def test_the_first_reason_stays() -> None:
+    with Interrupt() as interrupt:
+        interrupt.deferred = True
+        signal.raise_signal(signal.SIGALRM)
+        with pytest.raises(KeyboardInterrupt):
+            press_ctrl_c()
+    assert interrupt.reason == OUT_OF_TIME
+
+
+def test_the_timer_ends_with_its_block() -> None:
+    with Interrupt() as interrupt:
+        with interrupt.timeout(1000):
+            assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+        with interrupt.timeout(None):
+            assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_handlers_are_restored() -> None:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    before = [signal.getsignal(number) for number in numbers]
     with Interrupt():
-        assert signal.getsignal(signal.SIGINT) != before
-    assert signal.getsignal(signal.SIGINT) == before
+        assert all(signal.getsignal(n) != handler for n, handler in zip(numbers, before, strict=True))
+    assert [signal.getsignal(number) for number in numbers] == before

@@ -1,4 +1,4 @@
-"""Are argument blocks laid out as the metadata says, and wrong arguments told by index, name, expected and found?"""
+"""Are argument blocks laid out as the metadata says, and wrong arguments reported with index, name and both values?"""
 
 import struct
 

@@ -146,12 +146,12 @@ def test_an_observer_ends_the_queue() -> None:
     gpu = device()
     kernel = gpu.load(DATA / "kernels/endless.hsaco")["endless"]
     c = gpu.zeros(1, np.uint32)
-    told = 0
+    reported = 0
 
     def observer(_: object) -> bool:
-        nonlocal told
-        told += 1
-        return told < 2
+        nonlocal reported
+        reported += 1
+        return reported < 2
 
     with gpu.queue(observer=observer) as queue:
         queue.launch(kernel, 64, 64, kernarg=np.array([7, c.address], np.uint64).tobytes())

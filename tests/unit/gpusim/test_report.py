@@ -9,9 +9,14 @@ import pytest
 from gpusim.base import files as output
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Rate, Reporter, clock, scaled
-from gpusim.core.facts import RunFacts
+from gpusim.core.cu.counters import STALL_REASONS
+from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.report import terminal as report
 from gpusim.results.record import RunRecord
+from isa.execution.resident import WavefrontGroup
+from isa.object.line_table import SourceFile, SourceLine
+
+LINE = SourceLine(SourceFile("src/k.cl"), 12)
 
 
 class Terminal(io.StringIO):
@@ -65,6 +70,26 @@ def test_each_launch_of_several_has_its_line() -> None:
     ]
 
 
+def test_a_stopped_run_ends_with_where_its_wavefronts_stood() -> None:
+    out, run = io.StringIO(), record(1000, partial=True)
+    kernel = {"name": "k", "clock_ghz": 1.0, "cycles": 40_000, "workgroups": 3, "workgroups_total": 1200}
+    run.launches.append(RunFacts.of(True, kernel=kernel))
+    run.launches[-1].resident = [WavefrontGroup(n, 4 * n, "s_nop 0", "ready to issue", LINE) for n in range(30, 10, -1)]
+    report.show([run], out)
+    lines = out.getvalue().splitlines()
+    start = lines.index("k: stopped in cycle 40,000, 3 of 1,200 workgroups had ended; resident:")
+    assert lines[start + 1] == "  30 wavefronts at 0x78 s_nop 0 [k.cl:12]: ready to issue"
+    assert len(lines) - start == 10  # short enough for a screen, whatever the number of groups
+
+
+def test_hotspots_name_their_lines() -> None:
+    out, run = io.StringIO(), record(1000)
+    run.launches[0].add("stalls", dict.fromkeys(STALL_REASONS, 8))
+    run.launches[0].hotspots = [Hotspot("k", 8, "s_barrier", {"issued": 8}, LINE)]
+    report.show([run], out)
+    assert "s_barrier [k.cl:12]  " in out.getvalue().splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("path", "value", "text"),
     [
@@ -109,6 +134,25 @@ def test_pipe_gets_a_line_every_few_seconds(monkeypatch) -> None:  # type: ignor
     lines = out.getvalue().splitlines()
     assert len(lines) == 3
     assert lines[0] == "k: 25 cycles, 25/100 workgroups, 5k instructions/s, 0:15 left"
+
+
+def test_time_left_is_known_before_a_workgroup_is_done(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    now = [0.0]
+    monkeypatch.setattr("gpusim.base.progress.time.monotonic", lambda: now[0])
+    rate = Rate()
+    assert rate.line(Progress(100, 0, 10, 1000, 100_000)).endswith("? left")
+    now[0] = 0.5
+    assert rate.line(Progress(200, 0, 10, 2000, 100_000)).endswith("2k instructions/s, 0:49 left")
+    assert rate.line(Progress(200, 0, 10, 2000)).endswith("? left")  # of no wavefront is it known what it executes
+    now[0] = 1.0
+    assert rate.line(Progress(300, 9, 10, 5000, 4000)).endswith("0:00 left")
+
+
+def test_part_of_the_work() -> None:
+    assert Progress(1, 3, 10, 500, 1000).done == 0.5
+    assert Progress(1, 3, 10, 500).done == 0.3
+    assert Progress(1, 0, 0, 0).done == 0.0
+    assert Progress(1, 3, 10, 1001, 1000).done == 1.0
 
 
 def test_bar_on_a_terminal_shows_progress() -> None:

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import pytest
 
-from gpusim.base.interrupt import Interrupt
+from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
 from gpusim.base.progress import Progress, Reporter
 from gpusim.config.run import load_run
 from gpusim.config.workload import Workload
@@ -21,6 +21,7 @@ from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host import command_processor
 from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand, RunOptions
+from gpusim.report.document import document
 from gpusim.results.record import RunRecord, VerificationFacts
 from gpusim.run import runner
 from gpusim.run.job import JobOptions, Variant
@@ -94,16 +95,18 @@ class Machine:
         self.simulated: list[tuple[str, EngineSpec | None, bool]] = []
         self.interrupt_at: str | None = None
         self.late_interrupt = False
+        self.signal = signal.SIGINT
+        self.reaches_cycle_limit = False
         monkeypatch.setattr(command_processor, "simulate", self.simulate)
-        monkeypatch.setattr(command_processor, "is_compiled", lambda domain: True)
 
     def simulate(self, launch, gpu, engine_spec, observer, checked, **_: Any) -> RunFacts:  # type: ignore[no-untyped-def]
         name = launch.kernel.name
         self.simulated.append((name, engine_spec, checked))
         going = observer(Progress(1, 0, 2, 10))
         if self.interrupt_at == name:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), self.signal)
             going = self.late_interrupt or observer(Progress(2, 1, 2, 20))
+        going = going and not self.reaches_cycle_limit
         return RunFacts.of(not going, kernel={"name": name, "clock_ghz": 1.0, "cycles": 1000 if going else 400})
 
 
@@ -158,6 +161,25 @@ def test_interrupt_in_the_core_keeps_what_is_known(machine: Machine) -> None:
     assert record.partial
     assert record.verification is None
     assert job.tasks[0].finished == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, INTERRUPTED), (signal.SIGALRM, OUT_OF_TIME)],
+)
+def test_a_record_says_what_stopped_it(machine: Machine, number: signal.Signals, reason: str) -> None:
+    machine.interrupt_at, machine.signal = "k", number
+    (record,) = run(FakeJob({"": ["k"]}))
+    assert (record.partial, record.stopped_by) == (True, reason)
+    assert document({}, [record])["stopped_by"] == reason
+
+
+def test_a_launch_that_reaches_its_most_cycles_ends_the_run(machine: Machine) -> None:
+    machine.reaches_cycle_limit = True
+    (record,) = run(FakeJob({"": ["k", "l"]}))
+    assert [name for name, _, _ in machine.simulated] == ["k"]
+    assert (record.partial, record.stopped_by) == (True, runner.CYCLE_LIMIT)
+    assert record.verification is None
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -89,7 +89,16 @@ def test_gpu_by_own_file_and_by_base(tmp_path: Path) -> None:
         ("{base: 3}", [], ["run.yaml: gpu.base: must be the name"]),
         ("3", [], ["run.yaml: gpu: 3 is not allowed"]),
         ("mi6", ["gpu.l2.size_kib=1000"], ["62.5 sets", "(after --set gpu.l2.size_kib=1000)"]),
-        ("mi6", ["gpu.dram.standard=hbm4"], ["unknown DRAM standard 'hbm4'; did you mean 'hbm"]),
+        ("mi6", ["gpu.dram.standard=hbm4"], ['"hbm4" is not allowed; did you mean \'hbm', "(allowed: gddr5, "]),
+        ("mi6", ["gpu.dram.scheduler=fr_fcf"], ["did you mean 'fr_fcfs'", "(allowed: fr_fcfs, fcfs, fr_fcfs_cap)"]),
+        ("mi6", ["gpu.dram.page_policy=close"], ["did you mean 'closed'", "open_adaptive"]),
+        # a key that is not there, with a value that only one key takes
+        ("mi6", ["gpu.dram.part=hbm3"], ["gpu.dram.part=hbm3: unknown key; did you mean 'standard'?"]),
+        ("mi6", ["gpu.dram.part=hbm33"], ["unknown key; did you mean 'standard'?"]),
+        ("mi6", ["gpu.dram.row_policy=timeout"], ["unknown key; did you mean 'page_policy'?"]),
+        # a value that several keys take, or none
+        ("mi6", ["gpu.l1.wriet=write_back"], ["unknown key; did you mean 'write'?"]),
+        ("mi6", ["gpu.dram.timings=3"], ["unknown key; did you mean 'timing'?"]),
         ("mi6", ["workload.layer.input_channels=8192"], ["73728 rows", "at most 65536"]),
         ("mi6", ["workload.layer.padding=0", "workload.layer.input_height=2"], ["3x3 filter does not fit"]),
         ("mi6", ["workload.activations=null"], ["data: real needs an activation file"]),

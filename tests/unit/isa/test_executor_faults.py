@@ -79,7 +79,7 @@ def test_endless_loop_reaches_the_limit():
 def test_an_observer_ends_an_endless_run():
     device = Device()
     device.put("out", np.zeros(1, np.int32))
-    result = device.run(kernel("geometry", "endless"), 64, 64, "out", observer=lambda groups, instructions: False)
+    result = device.run(kernel("geometry", "endless"), 64, 64, "out", observer=lambda progress: False)
     assert not result.finished and result.wavefront_instructions > 0
 
 

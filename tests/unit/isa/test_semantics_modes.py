@@ -129,7 +129,7 @@ def test_integers_become_the_same_floats_on_a_host_without_avx512():
 
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 def test_a_product_of_no_bits_is_plus_zero_on_a_host_without_avx512():
-    """v_trig_preop_f64 far behind the bits of 2 / pi that it knows converts a 64-bit zero."""
+    """v_trig_preop_f64 far past the bits of 2 / pi that it knows converts a 64-bit zero."""
     library()
     for bench in (host_without_avx512(), *benches()):
         bench.put(8, "f64", [from_float(2.0**1000, "f64")] * LANES)

@@ -103,25 +103,15 @@ REFERENCES = {
     **{f"s_cmpk_{n}_i32": lambda k, d, f=f: f(signed(d), signed(k, 16)) for n, f in COMPARE.items()},
     "s_cmp_eq_u64": COMPARE["eq"],
     "s_cmp_lg_u64": COMPARE["lg"],
-    "s_add_u32": lambda a, b: ((a + b) & M32, a + b > M32),
-    "s_sub_u32": lambda a, b: ((a - b) & M32, a < b),
     "s_add_i32": lambda a, b: overflowing(signed(a) + signed(b)),
     "s_sub_i32": lambda a, b: overflowing(signed(a) - signed(b)),
-    "s_addc_u32": lambda a, b, scc: ((a + b + scc) & M32, a + b + scc > M32),
-    "s_subb_u32": lambda a, b, scc: ((a - b - scc) & M32, a < b + scc),
     "s_min_i32": lambda a, b: (min(a, b, key=signed), signed(a) < signed(b)),
     "s_max_i32": lambda a, b: (max(a, b, key=signed), signed(a) > signed(b)),
     "s_min_u32": lambda a, b: (min(a, b), a < b),
     "s_max_u32": lambda a, b: (max(a, b), a > b),
-    "s_mul_i32": lambda a, b: a * b & M32,
     "s_absdiff_i32": lambda a, b: nonzero(abs(signed(signed(a) - signed(b))) & M32),
     "s_abs_i32": lambda a: nonzero(abs(signed(a)) & M32),
-    "s_sext_i32_i8": lambda a: signed(a, 8) & M32,
-    "s_sext_i32_i16": lambda a: signed(a, 16) & M32,
-    "s_movk_i32": lambda k: signed(k, 16) & M32,
-    "s_cmovk_i32": lambda k, scc, d: signed(k, 16) & M32 if scc else d,
     "s_addk_i32": lambda k, d: overflowing(signed(k, 16) + signed(d)),
-    "s_mulk_i32": lambda k, d: signed(k, 16) * signed(d) & M32,
     "s_and_saveexec_b64": lambda e, s: nonzero(s & e),
     "s_or_saveexec_b64": lambda e, s: nonzero(s | e),
     "s_xor_saveexec_b64": lambda e, s: nonzero(s ^ e),
@@ -133,9 +123,8 @@ REFERENCES = {
 }
 
 
-@pytest.mark.parametrize("name", REFERENCES)
-def test_scalar(name):
-    reference = REFERENCES[name]
+def check_scalar(name, reference):
+    """Compare an operation in both back ends with its reference."""
     for bench in benches():
         signature = bench.lib.signature(name)
         rng = np.random.default_rng(7)
@@ -169,3 +158,8 @@ def test_scalar(name):
             results = dict(zip(signature.results, wanted, strict=True))
             assert got_scc == int(results.pop("scc", scc)), (name, operands, got_scc)
             assert got == next(iter(results.values()), 0), (name, operands, hex(got), wanted)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_scalar(name):
+    check_scalar(name, REFERENCES[name])

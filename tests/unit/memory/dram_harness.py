@@ -27,8 +27,8 @@ from memory.dram.constraints import RULES, Rule
 from memory.dram.controller import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
 from memory.dram.spec import DramSpec, TimingOverrides, resolve
 from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
+from memory.unit_classes import DRAM as DRAM_CLASS
 from memory.waiting import WAITING
-from memory.wheel import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, WHEEL, due
 from tests.support.machines import allow_further_layouts
 

@@ -1,11 +1,18 @@
-"""Address map: every line has one place, successive blocks spread evenly, the sparse mark takes no part."""
+"""Address map: every line has one position, successive blocks spread evenly, the sparse mark takes no part."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.jit import new_record, record_dtype
 from isa.trace import LINE_SPARSE
-from memory.address_map import ADDRESS_MAP, dram_channel, dram_local_line, l2_channel, l2_local_line
+from memory.address_map import (
+    ADDRESS_MAP,
+    configure_address_map,
+    dram_channel,
+    dram_local_line,
+    l2_channel,
+    l2_local_line,
+)
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((ADDRESS_MAP,))
@@ -15,9 +22,7 @@ BITS = st.integers(0, 5)
 def machine(l2_bits=4, dram_bits=3, interleave=2, hashed=0):
     allow_further_layouts()
     m = new_record(RECORD)
-    m.map.l2_channels, m.map.l2_channel_bits = 1 << l2_bits, l2_bits
-    m.map.dram_channels, m.map.dram_channel_bits = 1 << dram_bits, dram_bits
-    m.map.interleave_lines_bits, m.map.hash_channels = interleave, hashed
+    configure_address_map(m, 1 << l2_bits, 1 << dram_bits, 64 << interleave, bool(hashed))
     return m
 
 
@@ -51,6 +56,15 @@ def test_hash_spreads_a_power_of_two_stride():
     stride = 16 << 2
     assert len({l2_channel(machine(), i * stride) for i in range(64)}) == 1
     assert len({l2_channel(machine(hashed=1), i * stride) for i in range(64)}) == 16
+
+
+@settings(deadline=None, max_examples=50)
+@given(BITS, st.integers(0, (1 << 30) - 1))
+def test_the_hash_is_the_sum_without_carry_of_four_fields_of_the_address(bits, block):
+    fields = [block >> k * bits & ((1 << bits) - 1) for k in range(4)]
+    expected = fields[0] ^ fields[1] ^ fields[2] ^ fields[3]
+    m = machine(l2_bits=bits, dram_bits=bits, hashed=1)
+    assert l2_channel(m, block << 2) == dram_channel(m, block << 2) == expected
 
 
 @settings(deadline=None, max_examples=50)

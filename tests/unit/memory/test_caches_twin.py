@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws
 from gpusim.core.loop import FINISHED
+from gpusim.jit import JIT_DISABLED
 from memory.address_map import l2_channel, l2_local_line
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
@@ -190,7 +191,7 @@ ACCESSES = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30 if JIT_DISABLED else 120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     ACCESSES,
     *[st.sampled_from(sorted(POLICIES))] * 2,

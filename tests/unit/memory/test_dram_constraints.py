@@ -52,6 +52,25 @@ def test_of_two_rules_the_longer_holds_and_a_channel_rule_holds_in_all_ranks():
     assert least.sum() == 7 + 3 + 2 + 2
 
 
+def test_a_rule_holds_if_its_latency_is_given_and_longer_than_nothing():
+    rules = [Rule(text, BANK, (ACTIVATE,), (PRECHARGE,), text) for text in ("trtrs", "tcl - tcl", "1", "tras")]
+    assert [(rule.name, clocks) for rule, clocks in in_force(T, tuple(rules))] == [("1", 1), ("tras", T.tras)]
+
+
+def test_a_window_is_kept_as_it_is_given():
+    # as many windows, and as long a one, as the scheduler holds; a rule of a bank group beside them
+    rules = (
+        Rule("four", RANK, (ACTIVATE,), (ACTIVATE,), "40", window=4),
+        Rule("longest", RANK, (ACTIVATE,), (ACTIVATE, REFRESH_BANK), "400", window=32),
+        Rule("group", GROUP, (ACTIVATE,), (ACTIVATE,), "5"),
+    )
+    table = compiled(T, rules)
+    held = [{int(k): int(window.distance[k]) for k in np.flatnonzero(window.distance > 0)} for window in table.windows]
+    assert [window.size for window in table.windows] == [4, 32]
+    assert held == [{ACTIVATE: 40}, {ACTIVATE: 400, REFRESH_BANK: 400}]
+    assert table.least.sum() == table.least[GROUP, ACTIVATE, ACTIVATE] == 5
+
+
 @pytest.mark.parametrize(
     ("rules", "message"),
     [

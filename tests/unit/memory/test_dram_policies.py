@@ -86,7 +86,7 @@ def test_policies_keep_the_rules_and_do_not_depend_on_when_they_are_looked_at(sc
     )  # fmt: skip
     random = np.random.default_rng(7)
     at, script = 1, []
-    for i in range(80 if JIT_DISABLED else 600):
+    for i in range(40 if JIT_DISABLED else 600):
         at += int(random.integers(0, 4)) if i % 40 else 3000
         kind = WRITE if random.random() < 0.3 else READ
         script.append((at, kind, int(random.integers(0, 96)) * 41, WHOLE if random.random() < 0.7 else 0xFF))
@@ -102,9 +102,7 @@ def test_policies_keep_the_rules_and_do_not_depend_on_when_they_are_looked_at(sc
         assert by_channel(run_streams(spec, scripts, 1.237e9, look_ahead=look_ahead)) == by_channel(out)
 
 
-@pytest.mark.parametrize(
-    ("values", "guess"), [({"scheduler": "fr_fcf"}, "fr_fcfs"), ({"page_policy": "close"}, "closed")]
-)
-def test_unknown_policies_are_refused(values, guess):
-    with pytest.raises(ValidationError, match=f"did you mean '{guess}'"):
+@pytest.mark.parametrize("values", [{"standard": "hbm4"}, {"scheduler": "fr_fcf"}, {"page_policy": "close"}])
+def test_unknown_names_are_refused(values):
+    with pytest.raises(ValidationError, match=r"Input should be '(gddr5|fr_fcfs|open)'"):
         DramSpec(**values)

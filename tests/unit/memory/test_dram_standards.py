@@ -17,7 +17,7 @@ from memory.dram.spec import DramSpec, resolve
 from memory.dram.standards import STANDARDS
 from tests.unit.memory.dram_harness import READ, WRITE, run, run_streams
 
-STREAM_LINES = 1200 if JIT_DISABLED else 20_000
+STREAM_LINES = 400 if JIT_DISABLED else 20_000
 
 
 def variants():
@@ -49,7 +49,7 @@ TRAFFIC = st.lists(
 
 
 @pytest.mark.parametrize("values", VARIANTS, ids=IDS)
-@settings(max_examples=6 if JIT_DISABLED else 25, deadline=None)
+@settings(max_examples=3 if JIT_DISABLED else 25, deadline=None)
 @given(reads=TRAFFIC, writes=TRAFFIC)
 def test_random_traffic_keeps_the_rules(values, reads, writes):
     spec = DramSpec(**values, **SMALL)
@@ -90,7 +90,7 @@ def test_every_bank_row_and_column_is_used_once(values, bank_hash):
     spec = DramSpec(**values, channels=1, bank_hash=bank_hash)
     t = resolve(spec)
     lines = t.banks * t.lines_per_row  # one row of each bank
-    n = lines if not JIT_DISABLED else min(lines, 1024)
+    n = lines if not JIT_DISABLED else min(lines, 256)
     first = 5 * lines
     out = run(spec, [(1, READ, first + i) for i in range(n)], core_clock_hz=2e9)
     places = {(c.bank, c.row, c.column) for c in out.commands if c.command in COLUMN_COMMANDS}

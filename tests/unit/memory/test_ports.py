@@ -18,8 +18,9 @@ from memory.ports import (
     sparse_request,
     sparse_taken,
 )
+from memory.unit_classes import ENGINE, L2_FILL, L2_SERVE
 from memory.waiting import DRAM_READ_SLOT, ENGINE_WAITER, WAITING, wait_for
-from memory.wheel import ENGINE, L2_FILL, L2_SERVE, SIZE, WHEEL
+from memory.wheel import SIZE, WHEEL
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL, WAITING, PORTS, ADDRESS_MAP))

@@ -13,11 +13,20 @@ from memory.waiting import (
     LOOK_UP,
     RESOURCES,
     RESPONSE_SLOT,
+    TIMED,
+    UNTIL_FREED,
+    VECTOR_SLOT,
     WAITING,
+    cycles_short,
     freed,
     goes_first,
+    is_short,
+    no_longer_short,
+    short,
+    short_since,
     slot_taken,
     slots_freed,
+    take_off,
     wait_for,
     waiting_for_what,
     waits,
@@ -49,6 +58,38 @@ def test_what_comes_free_takes_its_own_waiters_off_the_list(registered, resource
     assert freed(m, resource) == 0
     for wanted, waiter in registered:
         assert waits(m, wanted, waiter) == (wanted != resource)
+
+
+@settings(deadline=None)
+@given(st.sets(st.integers(0, FILLS)), st.integers(0, FILLS))
+def test_one_waiter_is_taken_off_and_the_others_stay(waiters, one):
+    m = machine()
+    for waiter in waiters:
+        wait_for(m, CU_ROOM, waiter)
+    take_off(m, CU_ROOM, one)
+    assert freed(m, CU_ROOM) == sum(1 << waiter for waiter in waiters - {one})
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=6), st.integers(0, 140))
+def test_short_cycles_are_those_in_which_there_was_none(shortages, asked):
+    """Shortages of some cycles with pauses between them, the end known beforehand or not."""
+    m = machine()
+    resource, now, cycles = TIMED + 7, 1, set()
+    for pause, length, known in shortages:
+        start = now + pause
+        assert cycles_short(m, resource, start) == len(cycles)
+        short(m, resource, start, start + length if known else UNTIL_FREED)
+        assert is_short(m, resource) == (not known) and short_since(m, resource) == start
+        assert cycles_short(m, resource, start + length) == len(cycles) + length
+        if not known:
+            no_longer_short(m, start + length, resource)
+        assert not is_short(m, resource)
+        cycles |= set(range(start, start + length))
+        now = start + length
+    later = now + asked
+    assert cycles_short(m, resource, later) == len(cycles)
+    assert not m.waiting.shortage["total"][:7].any()
 
 
 @settings(deadline=None)
@@ -91,8 +132,11 @@ def test_the_list_names_whose_resource_and_who_waits():
     wait_for(m, 2, 7)
     wait_for(m, 2, ENGINE_WAITER)
     wait_for(m, RESPONSE_SLOT + 5, FILLS)
+    wait_for(m, VECTOR_SLOT + 9, 0)
+    wait_for(m, VECTOR_SLOT + 9, 3)
     assert waiting_for_what(m) == [
         "waited for: a slot of the read queue, DRAM channel 2 (by 7, engine)",
         "waited for: an MSHR, a target or a way, vector L1 3",
         "waited for: a slot of the crossbar's response queue, L2 channel 5 (by fills)",
+        "waited for: a slot of the vector memory queue, CU 9 (by SIMD 0, 3)",
     ]

@@ -34,10 +34,11 @@ from isa.trace import LINE_SPARSE
 from memory.address_map import ADDRESS_MAP, l2_channel
 from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_ready, port_take, sparse_request
 from memory.timeline import TIMELINE
+from memory.unit_classes import DRAM as DRAM_CLASS
+from memory.unit_classes import ENGINE as ENGINE_CLASS
+from memory.unit_classes import L2_FILL
 from memory.waiting import WAITING
-from memory.wheel import DRAM as DRAM_CLASS
-from memory.wheel import ENGINE as ENGINE_CLASS
-from memory.wheel import L2_FILL, SIZE, WHEEL, due
+from memory.wheel import SIZE, WHEEL, due
 from spartan import engine as real_engine  # first: what it calls is everybody's, not the double's alone
 from spartan.configure import EngineBuffers, configure_engine
 from spartan.counters import ENGINE_COUNTERS
@@ -265,7 +266,7 @@ class Bench:
         f.serial, f.every_cycle = int(self.serial), int(self.every_cycle)
 
     def line(self, column: int, line: int, region: int = 0) -> int:
-        """Line number of a compacted line, or of the sparse line at its place."""
+        """Line number of a compacted line, or of the sparse line in its stead."""
         r = self.regions[region]
         return (r.address + r.column_bytes * column) // 64 + line
 
@@ -313,7 +314,7 @@ class Bench:
             assert len(hits) == 1, f"read of line {line:#x} outside every region"
             r = self.regions[hits[0]]
             column, offset = divmod(64 * line - r.address, r.column_bytes)
-            assert offset // 64 < -(-r.rows // 16), "read in the padding behind a column"
+            assert offset // 64 < -(-r.rows // 16), "read in the padding after a column"
             out.append((hits[0], column, offset // 64))
         return out
 

@@ -60,7 +60,7 @@ def specs(draw):
 
 @st.composite
 def cases(draw):
-    """(matrices, spec, script, DRAM): any requests in any order, repeats and lines behind the end included."""
+    """(matrices, spec, script, DRAM): any requests in any order, repeats and lines past the end included."""
     parts = draw(st.lists(matrices(), min_size=1, max_size=2))
     rng = np.random.default_rng(draw(st.integers(0, 1 << 30)))
     script = []
@@ -197,7 +197,7 @@ def test_hasty_search_reads_line_after_line_and_no_further_than_asked(lines, ahe
     assert min(lines, known + ahead) <= len(reads) <= min(lines, max(known + ahead, known + window - 1))
 
 
-def test_lines_behind_a_known_end_need_no_read():
+def test_lines_past_a_known_end_need_no_read():
     column = np.zeros((320, 2), np.float32)
     column[5, 0] = 1
     bench = Bench([column], serial=True, extra_lines=1)
@@ -216,7 +216,7 @@ def test_finished_lines_answer_later_requests_without_a_read():
 
 @pytest.mark.parametrize("gap", [1, 40, 300])
 def test_a_replaced_column_leaves_nothing_behind(gap):
-    """One SIB entry, two columns in turn, reads ahead still in flight when the other column takes the entry."""
+    """One SIB entry, two columns alternately, reads ahead still in flight when the other column takes the entry."""
     rng = np.random.default_rng(7)
     matrix = (rng.random((16 * 12, 2)) * (rng.random((16 * 12, 2)) < 0.6)).astype(np.float32)
     spec = EngineSpec(sib_kib=1, entry_sizes=((65536, 1024),), prefetch_length=8)

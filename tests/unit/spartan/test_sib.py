@@ -87,7 +87,7 @@ def test_metadata_fields_come_back_and_take_48_bits(lines, data):
 
 def test_one_byte_represents_every_mapping_that_can_occur():
     cases = [(needed, offset, 0) for needed in range(1, 17) for offset in range(16)]  # another line follows
-    cases += [(needed, 15, 1) for needed in range(17)]  # last of the column: nothing is left behind its last element
+    cases += [(needed, 15, 1) for needed in range(17)]  # last of the column: nothing is left after its last element
     for needed, offset, last in cases:
         byte = int(sib.mapping_byte(needed, offset))
         assert 0 <= byte < 256

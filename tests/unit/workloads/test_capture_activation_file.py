@@ -1,4 +1,4 @@
-"""Activation files: what is written is what is read, and a broken file is told apart from a good one."""
+"""Activation files: what is written is what is read, and a broken file is distinguished from a good one."""
 
 import json
 from pathlib import Path

@@ -113,7 +113,7 @@ def test_captures_learn_report_and_repeat(images_path, tmp_path):
 
 
 def test_training_on_a_learnable_task_reaches_it(tmp_path):
-    # One colour a class: a network that trains at all tells them apart.
+    # One colour a class: a network that trains at all separates them.
     rng = np.random.default_rng(0)
     labels = np.arange(30) % 3
     images = np.full((30, 32, 32, 3), 40, np.uint8) + rng.integers(0, 20, (30, 32, 32, 3), dtype=np.uint8)

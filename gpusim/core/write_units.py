@@ -1,0 +1,148 @@
+"""Writes the files that follow from the table of timed units: `python -m gpusim.core.units`.
+
+They are kept as files so that they can be read, stepped through, type-checked and cached. The run loop holds a loop for
+each class of units: one loop that tells classes apart would mispredict its branch at every other visit.
+
+Nothing of what the table names is imported here, so that the files can be written before it exists.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from gpusim.core.units import Unit
+
+_ROOT = Path(__file__).parents[2]
+_WORD_BITS = 32  # of a row of the wheel; memory.wheel asserts that classes are numbered by its words
+_LINE = 120
+_DOCSTRING = "Written from the table in gpusim/core/units.py by `python -m gpusim.core.units`: change that, not this."
+
+Units = tuple[Unit, ...]
+
+
+def _imports(paths: Iterable[str]) -> str:
+    """Import statements for `module.name` paths, constants first in each, as the formatter writes them."""
+    names: dict[str, set[str]] = {}
+    for path in paths:
+        module, _, name = path.rpartition(".")
+        names.setdefault(module, set()).add(name)
+    lines = []
+    for module in sorted(names):
+        found = sorted(names[module], key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+        statement = f"from {module} import {', '.join(found)}"
+        if len(statement) > _LINE:
+            statement = f"from {module} import (\n" + "".join(f"    {name},\n" for name in found) + ")"
+        lines.append(statement)
+    return "\n".join(lines)
+
+
+def _called(path: str) -> str:
+    """Name of the last part of a path."""
+    return path.rpartition(".")[2]
+
+
+def unit_classes(units: Units) -> str:
+    """Source text of memory/unit_classes.py."""
+    constants, classes, most, number = "", "", "", 0
+    for unit in units:
+        constants += f"{unit.wheel_class} = {number}  # {unit.meaning}\n"
+        classes += f'    "{unit.wheel_class}": {unit.wheel_class},\n'
+        most += f'    "{unit.wheel_class}": {unit.most},\n'
+        number += -(-unit.most // _WORD_BITS)
+    return f'''"""{_DOCSTRING}
+
+Classes of timed units in the wake-up wheel, in the order in which they run within a cycle.
+"""
+
+{constants}
+CLASSES = {{
+{classes}}}
+
+MOST_UNITS = {{
+{most}}}
+'''
+
+
+def unit_states(units: Units) -> str:
+    """Source text of gpusim/core/unit_states.py."""
+    states = [unit.state for unit in units if unit.state is not None]
+    calls = [unit.configure.removesuffix(")").split("(") for unit in units if unit.configure is not None]
+    uses = _imports([*states, *(path for path, _ in calls), "gpusim.core.gpu_spec.GpuSpec"])
+    listed = "".join(f"    {_called(path)},\n" for path in states)
+    configure = "".join(f"    {_called(path)}(m, {given})\n" for path, given in calls)
+    return f'''"""{_DOCSTRING}"""
+
+from typing import Any
+
+{uses}
+
+STATES = (
+{listed})
+
+
+def configure_units(m: Any, gpu: GpuSpec, uses_engine: bool) -> None:
+    """Set up the units' parts of a zeroed machine record."""
+{configure}'''
+
+
+def _run(unit: Unit, before: Unit | None) -> list[str]:
+    """Lines that run the units of a class that have something to do; `before` is the class that ran last."""
+    tick = _called(unit.tick)
+    if unit.alone:
+        return [f"if due(m, slot, {unit.wheel_class}):", f"    {tick}(m, now)"]
+    lines = [f"units = due(m, slot, {unit.wheel_class})"]
+    if unit.rotating:
+        if before is None or not before.rotating or before.count != unit.count:
+            lines.insert(0, f"goes_first = now & (m.{unit.count} - 1)")
+        lines += ["while units:", "    unit = ctz_from(units, goes_first)"]
+    else:
+        lines += ["while units:", "    unit = ctz(units)"]
+    lines.append("    units ^= 1 << unit" if unit.rotating else "    units &= units - 1")
+    if unit.prefetch is not None:
+        # the one after the last has an address that nobody reads
+        lines.append(f"    prefetch({_called(unit.prefetch)}(m, now, ctz(units)))")
+    return [*lines, f"    {tick}(m, now, unit)"]
+
+
+def _wake(unit: Unit) -> list[str]:
+    """Lines that wake all units of a class."""
+    if unit.count is None:
+        return [f"wake(m, {unit.wheel_class}, now, 0)"]
+    return [f"for unit in range(m.{unit.count}):", f"    wake(m, {unit.wheel_class}, now, unit)"]
+
+
+def run_units(units: Units) -> str:
+    """Source text of gpusim/core/run_units.py."""
+    uses = [f"gpusim.jit.{name}" for name in ("ctz", "ctz_from", "jit", "prefetch")]
+    uses += ["memory.wheel.due", "memory.wheel.wake", *(f"memory.unit_classes.{unit.wheel_class}" for unit in units)]
+    uses += [path for unit in units for path in (unit.tick, unit.prefetch) if path is not None]
+    run = "".join(
+        f"    {line}\n" for unit, before in zip(units, (None, *units), strict=False) for line in _run(unit, before)
+    )
+    wake = "".join(f"    {line}\n" for unit in units for line in _wake(unit))
+    return f'''"""{_DOCSTRING}"""
+
+{_imports(uses)}
+
+
+@jit(inline=True)
+def run_units(m, now, slot):
+    """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
+{run}
+
+@jit(cold=True)
+def wake_everything(m, now):
+    """Let every unit run in cycle `now`."""
+{wake}'''
+
+
+WRITTEN = {
+    _ROOT / "memory" / "unit_classes.py": unit_classes,
+    _ROOT / "gpusim" / "core" / "unit_states.py": unit_states,
+    _ROOT / "gpusim" / "core" / "run_units.py": run_units,
+}
+
+
+def write(units: Units) -> None:
+    """Write the files of a table of units."""
+    for path, text in WRITTEN.items():
+        path.write_text(text(units), encoding="utf-8")

@@ -1,0 +1,118 @@
+"""Which folders hold compiled code: the user's cache folder, else one of the user's own among the temporary files.
+
+Machine code is loaded from them. The first is the user's to choose, whoever owns it; the second has a name that anybody
+could have taken before, so it counts only if it is a folder, no link, of this user, closed to all others.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from gpusim.base.progress import current_reporter
+
+_HINT = "GPUSIM_CACHE_DIR names another folder"
+
+_refused: dict[Path, str] = {}  # folders that cannot be written to, each with the reason
+_tried: set[Path] = set()  # folders that this process has seen to be writable
+
+
+def chosen() -> Path | None:
+    """The user's cache folder; None if the system knows of no home."""
+    return _chosen(os.environ.get("GPUSIM_CACHE_DIR") or "")
+
+
+@cache
+def _chosen(base: str) -> Path | None:
+    if not base:
+        import platformdirs
+
+        try:
+            base = platformdirs.user_cache_dir("gpusim", appauthor=False)
+        except RuntimeError:
+            return None
+        if not os.path.isabs(base):  # older releases leave a '~' that cannot be expanded
+            return None
+    return Path(base).absolute()
+
+
+def temporary() -> Path | None:
+    """The folder among the temporary files; None if the system has no place for those."""
+    import tempfile
+
+    try:
+        return Path(tempfile.gettempdir()) / f"gpusim-{os.geteuid()}"
+    except OSError:
+        return None
+
+
+def foreign(path: Path) -> str:
+    """Why a folder that exists is not to be trusted; '' if it is this user's alone."""
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        return "is no folder"
+    if found.st_uid != os.geteuid():
+        return "belongs to another user"
+    return "is open to other users" if stat.S_IMODE(found.st_mode) & 0o077 else ""
+
+
+def readable() -> Iterator[Path]:
+    """The folders in which compiled code may lie, first the one that counts."""
+    if (first := chosen()) is not None:
+        yield first
+    second = temporary()
+    with suppress(OSError):  # there is none
+        if second is not None and second != first and not foreign(second):
+            yield second
+
+
+def note_use(place: Path) -> None:
+    """Compiled code was found in `place`: say so where that is not the user's cache folder."""
+    if place != (first := chosen()) and place not in _tried:
+        where = "no home folder is known" if first is None else f"{first} has none that is whole"
+        current_reporter().say_once(f"gpusim: compiled code is loaded from {place}: {where}; {_HINT}")
+
+
+def refuse(place: Path, error: Exception) -> None:
+    """`place` could not be written to."""
+    reason = (getattr(error, "strerror", None) or str(error)).removesuffix(" (what was there before is unchanged)")
+    _refused[place] = reason
+
+
+def writable() -> Path | None:
+    """The folder in which compiled code is kept; None if it can be kept nowhere. Says so where it is not the first."""
+    first, second = chosen(), temporary()
+    if first is not None and _takes_files(first):
+        return first
+    reason = "no home folder is known" if first is None else f"it cannot be kept in {first}: {_refused[first]}"
+    if second is not None and second != first and _takes_files(second, private=True):
+        current_reporter().say_once(f"gpusim: compiled code is kept in {second}: {reason}; {_HINT}")
+        return second
+    further = f"; {second}: {_refused[second]}" if second in _refused and second != first else ""
+    current_reporter().say_once(f"gpusim: compiled code is not kept, each start compiles: {reason}{further}; {_HINT}")
+    return None
+
+
+def _takes_files(place: Path, private: bool = False) -> bool:
+    """Whether files can be written in `place`, which is made if need be. private: and it is this user's alone."""
+    if place in _refused or place in _tried:
+        return place not in _refused
+    import tempfile
+
+    try:
+        if private:
+            place.mkdir(mode=0o700, exist_ok=True)
+            if reason := foreign(place):
+                _refused[place] = reason
+                return False
+        else:
+            place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        refuse(place, error)
+        return False
+    _tried.add(place)
+    return True

@@ -1,0 +1,71 @@
+"""Where resident wavefronts stand: which instruction comes next, its source line, and what they wait for."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from isa.encoding.disassembler import disassemble
+from isa.encoding.instruction import Instruction
+from isa.object.code_object import Kernel
+from isa.object.line_table import SourceLine
+
+AT_BARRIER = "waiting at the barrier for the others of its workgroup"
+LISTED_GROUPS = 8  # what a person reads first; the rest is summed up
+
+
+@dataclass(frozen=True)
+class WavefrontGroup:
+    """Wavefronts that stand at the same instruction in the same state.
+
+    count: how many; address: of the instruction, as linked; state: what they wait for, or that they wait for nothing;
+    source: the instruction's line, None where the code object does not tell.
+    """
+
+    count: int
+    address: int
+    instruction: str
+    state: str
+    source: SourceLine | None = None
+
+    def __str__(self) -> str:
+        """'412 wavefronts at 0x40 s_waitcnt vmcnt(0) [vadd.cl:12]: waiting for vector memory'."""
+        return (
+            f"{_wavefronts(self.count)} at {self.address:#x} {self.instruction}{in_brackets(self.source)}: {self.state}"
+        )
+
+
+def in_brackets(source: SourceLine | None) -> str:
+    """' [vadd.cl:12]', or nothing where no line is known."""
+    return "" if source is None else f" [{source}]"
+
+
+def grouped(
+    kernel: Kernel, instructions: Sequence[Instruction], standing: Iterable[tuple[int, str]]
+) -> list[WavefrontGroup]:
+    """Groups of wavefronts, largest first. standing: of each wavefront the index of its next instruction, its state."""
+    groups = []
+    for (index, state), count in Counter(standing).items():
+        instruction = instructions[index]
+        source = kernel.source_line(instruction.address)
+        groups.append(WavefrontGroup(count, instruction.address, disassemble(instruction), state, source))
+    return sorted(groups, key=lambda g: (-g.count, g.address, g.state))
+
+
+def group_lines(groups: Sequence[WavefrontGroup]) -> list[str]:
+    """A line for each of the largest groups, and one for all others."""
+    lines = [str(group) for group in groups[:LISTED_GROUPS]]
+    others = groups[LISTED_GROUPS:]
+    if others:
+        places = len({group.address for group in others})
+        lines.append(f"{_wavefronts(sum(g.count for g in others))} more at {places} instruction{'s' * (places > 1)}")
+    return lines
+
+
+def note_resident(error: BaseException, groups: Sequence[WavefrontGroup]) -> None:
+    """Add to an error a note that says where the wavefronts stand; Python prints it below a traceback."""
+    if groups:
+        error.add_note("\n".join(["where the wavefronts stand:", *(f"  {line}" for line in group_lines(groups))]))
+
+
+def _wavefronts(count: int) -> str:
+    return f"{count:,} wavefront{'s' * (count != 1)}"

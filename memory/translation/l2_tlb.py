@@ -1,0 +1,91 @@
+"""The L2 TLB: it looks requests up, round robin over the L1 TLBs, and has its misses walked for."""
+
+from gpusim.jit import address_in, ctz, jit, st_i32
+from memory.sets.replacement import find_victim, on_hit, on_insert
+from memory.sets.rows import next_order, way_of
+from memory.translation.l1_tlb import answer, wake_users
+from memory.translation.spec import MAX_PORT_QUEUE
+from memory.translation.state import MAX_TLBS, TLB_WORDS
+from memory.translation.walks import end_walk, walk_for
+from memory.unit_classes import TRANSLATION
+from memory.waiting import TLB_REQUEST, freed
+from memory.wheel import wake, wake_at
+
+
+@jit
+def _l2_row(m, page):
+    """Address of the row of the L2 TLB's set in which a page may be."""
+    t = m.translation
+    return address_in(t.l2_rows, 2 * (page & (t.l2_sets - 1)) * t.l2_stride)
+
+
+@jit
+def _next_l2_order(m):
+    t = m.translation
+    t.l2_order = next_order(t.l2_order, address_in(t.l2_rows, 0), t.l2_sets, t.l2_stride)
+    return t.l2_order
+
+
+@jit
+def _fill_l2(m, page):
+    """The L2 TLB gets a page."""
+    t = m.translation
+    row = _l2_row(m, page)
+    way = find_victim(t.l2_replacement, row, t.l2_stride, t.l2_ways, t.l2_order)
+    st_i32(row, way, page)
+    on_insert(t.l2_replacement, row, t.l2_stride, t.l2_ways, way, _next_l2_order(m))
+
+
+@jit
+def _next_port(m):
+    """L1 TLB whose oldest request the L2 TLB looks up next, round robin, or -1."""
+    t = m.translation
+    low = (1 << (t.next_tlb & 31)) - 1
+    for step in range(TLB_WORDS + 1):
+        word = ((t.next_tlb >> 5) + step) & (TLB_WORDS - 1)
+        bits = t.asking[word]
+        if step == 0:
+            bits &= ~low
+        elif step == TLB_WORDS:
+            bits &= low
+        if bits:
+            return word * 32 + ctz(bits)
+    return -1
+
+
+@jit
+def _look_up(m, now, tlb, page):
+    """Look a request up in the L2 TLB; 0 if it would need a walk and there are as many as there may be."""
+    t = m.translation
+    row = _l2_row(m, page)
+    way = way_of(row, t.l2_stride, page)
+    if way >= 0:
+        on_hit(t.l2_replacement, row, t.l2_stride, t.l2_ways, way, _next_l2_order(m))
+        t.l2_hits += 1
+        answer(m, now + t.latency, tlb, page)
+        return 1
+    return walk_for(m, now, tlb, page)
+
+
+@jit(outline=True)
+def translation_tick(m, now):
+    """A cycle of the L2 TLB and the walkers: walks that are done, then look-ups. Requests of this cycle come later."""
+    t = m.translation
+    while t.w_count and t.w_done[t.w_head] <= now:
+        _fill_l2(m, t.w_page[t.w_head])
+        end_walk(m, now)
+    for _ in range(t.l2_ports):
+        tlb = _next_port(m)
+        if tlb < 0 or not _look_up(m, now, tlb, t.r_page[tlb, t.r_head[tlb]]):
+            break
+        n = t.r_count[tlb]
+        t.r_head[tlb] = (t.r_head[tlb] + 1) & (MAX_PORT_QUEUE - 1)
+        t.r_count[tlb] = n - 1
+        t.next_tlb = (tlb + 1) & (MAX_TLBS - 1)
+        if n == 1:
+            t.asking[tlb >> 5] &= ~(1 << (tlb & 31))
+        if n == t.port_limit and freed(m, TLB_REQUEST + tlb):
+            wake_users(m, now, tlb)
+        wake_at(m, TRANSLATION, now + 1, 0)
+    if t.w_count:
+        wake(m, TRANSLATION, t.w_done[t.w_head], 0)

@@ -1,0 +1,50 @@
+"""Written from the table in gpusim/core/units.py by `python -m gpusim.core.units`: change that, not this.
+
+Classes of timed units in the wake-up wheel, in the order in which they run within a cycle.
+"""
+
+TRANSLATION = 0  # L2 TLB and page walkers
+CU_RESPONSE = 1  # a CU's vector L1: an answer from the crossbar
+CU_RETURN = 3  # finished loads, stores, LDS accesses
+CU_LOOK_UP = 5  # the vector L1's look-up
+SCALAR = 7  # scalar caches, one a shader array
+FETCH = 9  # instruction fetch, one a shader array
+L2_FILL = 11  # an L2 channel: lines from DRAM and the engine
+L2_SERVE = 12  # its oldest waiting request
+L2_TAKE = 13  # a request from the crossbar
+ENGINE = 14  # the compaction engine
+DRAM = 15  # channels
+CU_ISSUE = 16  # a CU's visit to one of its SIMDs
+DISPATCH = 18  # the dispatcher
+
+CLASSES = {
+    "TRANSLATION": TRANSLATION,
+    "CU_RESPONSE": CU_RESPONSE,
+    "CU_RETURN": CU_RETURN,
+    "CU_LOOK_UP": CU_LOOK_UP,
+    "SCALAR": SCALAR,
+    "FETCH": FETCH,
+    "L2_FILL": L2_FILL,
+    "L2_SERVE": L2_SERVE,
+    "L2_TAKE": L2_TAKE,
+    "ENGINE": ENGINE,
+    "DRAM": DRAM,
+    "CU_ISSUE": CU_ISSUE,
+    "DISPATCH": DISPATCH,
+}
+
+MOST_UNITS = {
+    "TRANSLATION": 1,
+    "CU_RESPONSE": 64,
+    "CU_RETURN": 64,
+    "CU_LOOK_UP": 64,
+    "SCALAR": 64,
+    "FETCH": 64,
+    "L2_FILL": 32,
+    "L2_SERVE": 32,
+    "L2_TAKE": 32,
+    "ENGINE": 1,
+    "DRAM": 32,
+    "CU_ISSUE": 64,
+    "DISPATCH": 1,
+}

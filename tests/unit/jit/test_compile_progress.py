@@ -1,0 +1,70 @@
+"""The time that a compilation will still take: true of steady work, and never nonsense."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.base.progress import Reporter, reporting
+from gpusim.jit import compile_progress
+from gpusim.jit.compile_progress import BYTES_PER_S, Forecast
+
+
+@given(st.floats(0.05, 20.0), st.integers(5, 60))
+def test_steady_work_is_foretold(speed: float, steps: int) -> None:
+    # each step of a tenth of the work takes as long as the machine's speed says
+    work = 100_000.0
+    whole = work / (BYTES_PER_S * speed)
+    forecast = Forecast(work, 0.0)
+    for k in range(1, steps):
+        forecast.done(work / steps, whole * k / steps)
+        share, left = forecast.estimate(whole * k / steps)
+        assert share == pytest.approx(k / steps)
+        guess = 0.5 / (0.5 + whole * k / steps)  # how much the first guess still counts
+        assert left == pytest.approx(whole - whole * k / steps, rel=0.01 + guess * max(speed, 1 / speed))
+
+
+def test_at_first_the_guess_holds() -> None:
+    assert Forecast(10 * BYTES_PER_S, 0.0).line(0.0) == "0 %, 0:10 left"
+
+
+def test_a_long_step_counts_while_it_runs_and_is_not_over_before_it_is() -> None:
+    forecast = Forecast(20 * BYTES_PER_S, 0.0)
+    forecast.done(10 * BYTES_PER_S, 10.0)
+    forecast.begin(10 * BYTES_PER_S, 10.0)
+    assert forecast.line(15.0) == "75 %, 0:05 left"
+    late = [forecast.estimate(now) for now in (19.0, 30.0, 60.0)]
+    assert [share for share, _ in late] == [pytest.approx(0.95)] * 3
+    assert late[0][1] < late[1][1] < late[2][1]  # twice as slow, twice as long to go
+    forecast.done(10 * BYTES_PER_S, 60.0)
+    assert forecast.line(60.0) == "100 %, 0:00 left"
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 1e5), st.floats(0, 100)), max_size=30))
+def test_shares_and_times_stay_sensible(events: list[tuple[bool, float, float]]) -> None:
+    forecast, now, last = Forecast(1e5, 0.0), 0.0, 0.0
+    for ends, work, passed in events:
+        now += passed
+        share, left = forecast.estimate(now)
+        assert 0.0 <= share <= 1.0 and left >= 0.0
+        (forecast.done if ends else forecast.begin)(work, now)
+        if ends:
+            assert forecast.estimate(now)[0] >= min(last, 1.0)
+            last = forecast.estimate(now)[0]
+
+
+def test_it_is_said_when_it_begins_and_while_it_lasts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compile_progress, "_INTERVAL_S", 0.001)
+    reporter = Reporter()
+    said: list[str] = []
+    monkeypatch.setattr(reporter, "say", said.append)
+    with reporting(reporter), compile_progress.compiling("the core", 1000.0):
+        with compile_progress.compiling("a part of it", 10.0):
+            compile_progress.done(500.0)
+        while len(said) < 3:
+            pass
+    assert said[0].startswith("gpusim: compiling the core: about 0:00, kept in ")
+    assert all(line.startswith("gpusim: compiling the core: 50 %, ") for line in said[2:])
+    compile_progress.done(1.0)  # outside of any: nothing to note
+    assert compile_progress._running == []

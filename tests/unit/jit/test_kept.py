@@ -1,0 +1,231 @@
+"""What is kept of compiled code: only what was written is believed, and somewhere there is always room for it."""
+
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.base import files, progress
+from gpusim.jit import cache, cache_folders
+
+NAME = "timing-0/a.code"
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A process that has tried no folder, said nothing and kept nothing; its temporary files lie in a test's folder."""
+    for holder, name in ((cache_folders, "_refused"), (cache_folders, "_tried"), (cache, "_in_memory")):
+        monkeypatch.setattr(holder, name, type(getattr(holder, name))())
+    monkeypatch.setattr(progress, "_said", set())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setenv("GPUSIM_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "tmp").mkdir()
+    yield tmp_path
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return capsys.readouterr().err.splitlines()
+
+
+def another_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what the process knows."""
+    monkeypatch.setattr(cache_folders, "_refused", {})
+    monkeypatch.setattr(cache_folders, "_tried", set())
+    monkeypatch.setattr(cache, "_in_memory", {})
+    monkeypatch.setattr(progress, "_said", set())
+
+
+def test_what_is_kept_is_found_and_nothing_is_said(fresh: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cache.kept(NAME) is None
+    cache.keep(NAME, b"code")
+    assert cache.kept(NAME) == b"code"
+    assert [path.name for path in (fresh / "cache" / "timing-0").iterdir()] == ["a.code"]
+    assert lines(capsys) == []
+
+
+def test_others_may_read_it(fresh: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        cache.keep(NAME, b"code")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((fresh / "cache" / NAME).stat().st_mode) == 0o644
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda whole: whole[:-1],
+    "cut in the middle": lambda whole: whole[: len(whole) // 2],
+    "emptied": lambda whole: b"",
+    "zeros": lambda whole: bytes(len(whole)),
+    "lengthened": lambda whole: whole + b"\0",
+    "another's": lambda whole: whole.replace(b"code", b"edoc"),
+    "without its line": lambda whole: whole.partition(b"\n")[2],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_counts_as_missing_and_is_named_once(
+    damage: str, fresh: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache.keep(NAME, b"code" * 99)
+    path = fresh / "cache" / NAME
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    assert cache.kept(NAME) is None and cache.kept(NAME) is None
+    assert lines(capsys) == [f"gpusim: {path}: the file is damaged; it is compiled again"]
+    cache.keep(NAME, b"code" * 99)
+    assert cache.kept(NAME) == b"code" * 99
+
+
+@given(st.binary(min_size=1, max_size=60), st.data())
+def test_no_flipped_bit_is_believed(content: bytes, data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUSIM_CACHE_DIR", folder)
+        cache.keep(NAME, content)
+        path = Path(folder, NAME)
+        changed = bytearray(path.read_bytes())
+        changed[data.draw(st.integers(0, len(changed) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+        path.write_bytes(bytes(changed))
+        assert cache.kept(NAME) is None
+
+
+def own_temporary(fresh: Path) -> Path:
+    return fresh / "tmp" / f"gpusim-{os.geteuid()}"
+
+
+def test_a_folder_that_cannot_be_made_is_replaced_by_a_private_one(
+    fresh: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fresh / "cache").write_text("a file in the folder's place")
+    cache.keep(NAME, b"code")
+    cache.keep("timing-0/b.code", b"code")
+    assert cache.kept(NAME) == b"code"
+    private = own_temporary(fresh)
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700 and (private / NAME).is_file()
+    said = lines(capsys)
+    assert len(said) == 1 and f"kept in {private}: it cannot be kept in {fresh / 'cache'}: " in said[0]
+
+    another_start(monkeypatch)
+    assert cache.kept(NAME) == b"code"
+    assert cache.kept("timing-0/b.code") == b"code"
+    said = lines(capsys)
+    assert len(said) == 1 and f"is loaded from {private}: {fresh / 'cache'} has none that is whole" in said[0]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT, errno.EIO])
+def test_a_write_that_fails_moves_on_to_the_next_folder(
+    code: int, fresh: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sync(descriptor: int) -> None:
+        if os.readlink(f"/proc/self/fd/{descriptor}").startswith(str(fresh / "cache")):
+            raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(files.os, "fsync", sync)
+    cache.keep(NAME, b"code")
+    assert cache.kept(NAME) == b"code"
+    assert (own_temporary(fresh) / NAME).is_file()
+    assert list((fresh / "cache").rglob("*.*")) == []  # nothing half-written stays
+    said = lines(capsys)
+    assert len(said) == 1 and os.strerror(code) in said[0]
+
+
+def test_where_no_folder_takes_it_the_process_keeps_it(
+    fresh: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fresh / "cache").touch()
+    own_temporary(fresh).touch()
+    assert cache.numba_folder("timing") is None
+    cache.keep(NAME, b"code")
+    assert cache.kept(NAME) == b"code"
+    said = lines(capsys)
+    assert len(said) == 1 and "is not kept, each start compiles" in said[0] and "GPUSIM_CACHE_DIR" in said[0]
+    another_start(monkeypatch)
+    assert cache.kept(NAME) is None
+
+
+def _as_a_link(private: Path) -> None:
+    private.with_name("elsewhere").mkdir(mode=0o700)
+    private.symlink_to(private.with_name("elsewhere"))
+
+
+def _open_to_others(private: Path) -> None:
+    private.mkdir()
+    private.chmod(0o770)
+
+
+def _own(private: Path) -> None:
+    private.mkdir(mode=0o700)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "user", "reason"),
+    [
+        (_as_a_link, 0, "is no folder"),
+        (_open_to_others, 0, "is open to other users"),
+        (_own, 1, "belongs to another user"),
+    ],
+)
+def test_machine_code_comes_from_no_temporary_folder_that_another_may_have_filled(
+    prepare: Callable[[Path], None],
+    user: int,
+    reason: str,
+    fresh: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = os.geteuid() + user
+    monkeypatch.setattr(cache_folders.os, "geteuid", lambda: here)
+    private = fresh / "tmp" / f"gpusim-{here}"
+    prepare(private)
+    monkeypatch.setenv("GPUSIM_CACHE_DIR", str(private))
+    cache.keep(NAME, b"planted")  # a file that is as it should be, but not from here
+    monkeypatch.setenv("GPUSIM_CACHE_DIR", str(fresh / "cache"))
+    (fresh / "cache").touch()
+    another_start(monkeypatch)
+    assert cache.kept(NAME) is None
+    cache.keep(NAME, b"code")
+    assert cache.kept(NAME) == b"code"
+    assert [reason in line for line in lines(capsys)] == [True]
+
+
+def test_a_warm_folder_that_cannot_be_written_to_is_used_as_it_is(
+    fresh: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.keep(NAME, b"code")
+    another_start(monkeypatch)
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(os, "mkdir", refused)
+    monkeypatch.setattr(tempfile, "mkstemp", refused)
+    monkeypatch.setattr(tempfile, "TemporaryFile", refused)
+    assert cache.kept(NAME) == b"code"
+    assert lines(capsys) == [] and cache_folders._tried == set()
+
+
+def test_without_a_home_the_temporary_folder_serves(
+    fresh: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GPUSIM_CACHE_DIR", "HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def nobody(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    monkeypatch.chdir(fresh)
+    cache_folders._chosen.cache_clear()
+    try:
+        cache.keep(NAME, b"code")
+        assert cache.kept(NAME) == b"code"
+    finally:
+        cache_folders._chosen.cache_clear()
+    assert (own_temporary(fresh) / NAME).is_file() and not (fresh / "~").exists()
+    said = lines(capsys)
+    assert len(said) == 1 and "no home folder is known" in said[0]
