@@ -72,7 +72,7 @@ class Device:
         self._reporter = Reporter(quiet, sys.stderr)
         self._processor = CommandProcessor(self.gpu, self._reporter, timing=timing)
         self._arrays = 0
-        self._told: WeakSet[KernelFunction] = WeakSet()  # kernels whose missing wait states were told
+        self._warned: WeakSet[KernelFunction] = WeakSet()  # kernels whose missing wait states were reported
 
     def __repr__(self) -> str:
         held = sum(a.size_bytes for a in self.memory.allocations)
@@ -246,8 +246,8 @@ class Device:
 
     def _tell_violations(self, kernel: KernelFunction) -> None:
         missing = sum(violation.missing for violation in kernel.violations)
-        if missing and kernel not in self._told:
-            self._told.add(kernel)
+        if missing and kernel not in self._warned:
+            self._warned.add(kernel)
             self._reporter.say(
                 f"gpusim: kernel '{kernel.name}': {missing} missing wait state{'s' * (missing > 1)}: real hardware"
                 " would read old values; see gpusim disasm --hazards"

@@ -39,7 +39,7 @@ class KernelFunction:
 class Module(Mapping[str, KernelFunction]):
     """A loaded code object: `module["name"]` is a kernel. Raises CodeObjectError for a file that is none.
 
-    reporter: told when translating a kernel begins with compiling what does it.
+    reporter: notified when translating a kernel begins with compiling what does it.
     """
 
     def __init__(self, source: str | Path | bytes, reporter: Reporter | None = None) -> None:

@@ -154,7 +154,7 @@ _reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
 
 
 def current_reporter() -> Reporter:
-    """Who is told of what happens deep inside, such as a compilation: see `reporting`."""
+    """Who is notified of what happens deep inside, such as a compilation: see `reporting`."""
     return _reporter.get() or Reporter()
 
 

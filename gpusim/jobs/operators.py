@@ -1,4 +1,4 @@
-"""Operators in runs: what they are told of a GPU, and the tasks that they become."""
+"""Operators in runs: what they know of a GPU, and the tasks that they become."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from workloads.operators.verify import Verification, verify
 
 
 def gpu_facts(gpu: GpuSpec) -> GpuFacts:
-    """What operators are told of a GPU."""
+    """What operators know of a GPU."""
     return GpuFacts(gpu.cus, gpu.cu.lds_kib * 1024)
 
 
