@@ -65,13 +65,23 @@ def limit_sparse_misses(m, entries: int) -> None:  # type: ignore[no-untyped-def
     m.ports.sparse_limit = entries
 
 
+@jit(cold=True)
+def _overflow(m):
+    m.ports.overflows += 1
+
+
+@jit(cold=True)
+def _beyond_the_wheel(m):
+    m.ports.far = 1
+
+
 @jit(inline=True)
 def deliver_in_order(m, t, port, tag, cause):
     """As `deliver`, from a unit that decides ahead of time: entries of cycle `t` are ordered by their `cause`."""
     p = m.ports
     n = p.count[port]
     if n >= PORT_DEPTH:
-        p.overflows += 1
+        _overflow(m)
         return
     q = (p.head[port] + n) & (PORT_DEPTH - 1)
     # several DRAM channels answer into one port, each in its own order: move past what is ready later
@@ -88,7 +98,7 @@ def deliver_in_order(m, t, port, tag, cause):
     p.cause[port, q] = cause
     p.count[port] = n + 1
     if t - m.wheel.now >= SIZE:
-        p.far = 1
+        _beyond_the_wheel(m)
     if port >= ENGINE_FROM_DRAM:
         wake(m, ENGINE, t, 0)
     else:

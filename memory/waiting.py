@@ -84,7 +84,7 @@ CU_ROOM = _resource("a CU with room for a workgroup", "dispatcher", 1)
 # the timed ones come last
 TIMED = CU_ROOM + 1
 VECTOR_ALU = _resource("the vector ALU", "SIMD", _MAX_SIMDS)
-LDS_BANKS = _resource("fewer accesses in front of the LDS", "CU", _MAX_CUS)
+LDS_BANKS = _resource("the LDS banks", "CU", _MAX_CUS)
 VECTOR_SLOT = _resource("a slot of the vector memory queue", "CU", _MAX_CUS, "SIMD")
 SCALAR_SLOT = _resource("a slot of the scalar memory queue", "CU", _MAX_CUS, "SIMD")
 NEVER_SHORT = _resource("nothing", "CU", _MAX_CUS)  # what instructions take that need no unit, or one always ready
@@ -237,6 +237,14 @@ def waiting_for_what(m: Any) -> list[str]:
         if found:
             lines.append(f"waited for: {resource.what}, {resource.owner} {', '.join(found)}")
     return lines
+
+
+def short_of(m: Any, resource: int) -> str:
+    """What a timed resource is if it is short in this cycle, "" if some is to be had."""
+    shortage = m.waiting.shortage[resource - TIMED]
+    if not int(shortage["start"]) <= int(m.wheel.now) < int(shortage["end"]):
+        return ""
+    return next(kind.what for kind in RESOURCES if kind.first <= resource < kind.first + kind.count)
 
 
 def _names(mask: int, kind: str) -> str:

@@ -17,9 +17,14 @@ _WIDTH = 100
 _BINARY_MAGICS = (b"\x7fELF", b"__CL", b"CCOB")
 
 
-def build_command(sources: list[Path]) -> None:
-    """Compile the sources, or without any every shipped kernel; prints what was written, and by what."""
-    for path, how in build.build_sources(sources or build.shipped_sources()):
+def build_command(sources: list[Path], debug: bool) -> None:
+    """Compile the sources, or without any every shipped kernel; prints what was written, and by what.
+
+    debug: with line tables. UserError for the shipped kernels, whose objects have none.
+    """
+    if debug and not sources:
+        raise UserError("-g is for sources that are named: the shipped code objects are kept without line tables")
+    for path, how in build.build_sources(sources or build.shipped_sources(), debug):
         print(f"{path}  ({how})")
 
 

@@ -296,12 +296,13 @@ def kernels_build(
             help="OpenCL C (.cl), HIP (.hip), assembly (.s) or LLVM IR (.ll). [default: shipped]",
         ),
     ] = None,
+    debug: Annotated[bool, typer.Option("-g", help="Keep line tables, for faults, hotspots and disassembly.")] = False,
 ) -> None:
     """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""
     from gpusim.cli.kernels import build_command
 
     interrupt_python()
-    build_command(sources or [])
+    build_command(sources or [], debug)
 
 
 @kernels.command("check")

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.core.cu.accounts import taken_by
 from gpusim.core.cu.code_table import COUNT_MASK, LGKM_SHIFT, VM_SHIFT
 from gpusim.core.cu.state import (
     AT_BARRIER,
-    CU_BITS,
     EVENTS,
     EXECUTION,
     FETCH,
@@ -20,7 +20,6 @@ from gpusim.core.cu.state import (
     MAX_IN_FLIGHT,
     PAUSED,
     READY,
-    SIMD_BITS,
     SLOTS,
     VM_FULL,
     WAITING,
@@ -30,17 +29,8 @@ from isa.encoding.instruction import Instruction
 from isa.execution.resident import AT_BARRIER as AT_BARRIER_TEXT
 from isa.execution.resident import WavefrontGroup, grouped
 from isa.object.code_object import Kernel
-from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
-from memory.waiting import LDS_BANKS, SCALAR_SLOT, TIMED, VECTOR_ALU, VECTOR_SLOT
+from memory.waiting import short_of
 
-# what an instruction of a unit takes, of the timed resources of the wait list, if that may be short: the first SIMD's
-# or CU's, the bits by which a wavefront's slot is shifted for its own, its name
-_TAKES = {
-    VALU: (VECTOR_ALU, SIMD_BITS, "the vector ALU"),
-    LDS: (LDS_BANKS, CU_BITS, "the LDS banks"),
-    VMEM: (VECTOR_SLOT, CU_BITS, "a slot of the vector memory queue"),
-    SMEM: (SCALAR_SLOT, CU_BITS, "a slot of the scalar memory queue"),
-}
 _STATES = {
     AT_BARRIER: AT_BARRIER_TEXT,
     FETCHING: "waiting for instruction fetch",
@@ -96,13 +86,9 @@ def _awaited(m: Any, wave: Any, in_lds: int) -> list[str]:
 
 
 def _ready(m: Any, w: int, pc: int) -> str:
-    """What a wavefront that wants to issue waits for, if that is short."""
-    unit = ld_i64(m.run.code, pc) & 15
-    if unit not in _TAKES:
-        return "ready to issue"
-    first, bits, name = _TAKES[unit]
-    start, end = (int(m.waiting.shortage[bound][first + (w >> bits) - TIMED]) for bound in ("start", "end"))
-    return f"waiting for {name}" if start <= int(m.wheel.now) < end else "ready to issue"
+    """What a wavefront that wants to issue waits for, if what its instruction takes is short."""
+    missing = short_of(m, int(taken_by(ld_i64(m.run.code, pc) & 15, w)))
+    return f"waiting for {missing}" if missing else "ready to issue"
 
 
 def _in_lds(m: Any) -> np.ndarray:

@@ -34,7 +34,6 @@ from gpusim.jit.raw import (
     st_i32,
     st_i64,
     st_u8,
-    unlikely,
 )
 from gpusim.jit.state import Field, State, Template, counter_fields, i16, i32, new_record, record_dtype, u16, u32
 from gpusim.jit.vector import LANES, WIDE_LANES, address_in, equal_4, equal_16, least_4, least_16, raise_4
@@ -89,6 +88,5 @@ __all__ = [
     "st_u8",
     "u16",
     "u32",
-    "unlikely",
     "views",
 ]

@@ -6,7 +6,6 @@ reference to the buffer behind it.
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -59,12 +58,6 @@ def ctz(x: int) -> int:
 def popcount(x: int) -> int:
     """Number of set bits of a 64-bit word."""
     return (int(x) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
-
-
-@_operation
-def unlikely(condition: Any) -> bool:
-    """The condition, of which it is known that it seldom holds: keeps what then happens out of the way."""
-    return bool(condition)
 
 
 @_operation

@@ -61,17 +61,6 @@ def popcount(typing_context, x):
 
 
 @intrinsic
-def unlikely(typing_context, condition):
-    def generate(context, builder, signature, arguments):
-        bit = ir.IntType(1)
-        holds = context.cast(builder, arguments[0], signature.args[0], types.boolean)
-        expect = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bit, [bit, bit]), "llvm.expect.i1")
-        return builder.call(expect, [holds, ir.Constant(bit, 0)])
-
-    return types.boolean(condition), generate
-
-
-@intrinsic
 def prefetch(typing_context, address):
     def generate(context, builder, signature, arguments):
         pointer = ir.PointerType(ir.IntType(8))

@@ -1,8 +1,8 @@
 """A kernel's instructions: all that control flow can reach, jumps through registers included."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from isa.encoding.decoder import DecodeError, decode_one
@@ -11,8 +11,6 @@ from isa.encoding.jumps import Followed, follow
 
 if TYPE_CHECKING:
     from isa.object.code_object import Kernel
-
-MAX_INSTRUCTION_BYTES = 8
 
 _Found = dict[int, Instruction]  # by address
 
@@ -30,20 +28,14 @@ def decode_kernel(kernel: "Kernel") -> list[Instruction]:
     reader = _Reader(kernel)
     reader.explore([kernel.code_address + kernel.entry])
     followed = Followed()
-    counted: set[int] = set()
     swept = False
-    while any("jump" in i.opcode.flags for i in reader.found.values()):
-        counters = [i for i in reader.found.values() if i.opcode.mnemonic == "s_getpc_b64" and i.address not in counted]
-        for counter in counters:
-            follow(counter, reader.found.get, followed)
-        counted |= {counter.address for counter in counters}
+    while reader.has_jump:
         before = len(reader.found)
-        for jump, targets in followed.targets.items():
-            reader.explore([reader.checked(reader.found[jump], target) for target in targets], jumped=True)
+        _follow_constants(reader, followed)
         if _has_open_jump(reader, followed):
             reader.explore([kernel.code_address + offset for offset in kernel.functions])
             for point in followed.points | {kernel.code_address + offset for offset in kernel.code_pointers}:
-                reader.try_at(point, kernel.code_address, reader.end)
+                reader.try_at(point, reader.start, reader.end)
             if len(reader.found) == before and not swept:
                 reader.sweep()
                 swept = True
@@ -52,6 +44,21 @@ def decode_kernel(kernel: "Kernel") -> list[Instruction]:
     for jump, targets in followed.targets.items():
         reader.found[jump] = replace(reader.found[jump], jump_targets=tuple(sorted(targets)))
     return reader.in_order()
+
+
+def _follow_constants(reader: "_Reader", followed: Followed) -> None:
+    """Add what jumps with targets from constants lead to, and the jumps found there in turn.
+
+    A target outside the code stays a fault of whoever really jumps there: the way may be none that is taken.
+    """
+    while reader.counters:
+        follow(reader.counters.pop(), reader.found.get, followed)
+        for jump, targets in followed.targets.items():
+            outside = {target for target in targets if not reader.start <= target < reader.end or target % 4}
+            if outside:
+                targets -= outside
+                followed.unknown.add(jump)
+            reader.explore([target for target in targets if target not in reader.found], jumped=True)
 
 
 def _has_open_jump(reader: "_Reader", followed: Followed) -> bool:
@@ -96,79 +103,115 @@ class _Reader:
         self.start, self.end = kernel.code_address, kernel.code_address + len(kernel.code)
         self.found: _Found = {}
         self.starts: set[int] = set()  # where control flow may come from anywhere
+        self.counters: list[Instruction] = []  # each s_getpc_b64 that was found, until it is taken away
+        self.has_jump = False  # through a register
+        self._within: dict[int, Instruction] = {}  # by each address inside of an instruction that was found
+        self._no_code: set[int] = set()  # from there control flow reaches what is no code
 
     def explore(self, starts: list[int], jumped: bool = False) -> None:
         """All that direct control flow reaches from there; raises DecodeError. jumped: a known jump goes there."""
         if not jumped:
             self.starts.update(starts)
-        self._walk(starts, self.found, self.start, self.end)
+        new, problems = self._walk(starts, self.start, self.end)
+        if problems:
+            raise next(iter(problems.values()))
+        self._add(new)
 
-    def try_at(self, start: int, first: int, end: int) -> bool:
-        """The same if all that is reached can be decoded, lies in first ... end and fits what is there already."""
-        tried: _Found = {}
-        try:
-            self._walk([start], tried, first, end, known=self.found)
-        except DecodeError:
-            return False
-        if not self._fits(tried):
-            return False
-        self.found |= tried
+    def try_at(self, start: int, first: int, end: int) -> None:
+        """What direct control flow reaches from there within first ... end, without all that leads to no code."""
+        new, problems = self._walk([start], first, end)
+        wrong = _leading_to(problems, new)
+        self._no_code |= wrong
+        self._add({address: instruction for address, instruction in new.items() if address not in wrong})
         self.starts.add(start)
-        return True
 
     def sweep(self) -> None:
         """What can be decoded between the instructions of the kernel's own code, from the lowest address on."""
-        address = self.start + self.kernel.entry
+        first = address = self.start + self.kernel.entry
         end = min(self.start + self.kernel.code_end, self.end) if self.kernel.code_end else self.end
         while address < end:
-            if address in self.found or self.try_at(address, self.start + self.kernel.entry, end):
-                address += self.found[address].size
-            else:
-                address += 4
-
-    def checked(self, jump: Instruction, target: int) -> int:
-        """A jump's or branch's target; DecodeError where it is outside the code."""
-        if not self.start <= target < self.end or target % 4:
-            raise DecodeError(
-                f"kernel '{self.kernel.name}': {jump.opcode.mnemonic} at 0x{jump.address:x} branches to"
-                f" 0x{target & (1 << 64) - 1:x}, outside the code (0x{self.start:x} to 0x{self.end:x})"
-            )
-        return target
+            if address not in self.found:
+                self.try_at(address, first, end)
+            address += self.found[address].size if address in self.found else 4
 
     def in_order(self) -> list[Instruction]:
-        """Sorted by address, after a check that no two instructions overlap."""
-        instructions = [self.found[address] for address in sorted(self.found)]
-        for first, second in pairwise(instructions):
-            if first.address + first.size > second.address:
-                raise DecodeError(
-                    f"kernel '{self.kernel.name}': control flow enters the middle of {first.opcode.mnemonic} at"
-                    f" 0x{first.address:x} (0x{second.address:x})"
-                )
-        return instructions
+        """Sorted by address."""
+        return [self.found[address] for address in sorted(self.found)]
 
-    def _walk(self, starts: list[int], into: _Found, first: int, end: int, known: _Found | None = None) -> None:
+    def _add(self, new: _Found) -> None:
+        self.found |= new
+        for address, instruction in new.items():
+            if instruction.size > 4:
+                self._within[address + 4] = instruction
+            self.has_jump |= "jump" in instruction.opcode.flags
+            if instruction.opcode.mnemonic == "s_getpc_b64":
+                self.counters.append(instruction)
+
+    def _walk(self, starts: list[int], first: int, end: int) -> tuple[_Found, dict[int, DecodeError]]:
+        """What is reached from `starts` and was not found before, and where it is no code within first ... end."""
+        new: _Found = {}
+        within: dict[int, Instruction] = {}
+        problems: dict[int, DecodeError] = {}
         pending = list(starts)
         while pending:
             address = pending.pop()
-            while address not in into and not (known and address in known):
-                if not first <= address < end or address % 4:
-                    raise DecodeError(f"kernel '{self.kernel.name}': control flow leaves the code at 0x{address:x}")
-                code = self.kernel.code
-                instruction = decode_one(code, self.start, address - self.start, len(code))
-                into[address] = instruction
+            while address not in new and address not in self.found and address not in problems:
+                try:
+                    self._check(address, first, end)
+                    instruction = decode_one(self.kernel.code, self.start, address - self.start, len(self.kernel.code))
+                    self._check_overlap(address, instruction, new, within)
+                except DecodeError as problem:
+                    problems[address] = problem
+                    break
+                new[address] = instruction
+                if instruction.size > 4:
+                    within[address + 4] = instruction
                 if instruction.branch_target is not None:
-                    pending.append(self.checked(instruction, instruction.branch_target))
+                    if not self.start <= instruction.branch_target < self.end:
+                        problems[address] = self._outside(instruction)
+                        break
+                    pending.append(instruction.branch_target)
                 if "ends_block" in instruction.opcode.flags:
                     break
                 address += instruction.size
+        return new, problems
 
-    def _fits(self, tried: _Found) -> bool:
-        """Whether no instruction of `tried` overlaps another or one that was found before."""
-        together = self.found | tried
-        for i in tried.values():
-            if any(address in together for address in range(i.address + 4, i.address + i.size, 4)):
-                return False
-            around = (together.get(i.address - back) for back in range(4, MAX_INSTRUCTION_BYTES, 4))
-            if any(before is not None and before.address + before.size > i.address for before in around):
-                return False
-        return True
+    def _check(self, address: int, first: int, end: int) -> None:
+        if address in self._no_code or not first <= address < end or address % 4:
+            raise DecodeError(f"kernel '{self.kernel.name}': control flow leaves the code at 0x{address:x}")
+
+    def _check_overlap(self, address: int, one: Instruction, new: _Found, within: dict[int, Instruction]) -> None:
+        """DecodeError where an instruction lies in another one, or has a known one within it."""
+        outer, inner = within.get(address) or self._within.get(address), address
+        if outer is None and one.size > 4 and (address + 4 in new or address + 4 in self.found):
+            outer, inner = one, address + 4
+        if outer is not None:
+            raise DecodeError(
+                f"kernel '{self.kernel.name}': control flow enters the middle of {outer.opcode.mnemonic} at"
+                f" 0x{outer.address:x} (0x{inner:x})"
+            )
+
+    def _outside(self, branch: Instruction) -> DecodeError:
+        return DecodeError(
+            f"kernel '{self.kernel.name}': {branch.opcode.mnemonic} at 0x{branch.address:x} branches to"
+            f" 0x{(branch.branch_target or 0) & (1 << 64) - 1:x}, outside the code (0x{self.start:x} to"
+            f" 0x{self.end:x})"
+        )
+
+
+def _leading_to(problems: Iterable[int], new: _Found) -> set[int]:
+    """The addresses from which direct control flow may reach one of `problems`, these included."""
+    before: dict[int, list[int]] = defaultdict(list)
+    for address, instruction in new.items():
+        if "ends_block" not in instruction.opcode.flags:
+            before[address + instruction.size].append(address)
+        if instruction.branch_target is not None:
+            before[instruction.branch_target].append(address)
+    pending = list(problems)
+    wrong = set(pending)
+    while pending:
+        for previous in before[pending.pop()]:
+            if previous not in wrong:
+                wrong.add(previous)
+                pending.append(previous)
+    return wrong

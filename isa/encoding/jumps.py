@@ -15,7 +15,7 @@ from isa.encoding.operands import parse_operands
 from isa.encoding.registers import SCC, registers
 from isa.opcodes.formats import LITERAL
 
-MAX_STEPS = 4096  # followed from one s_getpc_b64
+MAX_STEPS = 1 << 16  # followed in one kernel
 _SCC = -1  # SCC's value among the registers'
 _WORD, _SIGN = (1 << 32) - 1, 1 << 31
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
@@ -35,7 +35,8 @@ class Followed:
 
     targets: where each jump goes that was reached with a known target; unknown: jumps that were reached without;
     passed: the instructions on the ways that were followed; ways: where each branch on them went; points: code
-    addresses that were computed, whoever jumps to them; complete: every way was followed to its end.
+    addresses that were computed, whoever jumps to them; steps: how many instructions were followed; complete: every
+    way was followed to its end.
     """
 
     targets: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -43,6 +44,7 @@ class Followed:
     passed: set[int] = field(default_factory=set)
     ways: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     points: set[int] = field(default_factory=set)
+    steps: int = 0
     complete: bool = True
 
 
@@ -62,9 +64,10 @@ def follow(counter: Instruction, at: Callable[[int], Instruction | None], found:
         key = address, frozenset(values.items())
         if instruction is None or key in seen or not any(register != _SCC for register in values):
             continue
-        if len(seen) == MAX_STEPS:
+        if found.steps == MAX_STEPS:
             found.complete = False
             return
+        found.steps += 1
         seen.add(key)
         found.passed.add(address)
         following = _following(instruction, values, found)

@@ -209,6 +209,22 @@ def _store_or_atomic(m, now, cu, q, header, position):
     return 1
 
 
+@jit(cold=True)
+def _read_past_cache(m, now, cu, line, entry):
+    """Read a line from L2 without looking for it; 0 if it must wait."""
+    l1 = m.l1
+    if l1.keeps_stores and not line_is_clean(m, now, cu, line):
+        return 0
+    if not crossbar_has_room(m, cu):
+        wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
+        return 0
+    l1.unit[cu].entry[entry].open += 1
+    crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (entry | DIRECT) << SOURCE_ID_SHIFT, 0)
+    l1.latency -= now  # and its arrival adds the cycle in which it is there
+    l1.misses += 1
+    return 1
+
+
 @jit(inline=True)
 def _load(m, now, cu, q, header, position):
     """Look one line of a load up, or send it past the cache; 0 if it must wait."""
@@ -218,16 +234,9 @@ def _load(m, now, cu, q, header, position):
     line = cache.q_words[cache.queue[q].words + position]
     # a sparse line is no memory that another CU could write to: `glc` does not matter for it
     if l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE):
-        if l1.keeps_stores and not line_is_clean(m, now, cu, line):
+        if not _read_past_cache(m, now, cu, line, e):
             return 0
-        if not crossbar_has_room(m, cu):
-            wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
-            return 0
-        cache.entry[e].open += 1
-        crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (e | DIRECT) << SOURCE_ID_SHIFT, 0)
         result = MISS
-        l1.latency -= now  # and its arrival adds the cycle in which it is there
-        l1.misses += 1
     else:
         result = _look_up(m, now, cu, line, e)
         if result == STALL:

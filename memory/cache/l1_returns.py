@@ -6,12 +6,12 @@ GCN's vector memory path returns loads in the order of their instructions, over 
 
 from gpusim.jit import address_in, jit
 from memory.cache.l1_state import DIRECT, WRITE_BACK
-from memory.cache.write_policy import ALL_BYTES
+from memory.cache.l1_stores import held_whole, write_back_answered
 from memory.network.crossbar import crossbar_take_response
 from memory.network.state import ATOMIC, READ, SOURCE_ID_SHIFT, WRITE
 from memory.sets.rows import end_filling
 from memory.unit_classes import CU_LOOK_UP, CU_RETURN
-from memory.waiting import L1_LINE, L1_RETURN_ENTRY, L1_STORE, L1_WRITE_BACK, freed
+from memory.waiting import L1_LINE, L1_RETURN_ENTRY, L1_STORE, freed
 from memory.wheel import wake, wake_at, within_reach
 
 
@@ -60,9 +60,7 @@ def l1_receive(m, now, cu):
     tag = source >> SOURCE_ID_SHIFT
     if kind == WRITE or kind == ATOMIC:
         if tag == WRITE_BACK:
-            cache.write_backs_out -= 1
-            if cache.write_backs_out == 0 and freed(m, L1_WRITE_BACK + cu):
-                wake_at(m, CU_LOOK_UP, now, cu)
+            write_back_answered(m, now, cu)
             return -1
         cache.stores_out -= 1
         if freed(m, L1_STORE + cu):
@@ -78,7 +76,7 @@ def l1_receive(m, now, cu):
     else:
         end_filling(address_in(l1.rows, 0), l1.stride, cache.mshr[tag].slot)
         if l1.keeps_stores:
-            l1.held[cache.mshr[tag].slot] = ALL_BYTES
+            held_whole(m, cache.mshr[tag].slot)
         cache.m_free[cache.m_free_count] = tag
         cache.m_free_count += 1
         cache.t_free_count += 1

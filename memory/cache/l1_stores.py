@@ -24,7 +24,7 @@ from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import is_filling, line_in, way_of
 from memory.timeline import LOOKED_UP, record
 from memory.unit_classes import CU_LOOK_UP, CU_RETURN
-from memory.waiting import L1_LINE, L1_STORE, L1_WRITE_BACK, LOOK_UP, REQUEST_SLOT, wait_for
+from memory.waiting import L1_LINE, L1_STORE, L1_WRITE_BACK, LOOK_UP, REQUEST_SLOT, freed, wait_for
 from memory.wheel import wake, wake_at
 
 
@@ -47,6 +47,21 @@ def _write_back(m, now, cu, slot, line):
     l1.write_backs += 1
     wake_at(m, CU_LOOK_UP, now + 1, cu)
     return 1
+
+
+@jit(cold=True)
+def write_back_answered(m, now, cu):
+    """L2 has one of the CU's written-back lines; with the last one go on those who wait for all of them."""
+    cache = m.l1.unit[cu]
+    cache.write_backs_out -= 1
+    if cache.write_backs_out == 0 and freed(m, L1_WRITE_BACK + cu):
+        wake_at(m, CU_LOOK_UP, now, cu)
+
+
+@jit(cold=True)
+def held_whole(m, slot):
+    """The line of a slot (set and way of a CU) has been fetched: all of its bytes are held."""
+    m.l1.held[slot] = ALL_BYTES
 
 
 @jit(cold=True)

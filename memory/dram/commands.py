@@ -26,20 +26,25 @@ from memory.dram.requests import choose_both, finish, line_of_row
 from memory.dram.scheduler import note_served
 
 
+@jit(cold=True)
+def _append(m, channel, clock, command, bank, row, column):
+    dram = m.dram
+    if dram.record_count < dram.record_capacity:
+        at = dram.record_count * RECORD_WORDS
+        st_i64(dram.record_address, at, channel)
+        st_i64(dram.record_address, at + 1, clock)
+        st_i64(dram.record_address, at + 2, command)
+        st_i64(dram.record_address, at + 3, bank)
+        st_i64(dram.record_address, at + 4, row)
+        st_i64(dram.record_address, at + 5, column)
+    dram.record_count += 1
+
+
 @jit
 def record_command(m, channel, clock, command, bank, row, column):
     """Append the command to the record, if there is one."""
-    dram = m.dram
-    if dram.record_address:
-        if dram.record_count < dram.record_capacity:
-            at = dram.record_count * RECORD_WORDS
-            st_i64(dram.record_address, at, channel)
-            st_i64(dram.record_address, at + 1, clock)
-            st_i64(dram.record_address, at + 2, command)
-            st_i64(dram.record_address, at + 3, bank)
-            st_i64(dram.record_address, at + 4, row)
-            st_i64(dram.record_address, at + 5, column)
-        dram.record_count += 1
+    if m.dram.record_address:
+        _append(m, channel, clock, command, bank, row, column)
 
 
 @jit(inline=True)

@@ -30,13 +30,18 @@ __all__ = [
 ]
 
 
+@jit(cold=True)
+def _ideal_tick(m, now, channel):
+    dram_space_freed(m, now, channel)
+
+
 @jit(inline=True)
 def dram_tick(m, now, channel):
     """Run a channel in core cycle `now`: take what has arrived, decide this cycle's command clocks."""
     dram = m.dram
     state = dram.channel[channel]
     if dram.ideal:
-        dram_space_freed(m, now, channel)
+        _ideal_tick(m, now, channel)
         return
     if now >= state.next_look:
         ahead = quotient((now + 1) * dram.clocks + dram.cycles - 1, dram.cycles)

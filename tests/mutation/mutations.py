@@ -21,7 +21,7 @@ _OPERATORS: dict[type[ast.operator], tuple[str, str]] = {
 }
 _CALLS = {"min": "max", "max": "min"}
 _ROUND_ROBIN = "ctz_from"  # (mask, first): with `first` 0 the lowest bit always goes first
-_HINTS = ("prefetch", "unlikely", "likely")  # for the host's sake: no result depends on them
+_HINTS = ("prefetch",)  # for the host's sake: no result depends on them
 
 
 @dataclass(frozen=True)

@@ -55,14 +55,15 @@ def code_object_path(name: str, directory: Path = KERNELS_DIR) -> Path:
     return directory / f"{name}.hsaco"
 
 
-def build(source: Path, target: Path) -> str:
+def build(source: Path, target: Path, debug: bool = False) -> str:
     """Compile or assemble, and link one source into `target`; returns by what. Raises KernelBuildError.
 
     OpenCL C gets AMD's device library where the machine has it and a compiler that reads it, else the header with
     OpenCL's built-in functions. The shipped kernels are built without the library, so that they do not depend on the
     machine: the workloads without any built-in function, the bench kernels with the header. What is not shipped here
-    also gets the compiler's own code-object version.
+    also gets the compiler's own code-object version. debug: keep line tables, which change no instruction.
     """
+    more = ("-g",) if debug else ()
     if source.suffix not in LANGUAGE_FLAGS:
         raise KernelBuildError(f"{source.name}: no kernel source; sources end in {', '.join(LANGUAGE_FLAGS)}")
     if not source.is_file():
@@ -71,15 +72,15 @@ def build(source: Path, target: Path) -> str:
         target.write_bytes(_linked(source, _compile_ir(source)))
         return "llvmlite"
     if source.suffix == ".hip":
-        return _build_hip(source, target)
+        return _build_hip(source, target, more)
     folder = source.resolve().parent
     shipped = folder in (each.resolve() for each in SHIPPED_DIRS)
     tools = None if shipped or source.suffix != ".cl" else with_library()
     if tools is not None:
-        _compile(tools, opencl_flags(tools.library), source, target)
+        _compile(tools, (*opencl_flags(tools.library), *more), source, target)
         return tools.text
     tools = _own_tools()
-    flags: tuple[str, ...] = LANGUAGE_FLAGS[source.suffix]
+    flags: tuple[str, ...] = (*LANGUAGE_FLAGS[source.suffix], *more)
     if shipped:
         flags = (*flags, *SHIPPED_FLAGS)
     if source.suffix != ".cl":
@@ -111,14 +112,14 @@ def _compile(tools: Tools, flags: tuple[str, ...], source: Path, target: Path) -
         shutil.copyfile(linked, target)
 
 
-def _build_hip(source: Path, target: Path) -> str:
+def _build_hip(source: Path, target: Path, more: tuple[str, ...]) -> str:
     try:
         tools, flags = for_hip()
     except KernelBuildError as error:
         raise KernelBuildError(f"{source.name}: {error}") from None
     with tempfile.TemporaryDirectory() as scratch:
         linked = Path(scratch) / "kernel.hsaco"
-        _run([tools.clang, *flags, source.name, "-o", str(linked)], source)
+        _run([tools.clang, *flags, *more, source.name, "-o", str(linked)], source)
         shutil.copyfile(linked, target)
     return tools.text
 
@@ -162,12 +163,12 @@ def build_all(directory: Path = KERNELS_DIR) -> list[Path]:
     return [target for target, _ in build_sources(kernel_sources(directory))]
 
 
-def build_sources(sources: list[Path]) -> list[tuple[Path, str]]:
+def build_sources(sources: list[Path], debug: bool = False) -> list[tuple[Path, str]]:
     """Build each source's code object beside it; returns what was written, each with what built it."""
     built = []
     for source in sources:
         target = code_object_path(source.stem, source.parent)
-        built.append((target, build(source, target)))
+        built.append((target, build(source, target, debug)))
     return built
 
 

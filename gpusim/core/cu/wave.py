@@ -35,7 +35,7 @@ from gpusim.core.cu.state import (
     VM_FULL,
     WAITING,
 )
-from gpusim.jit import call_i64_4, jit, ld_i64, unlikely
+from gpusim.jit import call_i64_4, jit, ld_i64
 from isa.opcodes.opcode import LDS, SMEM, VMEM
 from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.timeline import RETURNED, record
@@ -101,6 +101,18 @@ def pause(m, w, t, reason):
     wake_for_paused(m, simd)
 
 
+@jit(cold=True)
+def _wait_for_scalar_result(m, w, t):
+    """The scalar register that the wavefront's next instruction reads holds its result from cycle `t` on."""
+    pause(m, w, t, EXECUTION)
+
+
+@jit(cold=True)
+def _wait_for_a_count(m, w, state):
+    """VM_FULL or LGKM_FULL: the wavefront has as many in flight as the counter can count."""
+    m.cu.wave[w].state = state
+
+
 @jit(inline=True)
 def enter(m, t, w):
     """Put the wavefront, ready from cycle `t`, among those who want its next instruction's unit, or let it wait."""
@@ -114,19 +126,19 @@ def enter(m, t, w):
     word = code_word(m, w)
     # a scalar register that a vector instruction writes is there some cycles later (docs/hazards.md)
     late = word >> RESULT_SHIFT
-    if unlikely(late and wave.scalar_result + late > t):
-        pause(m, w, wave.scalar_result + late, EXECUTION)
+    if late and wave.scalar_result + late > t:
+        _wait_for_scalar_result(m, w, wave.scalar_result + late)
         return
     unit = word & 15
     if (word >> ACTION_SHIFT) & ACTION_MASK == WAIT and not counters_allow(m, w, word):
         wave.state = WAITING
         return
     # vmcnt and lgkmcnt have four bits: with fifteen in flight the next one waits (GCN3 ISA manual, section 4.4)
-    if unlikely((unit == VMEM) & (wave.vm_tail - wave.vm_head >= MAX_IN_FLIGHT)):  # one branch, in place of two
-        wave.state = VM_FULL
+    if (unit == VMEM) & (wave.vm_tail - wave.vm_head >= MAX_IN_FLIGHT):  # one branch, in place of two
+        _wait_for_a_count(m, w, VM_FULL)
         return
-    if unlikely((unit == LDS or unit == SMEM or word & COUNTS_LGKM) and wave.lgkm >= MAX_IN_FLIGHT):
-        wave.state = LGKM_FULL
+    if (unit == LDS or unit == SMEM or word & COUNTS_LGKM) and wave.lgkm >= MAX_IN_FLIGHT:
+        _wait_for_a_count(m, w, LGKM_FULL)
         return
     wave.state = READY
     simd = w >> SIMD_BITS
@@ -143,6 +155,15 @@ def released(m, now, w, reason):
     wake_simd(m, now, w >> SIMD_BITS)
 
 
+@jit(cold=True)
+def _recheck_full(m, now, w, state):
+    """One of the counters of a wavefront that had as many in flight as one can count went down."""
+    wave = m.cu.wave[w]
+    in_flight = wave.vm_tail - wave.vm_head if state == VM_FULL else wave.lgkm
+    if in_flight < MAX_IN_FLIGHT:
+        released(m, now, w, THROTTLE)
+
+
 @jit(inline=True)
 def recheck(m, now, w):
     """One of the wavefront's counters went down."""
@@ -151,11 +172,8 @@ def recheck(m, now, w):
     if state == WAITING:
         if counters_allow(m, w, code_word(m, w)):
             released(m, now, w, MEMORY)
-    elif unlikely(
-        (state == VM_FULL and wave.vm_tail - wave.vm_head < MAX_IN_FLIGHT)
-        or (state == LGKM_FULL and wave.lgkm < MAX_IN_FLIGHT)
-    ):
-        released(m, now, w, THROTTLE)
+    elif state == VM_FULL or state == LGKM_FULL:
+        _recheck_full(m, now, w, state)
 
 
 @jit

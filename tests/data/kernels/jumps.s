@@ -35,7 +35,7 @@
     .text
 .endm
 
-// Tensile's long branch forward; what lies between is no code
+// Tensile's long branch forward; what lies between (s_sleep) is not reached
 begin forward
     s_getpc_b64 s[6:7]
 .Lforward_counter:
@@ -43,7 +43,7 @@ begin forward
     s_add_u32 s6, s6, s9
     s_addc_u32 s7, s7, 0
     s_setpc_b64 s[6:7]
-    .fill 64, 4, 0xffffffff
+    .fill 64, 4, 0xbf8e0007
 .Lforward_target:
     s_movk_i32 s8, 11
     end forward
@@ -54,7 +54,7 @@ begin backward
 .Lbackward_target:
     s_movk_i32 s8, 22
     s_branch .Lbackward_end
-    .fill 8, 4, 0xffffffff
+    .fill 8, 4, 0xbf8e0007
 .Lbackward_jump:
     s_getpc_b64 s[6:7]
 .Lbackward_counter:
@@ -69,7 +69,7 @@ begin backward
     s_add_u32 s6, s6, s9
     s_addc_u32 s7, s7, 0
     s_setpc_b64 s[6:7]
-    .fill 8, 4, 0xffffffff
+    .fill 8, 4, 0xbf8e0007
 .Lbackward_end:
     end backward
 
@@ -85,7 +85,7 @@ begin relaxed
     s_add_u32 s6, s6, (.Lrelaxed_target-.Lrelaxed_counter)&0xffffffff
     s_addc_u32 s7, s7, -1
     s_setpc_b64 s[6:7]
-    .fill 8, 4, 0xffffffff
+    .fill 8, 4, 0xbf8e0007
 .Lrelaxed_end:
     end relaxed
 

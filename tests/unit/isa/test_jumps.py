@@ -35,12 +35,13 @@ def test_long_branches(name: str, value: int) -> None:
 
 @pytest.mark.parametrize("name", ["forward", "backward", "relaxed"])
 def test_constants_are_followed_to_one_target(name: str) -> None:
-    """What lies between jump and target is no code, so nothing but the target's own way may be decoded."""
+    """What lies between jump and target is not reached, and belongs to the kernel only where targets are unknown."""
     instructions = decode_kernel(kernel("jumps", name))
     targets = [i.jump_targets for i in instructions if i.opcode.mnemonic == "s_setpc_b64" and i.jump_targets]
     assert len(targets) == 1 and len(targets[0]) == 1
     (target,) = (i for i in instructions if i.address == targets[0][0])
     assert disassemble(target).startswith("s_movk_i32 s8")
+    assert not any(i.opcode.mnemonic == "s_sleep" for i in instructions)
 
 
 @pytest.mark.parametrize("entry", range(4))
@@ -95,6 +96,19 @@ def made(*words: int) -> Kernel:
     code = b"".join(word.to_bytes(4, "little") for word in words)
     template = kernel("jumps", "anywhere")
     return replace(template, code=code, entry=0, code_address=0x1000, code_end=len(code), functions=())
+
+
+@pytest.mark.parametrize("word", [0, 0xBF800000, 0xBF820000, 0xBF84FFFF, 0xBE841C00])
+def test_long_padding_behind_an_unknown_jump_takes_no_time(word: int) -> None:
+    """Zeros, s_nop, s_branch, s_cbranch_scc0 -1 and s_getpc_b64: decoded from each place on, it would take hours."""
+    found = decode_kernel(made(0xBE801D1E, *[word] * (1 << 14)))  # s_setpc_b64 s[30:31]
+    assert found[0].opcode.mnemonic == "s_setpc_b64"
+
+
+def test_a_target_outside_the_code_is_a_fault_when_it_is_jumped_to() -> None:
+    code = (0xBE841C00, 0x8004FF04, 0x100000, 0x82058005, 0xBE801D04)  # s_getpc_b64, additions, s_setpc_b64
+    found = decode_kernel(made(*code))
+    assert len(found) == 4 and found[-1].jump_targets == ()
 
 
 @given(st.binary(min_size=4, max_size=96))

@@ -61,6 +61,26 @@ def test_hip_builds_with_names_and_types(tmp_path: Path) -> None:
 
 
 @needs_library
+@pytest.mark.parametrize("name", ["device_library.cl", "hip_kernels.hip"])
+def test_line_tables_on_request(name: str, tmp_path: Path) -> None:
+    if name.endswith("hip") and compilers.hip_root() is None:
+        pytest.skip("needs libamdhip64-dev")
+    source = tmp_path / name
+    shutil.copy(KERNELS / name, source)
+    for debug in (False, True):
+        assert invoke(["kernels", "build", *["-g"][: int(debug)], str(source)]) == 0
+        kernel = next(iter(load_code_object(source.with_suffix(".hsaco")).kernels.values()))
+        line = kernel.source_line(kernel.code_address + kernel.entry)
+        assert (line is not None) == debug
+        assert line is None or str(line).startswith(f"{name}:")
+
+
+def test_shipped_objects_are_not_built_with_line_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["kernels", "build", "-g"]) == 2
+    assert "-g is for sources that are named" in capsys.readouterr().err
+
+
+@needs_library
 def test_every_compiler_that_reads_the_library_builds_both_languages(tmp_path: Path) -> None:
     library = compilers.device_library()
     assert library is not None
