@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
-from gpusim.config import files, tree
+from gpusim.config import files
 from gpusim.config.models import kinds_in
 from gpusim.config.run import RunConfig, load_run
 
@@ -52,8 +52,7 @@ def shipped_files_are_parsed_once() -> Iterator[None]:
         return deepcopy(parsed(path)) if path.is_relative_to(files.SHIPPED) else read(path)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (files, tree):
-            patch.setattr(module, "read", read_quickly)
+        patch.setattr(files, "read", read_quickly)
         yield
 
 
