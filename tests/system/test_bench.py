@@ -62,7 +62,7 @@ def _small_cases(monkeypatch: pytest.MonkeyPatch, *names: str, bound: str = "lat
 
 def test_history_has_an_object_a_case_and_comparison_is_with_the_last(monkeypatch, capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     _small_cases(monkeypatch, "vector_add", "lds_links")
-    history = tmp_path / "new" / "history.jsonl"
+    history = tmp_path / "history.jsonl"
     arguments = ["bench", "--history", str(history)]
     assert invoke(arguments) == 0
     first = capfd.readouterr().out
