@@ -88,6 +88,11 @@ def test_a_case_that_is_bound_by_something_else_is_told(monkeypatch, capfd, tmp_
     assert invoke(["bench", "--history", str(tmp_path / "h.jsonl"), "--set", "gpu.cus_per_array=2"]) == 0
 
 
+def test_a_history_in_a_folder_that_is_not_there_is_refused_before_measuring(capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    assert invoke(["bench", "--history", str(tmp_path / "new" / "h.jsonl")]) == 2
+    assert "new does not exist" in capfd.readouterr().err and not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
