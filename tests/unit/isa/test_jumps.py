@@ -152,6 +152,6 @@ def test_constants_are_followed_past_any_scalar_instruction(opcode: Opcode) -> N
     (get_pc,) = (o for o in SCALAR if o.mnemonic == "s_getpc_b64")
     set_pc = 0xBE801D04  # s_setpc_b64 s[4:5]: what is known by then decides where it goes
     literal = [0x1F] * ("literal" in opcode.operands)
-    words = [scalar_word(get_pc), scalar_word(opcode), *literal, set_pc]
+    words = [scalar_word(get_pc), scalar_word(opcode), *literal, set_pc, 0xBF810000]
     code = replace(kernel("jumps", "forward"), code=struct.pack(f"<{len(words)}I", *words), entry=0)
     assert [i.opcode.mnemonic for i in decode_kernel(code)][:2] == ["s_getpc_b64", opcode.mnemonic]
