@@ -121,7 +121,7 @@ def test_five_instructions_of_five_kinds_issue_in_one_turn() -> None:
     # one CU, a wavefront dispatched a cycle: five on SIMD 0, four cycles (one turn) apart. A DRAM fast enough that at
     # most 15 loads, one every five turns, are outstanding
     gpu = altered(machine(shader_arrays=1, cus_per_array=1), dram={"ideal_latency_ns": 10.0})
-    assert gpu.cu.dispatch_interval_cycles == 1
+    assert gpu.dispatch.wavefront_cycles == 1
     load = l2_miss(gpu, 1) + gpu.l1.fill_latency_cycles + 4
     assert load < 15 * 5 * TURN
     facts = case("five_kinds", gpu, workgroups=5 * SIMDS)
