@@ -231,7 +231,7 @@ def step(m: Any, visit: Callable[[], None], limit: int = 1 << 60) -> int:
 def stepped(on_start: Callable[[Any], Callable[[], None]]) -> Iterator[None]:
     """While it lasts, `simulate` steps its machine: `on_start(m)` gives what visits it after each cycle."""
     before = simulator._loop
-    simulator._loop = lambda m, observer, recording: step(m, on_start(m))  # type: ignore[assignment]
+    simulator._loop = lambda m, *_: step(m, on_start(m))  # type: ignore[assignment]
     try:
         yield
     finally:
