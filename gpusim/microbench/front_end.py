@@ -8,7 +8,7 @@ from gpusim.microbench.result import Results
 
 DWORDS = range(LINE_BYTES // 4)  # where in a line the loop begins
 PASSES = (4, 20)
-GROUPS = (16, 48)  # workgroups a compute unit, one after another
+LAUNCHED = (64, 192)  # wavefronts a compute unit: longer than the first fetch, for which they all wait, takes
 WAVES = (1, 4, 16)  # wavefronts of a workgroup
 
 
@@ -24,11 +24,9 @@ def pass_cycles(bench: Bench, gpu: GpuSpec, dwords: int) -> float:
 
 def launches_per_cycle(bench: Bench, waves: int) -> float:
     """Wavefronts that the whole GPU launches in a cycle, in workgroups of `waves`, each of which ends at once."""
-    cycles = [
-        bench.run(("front_end", "nothing"), bench.memory(), bytes(4), groups * bench.gpu.cus, waves).cycles
-        for groups in GROUPS
-    ]
-    return (GROUPS[1] - GROUPS[0]) * bench.gpu.cus * waves / (cycles[1] - cycles[0])
+    groups = [launched * bench.gpu.cus // waves for launched in LAUNCHED]
+    cycles = [bench.run(("front_end", "nothing"), bench.memory(), bytes(4), n, waves).cycles for n in groups]
+    return (groups[1] - groups[0]) * waves / (cycles[1] - cycles[0])
 
 
 def measure(bench: Bench, results: Results) -> None:

@@ -10,6 +10,7 @@ from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.cu.state import FETCH
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
+from gpusim.core.roofline import roofline
 from gpusim.jit import JIT_DISABLED
 from isa.encoding.instruction import Instruction
 from isa.opcodes.opcode import SALU, Opcode
@@ -135,13 +136,16 @@ def test_one_read_of_a_bank_serves_all_cus_that_want_its_line() -> None:
 def test_a_bank_reads_one_line_a_cycle(banks: int) -> None:
     # four scripts of a line each lie in lines n to n + 3. From cycle 1 on four CUs ask; each bank reads a line a cycle,
     # and those whose line it does not read come again
-    r = ScriptedRun(array_of_four(banks), [[Script().valu(15).end()] for _ in range(4)])
+    spec = array_of_four(banks)
+    r = ScriptedRun(spec, [[Script().valu(15).end()] for _ in range(4)])
     to_a_bank = 4 // banks
     r.go(1 + to_a_bank)
     assert r.m.icache.misses == r.m.icache.bank_reads.sum() == 4
     assert r.m.icache.bank_reads.max() == to_a_bank
     assert r.m.icache.bank_conflicts == banks * sum(range(to_a_bank))
     assert r.go() == FINISHED
+    # the bound is the busiest bank's reads: fewer banks make it larger than a fetch a cycle for each CU
+    assert roofline(r.m, spec)["fetch"] == r.m.icache.bank_reads.max() >= 2 * to_a_bank
 
 
 def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -> None:
