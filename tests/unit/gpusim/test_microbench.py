@@ -128,8 +128,8 @@ def test_atomics_on_one_address_are_one_packet_each() -> None:
 
 @pytest.mark.parametrize("dwords", [0, 5, 8, 15])
 def test_a_short_loop_of_an_array_takes_what_its_vector_alus_take(dwords: int) -> None:
-    # six vector additions of ten wavefronts a SIMD, and a little more, as with one CU; fetch is hidden wherever the loop
-    # lies, though all CUs are in step
+    # six vector additions of ten wavefronts a SIMD, and a little more, as with one CU; fetch is hidden wherever the
+    # loop lies, though all CUs are in step
     measured = bench(cus_per_array=4)
     assert front_end.pass_cycles(measured, measured.gpu, dwords) == pytest.approx(6 * 4 * 10, rel=0.1)
 
