@@ -26,7 +26,8 @@ Each VMEM, FLAT, SMEM and DS instruction has exactly one memory record: a header
     header   bits 0-11 number of lines | bits 12-23 busy cycles | flags
              busy cycles: on the address and data path (vector memory), bank cycles (LDS), 0 (scalar)
     loads    one word a line:  byte address >> 6 | LINE_SPARSE
-    stores and atomics  two words a line: as above, then the 64-bit mask of the bytes touched
+    stores and atomics  two words a line: as above, then the 64-bit mask of the bytes touched; an atomic's line comes as
+             often as lanes change the same dword of it, for each of which a packet has one operand
 """
 
 SEGMENTS, MEMORY_WORDS, INSTRUCTIONS, STATUS = 0, 1, 2, 3

@@ -263,7 +263,8 @@ def microbench(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="latency, bandwidth, lds, issue, accesses, occupancy or atomics; repeatable. [default: all]",
+            help="latency, bandwidth, lds, issue, front_end, accesses, occupancy or atomics; repeatable. "
+            "[default: all]",
         ),
     ] = None,
     json_file: JsonOption = None,

@@ -68,7 +68,8 @@ ROOFLINE = CounterTable(
         Counter("l1", "cycles", f"{_FEWEST} the vector L1s allow: one line looked up and 64 bytes returned a cycle"),
         Counter("l2", "cycles", f"{_FEWEST} L2 allows: one request a channel and cycle"),
         Counter("dram", "cycles", f"{_FEWEST} DRAM allows: data-bus cycles / channels"),
-        Counter("fetch", "cycles", f"{_FEWEST} instruction fetch allows: one fetch a CU, and a bank, and cycle"),
+        Counter("fetch", "cycles", f"{_FEWEST} instruction fetch allows: one fetch a CU and cycle, one line a bank"),
+        Counter("dispatch", "cycles", f"{_FEWEST} dispatch allows: to the launch of the last workgroup"),
         Counter(
             "latency",
             "cycles",

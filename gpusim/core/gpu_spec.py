@@ -3,6 +3,7 @@
 from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
+from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.spec import ComputeUnitSpec
 from memory.cache.instruction import MAX_INSTRUCTION_LINES, InstructionCacheSpec
 from memory.cache.l1_state import MAX_L1_LINES, L1Spec
@@ -72,6 +73,7 @@ class GpuSpec(Spec):
         1, "where caches and TLBs with random replacement begin to draw", "any: it tells runs apart", ge=0, le=999_999
     )
     host_link: HostLinkSpec = HostLinkSpec()
+    dispatch: DispatchSpec = DispatchSpec()
     cu: ComputeUnitSpec = ComputeUnitSpec()
     l1: L1Spec = L1Spec()
     scalar_cache: ScalarCacheSpec = ScalarCacheSpec()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import FETCH, ISSUED, MEMORY
+from gpusim.core.cu.state import BRANCH_LATENCY, FETCH, ISSUED, MEMORY
 from gpusim.core.gpu_spec import GpuSpec
 from isa.opcodes.opcode import SALU, SMEM
 from memory.dram.controller import dram_totals
@@ -14,12 +14,15 @@ def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
 
     valu: SIMD occupancy; salu: one scalar instruction a CU and cycle; lds: bank cycles; l1: one line looked up and
     64 bytes returned a CU and cycle; l2: one request a channel and cycle; dram: data-bus occupancy; fetch: one
-    fetch a CU and cycle, and one a bank. latency: what the wavefronts' own issue turns and waits for data and
-    instructions take, with the latencies of this run, at the number of wavefronts that were resident.
+    fetch a CU and cycle, and one line of the busiest bank, as where code lies says which bank reads it; dispatch: to
+    the launch of the last workgroup, as many at a time as there are shader engines. latency: what the wavefronts' own
+    issue turns, taken branches and waits for data and instructions take, with the latencies of this run, at the number
+    of wavefronts that were resident.
     """
     cus = gpu.cus
     dram = dram_totals(m)
     fetches = float(m.icache.hits + m.icache.misses + m.icache.merges)
+    rounds = -(-int(m.run.next_workgroup) // int(m.run.engines))
     spent = m.cu.stalls.sum(axis=0)
     resident = max(float(spent.sum()), 1.0) / max(int(m.run.ended), 1)
     return {
@@ -29,6 +32,7 @@ def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
         "l1": max(float(m.l1.busy), float(m.l1.return_busy)) / cus,
         "l2": float(m.xbar.requests) / gpu.l2.channels,
         "dram": dram.bus_busy_cycles / gpu.dram.channels,
-        "fetch": fetches / min(cus, gpu.shader_arrays * gpu.instruction_cache.banks),
-        "latency": float(spent[[ISSUED, MEMORY, FETCH]].sum()) / resident,
+        "fetch": max(fetches / cus, float(m.icache.bank_reads.max()) / gpu.shader_arrays),
+        "dispatch": float(max(rounds - 1, 0) * m.run.workgroup_waves * m.run.launch_interval),
+        "latency": float(spent[[ISSUED, MEMORY, FETCH, BRANCH_LATENCY]].sum()) / resident,
     }

@@ -11,7 +11,7 @@ import numpy as np
 from gpusim.base.errors import SimulationError
 from gpusim.base.progress import Progress
 from gpusim.core.cu.code_table import FetchTable, code_table, fetch_table
-from gpusim.core.cu.configure import set_fetch_table
+from gpusim.core.cu.configure import set_code_table, set_fetch_table
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import MAX_WORKGROUPS, NEVER, SLOTS
@@ -92,7 +92,8 @@ def simulate(
     code, fetched = _code_tables(launch.kernel, gpu.cu, context.first_address)
     set_fetch_table(m, fetched, gpu.cu.instruction_buffer_bytes)
     run = m.run
-    run.code, run.trace_base = address_of(code), context.trace_address
+    set_code_table(m, code)
+    run.trace_base = context.trace_address
     run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
     run.every_cycle = int(not skip_idle)
     spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpusim.core.cu.configure import configure_cus
+from gpusim.core.cu.configure import configure_cus, configure_dispatch
 from gpusim.core.cu.state import CU, RUN
 from gpusim.core.gpu_spec import GpuSpec
 from memory.cache.instruction import INSTRUCTION_CACHE, configure_instruction_cache
@@ -35,3 +35,4 @@ def configure_units(m: Any, gpu: GpuSpec, uses_engine: bool) -> None:
     configure_l2(m, gpu.l2, uses_engine, gpu.replacement_seed)
     configure_dram(m, gpu.dram, gpu.clock_hz)
     configure_cus(m, gpu.cu, gpu.shader_arrays, gpu.cus_per_array)
+    configure_dispatch(m, gpu.dispatch, gpu.shader_arrays, gpu.cus_per_array)

@@ -153,6 +153,7 @@ UNITS = (
         1,
         "gpusim.core.cu.dispatch.dispatch_tick",
         state="gpusim.core.cu.state.RUN",
+        configure="gpusim.core.cu.configure.configure_dispatch(gpu.dispatch, gpu.shader_arrays, gpu.cus_per_array)",
     ),
 )
 

@@ -14,6 +14,7 @@ CLASSES = {
     "transcendental": "v_rcp_f32, dependent",
     "fp64_add": "v_add_f64, dependent",
     "fp64_fma": "v_fma_f64, dependent",
+    "int64_shift": "v_lshlrev_b64, dependent",
     "scalar_add": "s_add_u32, dependent",
     "saveexec": "s_and_saveexec_b64",
     "branch_taken": "s_cbranch_execnz, taken",

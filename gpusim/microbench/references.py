@@ -41,6 +41,7 @@ class Published:
 
 _AMD = "AMD APP SDK OpenCL Optimization Guide (2015)"
 _CLRX = "CLRX GcnTimings"
+_LLVM = "LLVM SISchedule.td, SIQuarterSpeedModel, Write64Bit"
 _PERFTEST = "sebbbi/perftest, AMD GCN3 results"
 _CLPEAK = "clpeak results"
 _GCN = "GCN"
@@ -98,6 +99,8 @@ def _rows() -> Iterable[Published]:
         yield _row(f"issue.{name}_cycles", value, cycles, _DP16, f"{_CLRX}; rate 4/{value} in {_AMD}, table 2.3")
     yield _row("issue.fp32_fma_cycles", 16, cycles, _DP16, _CLRX)
     yield _row("issue.fp32_fma_cycles", 64, cycles, _DP16, f"{_AMD}, table 2.3: rate 1/16")
+    yield _row("issue.int64_shift_cycles", 8, cycles, _GCN, f"{_LLVM}: 2 turns; Mesa ACO, aco_statistics.cpp: valu64")
+    yield _row("issue.int64_shift_cycles", 32, cycles, _DP16, _CLRX)
     yield _row("issue.scalar_add_cycles", 4, cycles, _GCN, f"{_CLRX}; {_AMD}, section 2.9")
     yield _row("issue.saveexec_cycles", 8, cycles, _GCN, _CLRX)
     yield _row("issue.scalar_load_dword_cycles", 4, cycles, _GCN, f"{_CLRX}, without the data")

@@ -79,5 +79,5 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
     pattern = pattern_at(row.patterns, (first >> 2) & (PATTERN_WAYS - 1))
     different = match_addresses(work, inside, first, pattern)
     if different != 0 or pattern.phase != first & (LINE_BYTES - 1):
-        note_line_pattern(pattern, work, inside, first, size, load)
+        note_line_pattern(pattern, work, inside, first, size, load, 1 if row.access == Access.ATOMIC else 0)
     return access_lines(context, slot, vectors, row, inside, pattern, first, out)

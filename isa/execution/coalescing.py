@@ -1,6 +1,7 @@
 """From lane addresses to memory lines and LDS bank cycles, with a cache of access patterns.
 
-Lines are the distinct 64-byte lines in first-touch order over lanes. What an instruction touches depends, up
+Lines are the distinct 64-byte lines in first-touch order over lanes; of an atomic a line comes again for lanes that
+change a dword of it which another lane changes already. What an instruction touches depends, up
 to a shift by whole lines, only on the differences between its lanes' addresses, on EXEC and on where in a line
 the first lane starts; LDS bank cycles do not even depend on the shift. Kernels repeat the same few patterns,
 so each memory instruction remembers its last ones and a repetition costs one comparison of 64 differences.
@@ -22,8 +23,12 @@ def begin_lines(work: Work):
 
 
 @jit
-def add_line(work: Work, count, line, mask):
-    """Note that `line` is touched at the bytes of `mask`; returns the new number of lines, or -1 beyond MAX_LINES."""
+def add_line(work: Work, count, line, mask, apart):
+    """Note that `line` is touched at the bytes of `mask`; returns the new number of lines, or -1 beyond MAX_LINES.
+
+    apart: 1 if a byte may be touched once only, as by atomics, each of which needs an operand of its own: lanes that
+    meet in one have their line noted again.
+    """
     tag = work.tag << 8
     h = (line ^ (line >> 9) ^ (line >> 18)) & (HASH_ENTRIES - 1)
     while True:
@@ -36,21 +41,21 @@ def add_line(work: Work, count, line, mask):
             work.mask[count] = mask
             return count + 1
         k = entry & 255
-        if work.line[k] == line:
+        if work.line[k] == line and not (apart and work.mask[k] & mask):
             work.mask[k] |= mask
             return count
         h = (h + 1) & (HASH_ENTRIES - 1)
 
 
 @jit
-def add_access(work: Work, count, address, size):
+def add_access(work: Work, count, address, size, apart):
     """Note an access of `size` bytes (at most 64) at `address`; returns as `add_line`."""
     line = address >> LINE_BITS
     start = address & (LINE_BYTES - 1)
     bits = (1 << size) - 1 if size < LINE_BYTES else -1
-    count = add_line(work, count, line, bits << start)
+    count = add_line(work, count, line, bits << start, apart)
     if start + size > LINE_BYTES and count >= 0:
-        count = add_line(work, count, line + 1, bits >> (LINE_BYTES - start))
+        count = add_line(work, count, line + 1, bits >> (LINE_BYTES - start), apart)
     return count
 
 
@@ -103,8 +108,8 @@ def note_pattern(pattern: Pattern, work: Work, active, first):
 
 
 @jit
-def note_line_pattern(pattern: Pattern, work: Work, active, first, size, load):
-    """Fill a pattern entry for vector memory; `first` is the first active lane's address; load: 1, or 0."""
+def note_line_pattern(pattern: Pattern, work: Work, active, first, size, load, apart):
+    """Fill a pattern entry for vector memory; `first` is the first active lane's address; load, apart: 1, or 0."""
     note_pattern(pattern, work, active, first)
     pattern.phase = first & (LINE_BYTES - 1)
     begin_lines(work)
@@ -113,7 +118,7 @@ def note_line_pattern(pattern: Pattern, work: Work, active, first, size, load):
     for i in range(LANES):
         if (active >> i) & 1:
             address = work.address[i]
-            count = add_access(work, count, address, size)
+            count = add_access(work, count, address, size, apart)
             if address != first + size * i:
                 contiguous = 0
     base = first >> LINE_BITS

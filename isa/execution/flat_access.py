@@ -72,7 +72,7 @@ def access_lanes(context_address, slot, row_address, out):  # type: ignore[no-un
         if code < 0:
             return code
         act_on_lane(context, vectors, row, i, host + address)
-        count = add_access(work, count, address, size)
+        count = add_access(work, count, address, size, 1 if kind == Access.ATOMIC else 0)
         if count < 0:
             return fault(context, FAULT_LINES, i, address, size)
     flags = record_flags(row) | (0 if in_memory else RECORD_LDS)
@@ -181,7 +181,8 @@ def flat_access(context: Context, slot, wave: Wavefront, row: ProgramRow, active
     different = flat_addresses(work, low, low + ROW_BYTES, active, first, pattern)
     if different != 0 or pattern.phase != first & (LINE_BYTES - 1):
         load = 1 if row.access == Access.LOAD else 0
-        note_line_pattern(pattern, work, active, first, 4 if sparse else row.size, load)
+        atomic = 1 if row.access == Access.ATOMIC else 0
+        note_line_pattern(pattern, work, active, first, 4 if sparse else row.size, load, atomic)
     if sparse:
         return sparse_load(context, vectors, row, active, pattern, first, out)
     return access_lines(context, slot, vectors, row, active, pattern, first, out)

@@ -134,7 +134,7 @@ def move_private(context: Context, vectors, row: ProgramRow, lane, start, size, 
             load_lane(host + at, vectors + row.destination + d * ROW_BYTES, lane, piece, 0)
         else:
             store_lane(host + at, vectors + row.data + d * ROW_BYTES, lane, piece)
-        count = add_access(work, count, at, piece)
+        count = add_access(work, count, at, piece, 0)
         if count < 0:
             return fault(context, FAULT_LINES, lane, at, size)
     return count

@@ -45,7 +45,7 @@ def scalar_access(context: Context, scalars, row: ProgramRow, out):
         code = check_access(context, -1, address, 4 * inside, READABLE if loads else WRITABLE)
         if code < 0:
             return code
-        count = add_access(work, count, address, 4 * inside)
+        count = add_access(work, count, address, 4 * inside, 0)
     host = context.image - context.memory_base + address
     if loads:
         for d in range(dwords):

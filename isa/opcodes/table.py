@@ -10,13 +10,26 @@ implied (`vcc`) or written by a modifier (`vaddr`, whose width depends on offen 
 constant is written: imm, hex, branch, waitcnt, message, hwreg, gpr_idx, optional.
 
 Rate classes follow CLRX GcnTimings with its factor for GPUs whose double precision runs at 1/16, which Fiji and
-Polaris are: transcendental functions, 32-bit multiplies, fused multiply-add, division helpers quarter; 64-bit adds,
-conversions, comparisons, shifts eighth; 64-bit multiplies, fused multiply-adds, reciprocals and roots sixteenth.
+Polaris are: transcendental functions, 32-bit multiplies, fused multiply-add, division helpers quarter; additions,
+conversions and comparisons of doubles eighth; their multiplies, fused multiply-adds, reciprocals and roots sixteenth.
+64-bit shifts and integer comparisons are half rate, after the two compilers that schedule for these parts: LLVM's
+SISchedule.td (Write64Bit, "half rate", 2 turns in SIQuarterSpeedModel, which gfx803 uses) and Mesa's ACO (class
+valu64, 8 cycles before GFX10). CLRX puts them at the rate of double-precision additions, 32 cycles.
 """
 
-from isa.opcodes.opcode import BRANCH, EIGHTH_RATE, FULL_RATE, INTERNAL, QUARTER_RATE, SIXTEENTH_RATE, VMEM, Opcode
+from isa.opcodes.opcode import (
+    BRANCH,
+    EIGHTH_RATE,
+    FULL_RATE,
+    HALF_RATE,
+    INTERNAL,
+    QUARTER_RATE,
+    SIXTEENTH_RATE,
+    VMEM,
+    Opcode,
+)
 
-_RATES = {"quarter": QUARTER_RATE, "eighth": EIGHTH_RATE, "sixteenth": SIXTEENTH_RATE}
+_RATES = {"half": HALF_RATE, "quarter": QUARTER_RATE, "eighth": EIGHTH_RATE, "sixteenth": SIXTEENTH_RATE}
 _UNITS = {"internal": INTERNAL, "branch": BRANCH, "vmem": VMEM}
 
 

@@ -100,10 +100,10 @@ operands: vdst:u32 src0:b32 src1:u32
     0x28b v_bcnt_u32_b32
     0x28c v_mbcnt_lo_u32_b32
     0x28d v_mbcnt_hi_u32_b32
-operands: vdst:b64 src0:u32 src1:b64 +eighth
+operands: vdst:b64 src0:u32 src1:b64 +half
     0x28f v_lshlrev_b64
     0x290 v_lshrrev_b64
-operands: vdst:i64 src0:u32 src1:i64 +eighth
+operands: vdst:i64 src0:u32 src1:i64 +half
     0x291 v_ashrrev_i64
 operands: vdst:f64 src0:f64 src1:u32 +sixteenth
     0x292 v_trig_preop_f64

@@ -6,6 +6,7 @@ The numbers are regular: a type's block of conditions, then the block that write
 from isa.opcodes.opcode import VALU, Opcode
 from isa.opcodes.table import row
 
+_RATE_MARKS = {"f64": ("eighth",), "i64": ("half",), "u64": ("half",)}
 _CLASS_NUMBERS = {"f32": 0x10, "f64": 0x12, "f16": 0x14}
 
 _FLOAT_CONDITIONS = ("f", "lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt", "tru")
@@ -23,8 +24,8 @@ _INTEGER_NUMBERS = {
 
 
 def _compare(number: int, name: str, first: str, second: str) -> Opcode:
-    marks = frozenset({"compare", "no_dpp"} | ({"eighth"} if first.endswith("64") else set()))
-    return row("vopc", VALU, number, name, f"vcc src0:{first} vsrc1:{second}", marks)
+    marks = {"compare", "no_dpp", *_RATE_MARKS.get(first, ())}
+    return row("vopc", VALU, number, name, f"vcc src0:{first} vsrc1:{second}", frozenset(marks))
 
 
 def _table() -> tuple[Opcode, ...]:

@@ -2,6 +2,8 @@
 
 from gpusim.base.counters import Counter, CounterTable
 
+MAX_BANKS = 32  # of an instruction cache
+
 _READ_LATENCY = "sum over answered reads of cycles from the access at the cache to its response"
 
 L1_COUNTERS = CounterTable(
@@ -61,6 +63,17 @@ INSTRUCTION_CACHE_COUNTERS = CounterTable(
         Counter("misses", "accesses", "fetches that asked L2 for their line"),
         Counter("mshr_merges", "accesses", "fetches that joined an outstanding miss", field="merges"),
         Counter("prefetches", "lines", "lines asked for after a missing one; not among the misses"),
+        Counter(
+            "bank_reads",
+            "lines",
+            "lines that banks read for fetches, one read for all that want the line in one cycle",
+            elements=tuple(range(MAX_BANKS)),
+        ),
+        Counter(
+            "bank_conflicts",
+            "cycles",
+            "cycles in which a fetch found its bank reading another line for another CU, summed over CUs",
+        ),
         Counter(
             "read_latency_total_cycles",
             "cycles",

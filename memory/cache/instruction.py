@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
 from gpusim.jit import Field, State, address_in, counter_fields, jit, st_i32
-from memory.cache.counters import INSTRUCTION_CACHE_COUNTERS
+from memory.cache.counters import INSTRUCTION_CACHE_COUNTERS, MAX_BANKS
 from memory.cache.fields import cache_fields, configure_cache
 from memory.network.crossbar import crossbar_has_room, crossbar_send
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
@@ -46,10 +46,10 @@ class InstructionCacheSpec(Spec):
     replacement: Replacement = replacement_param("assumed, as the vector L1's")
     banks: int = param(
         4,
-        "banks, a power of two, interleaved by lines; each serves one fetch of 32 bytes a cycle",
-        "AMD GCN whitepaper (2012): 4 banks, 32 bytes a cycle for each of four CUs",
+        "banks, a power of two, interleaved by lines; each reads one line a cycle, for all who fetch 32 bytes of it",
+        "AMD GCN whitepaper (2012): 4 banks, 32 bytes a cycle to each of four CUs; that CUs share a read is assumed",
         ge=1,
-        le=32,
+        le=MAX_BANKS,
     )
     hit_latency_cycles: int = param(
         12,
@@ -79,6 +79,7 @@ INSTRUCTION_CACHE = State(
     | {
         "ideal": Field((), "1: instructions are always there"),
         "banks": Field((), "banks, a power of two"),
+        "bank_line": Field((MAX_BANKS,), "line that the bank reads now; in one array's cycle, for the banks in use"),
         "latency": Field((), "cycles from look-up or fill to the instruction buffer"),
         "prefetch": Field((), "lines fetched with a missing one"),
         "last_line": Field((), "last line of the code, after which nothing is prefetched"),
@@ -153,6 +154,29 @@ def _prefetch(m, now, array, line):
         row = address_in(cache.rows, 2 * _first_slot(m, array, following))
         if way_of(row, cache.stride, following) < 0 and _fetch(m, now, array, following):
             cache.prefetches += 1
+
+
+@jit(inline=True)
+def bank_can_read(m, busy, line):
+    """1 if the line's bank can read it in this cycle, of whose banks those in the mask `busy` are in use.
+
+    A bank reads one line; who wants the line that it reads already is served by the same read.
+    """
+    bank = line & (m.icache.banks - 1)
+    if not (busy >> bank) & 1 or m.icache.bank_line[bank] == line:
+        return 1
+    m.icache.bank_conflicts += 1
+    return 0
+
+
+@jit(inline=True)
+def use_bank(m, busy, line, looked_up):
+    """The banks in use once the line's bank has read it. looked_up: 0 if the look-up stalled, and will for others."""
+    bank = line & (m.icache.banks - 1)
+    if not (busy >> bank) & 1:
+        m.icache.bank_line[bank] = line if looked_up else -1
+        m.icache.bank_reads[bank] += looked_up
+    return busy | 1 << bank
 
 
 @jit(inline=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
@@ -52,9 +53,10 @@ ODD = machine(
         branch_condition_cycles=7,
         lds_latency_cycles=61,
         lds_backlog_cycles=23,
+        lds_write_passes=3,
         launch_cycles=29,
-        dispatch_interval_cycles=3,
     ),
+    dispatch=DispatchSpec(shader_engines=1, wavefront_cycles=3),
     l1=L1Spec(hit_latency_cycles=83, fill_latency_cycles=31, address_cycles=7),
     scalar_cache=ScalarCacheSpec(hit_latency_cycles=37),
     crossbar=CrossbarSpec(request_latency_cycles=27, response_latency_cycles=43),
@@ -113,10 +115,10 @@ def condition(gpu: GpuSpec) -> int:
 def first_issue(gpu: GpuSpec, wavefront: int = 0, workgroup: int = 0, wavefronts: int = 1) -> int:
     """When a wavefront of a workgroup that finds its CU empty may issue first.
 
-    The dispatcher places workgroup k as soon as it has placed the k before it; a workgroup's wavefronts go to the
-    SIMDs in turn, and each needs the launch latency.
+    The one shader engine launches workgroup k as soon as it has launched the k before it; a workgroup's wavefronts go
+    to the SIMDs in turn, and each needs the launch latency.
     """
-    dispatched = workgroup * wavefronts * gpu.cu.dispatch_interval_cycles
+    dispatched = workgroup * wavefronts * gpu.dispatch.wavefront_cycles
     return turn(dispatched + gpu.cu.launch_cycles, wavefront % SIMDS)
 
 

@@ -99,7 +99,7 @@ for _name, (_resources, *_) in EDGES.items():
 def test_the_workgroup_that_just_fits_and_the_next(gpu: GpuSpec, name: str) -> None:
     _, wavefronts, fitting, limiter = EDGES[name]
     gpu = gpu.model_copy(update={"shader_arrays": 1, "cus_per_array": 1})
-    interval = gpu.cu.dispatch_interval_cycles
+    interval = gpu.dispatch.wavefront_cycles
     fits = case(name, gpu, workgroups=fitting, wavefronts=wavefronts)
     assert fits.kernel.occupancy_limiter == limiter
     assert fits.kernel.workgroups_per_compute_unit == fitting

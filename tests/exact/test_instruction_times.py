@@ -12,7 +12,8 @@ ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "instruction_times.hsaco
 case = cases(ASSEMBLY)
 
 
-# Cycles that a wavefront occupies its SIMD: CLRX GcnTimings, for GPUs whose double precision runs at 1/16
+# Cycles that a wavefront occupies its SIMD: CLRX GcnTimings, for GPUs whose double precision runs at 1/16; 64-bit
+# integers: LLVM's SISchedule.td and Mesa's ACO
 VALU_CYCLES = {
     "v_add_f32 v2, v0, v1": 4,
     "v_mac_f32 v2, v0, v1": 4,
@@ -30,7 +31,11 @@ VALU_CYCLES = {
     "v_sin_f32 v2, v0": 16,
     "v_add_f64 v[2:3], v[0:1], v[0:1]": 32,
     "v_cvt_f64_f32 v[2:3], v0": 32,
-    "v_lshlrev_b64 v[2:3], 1, v[0:1]": 32,
+    "v_lshlrev_b64 v[2:3], 1, v[0:1]": 8,
+    "v_lshrrev_b64 v[2:3], 1, v[0:1]": 8,
+    "v_ashrrev_i64 v[2:3], 1, v[0:1]": 8,
+    "v_cmp_lt_u64 vcc, v[0:1], v[0:1]": 8,
+    "v_cmp_lt_i64 vcc, v[0:1], v[0:1]": 8,
     "v_cmp_lt_f64 vcc, v[0:1], v[0:1]": 32,
     "v_mul_f64 v[2:3], v[0:1], v[0:1]": 64,
     "v_fma_f64 v[2:3], v[0:1], v[0:1], v[2:3]": 64,
@@ -106,8 +111,9 @@ def test_a_branch_taken_costs_the_branch_latency(gpu: GpuSpec) -> None:
     branch = first_issue(gpu) + condition(gpu)
     facts = case("taken", gpu)
     assert facts.cycles == finished(turn(branch + gpu.cu.branch_cycles))
-    # of these, the turn of its issue is "issued"; the rest is a stall for the fetch
-    assert facts.stalls["instruction_fetch"] == turn(branch + gpu.cu.branch_cycles) - branch - TURN
+    # of these, the turn of its issue is "issued"; the rest is the branch's latency, none of it the fetch's
+    assert facts.stalls["instruction_fetch"] == 0
+    assert facts.stalls["branch_latency"] == turn(branch + gpu.cu.branch_cycles) - branch - TURN
 
 
 def test_an_unconditional_branch_costs_the_branch_latency(gpu: GpuSpec) -> None:

@@ -34,6 +34,16 @@ def test_empty_workgroups_are_dispatched_one_after_another(gpu: GpuSpec) -> None
     assert case("end", gpu, workgroups=4, wavefronts=3).cycles == finished(last)
 
 
+def test_the_bound_of_dispatch_is_the_launch_of_the_last_workgroup(gpu: GpuSpec) -> None:
+    # four CUs have room for all of them as they come: nothing else takes nearly as long
+    groups, wavefronts = 100, 3
+    facts = case("end", gpu, workgroups=groups, wavefronts=wavefronts)
+    bound = facts.roofline.dispatch
+    assert bound == (groups - 1) * wavefronts * gpu.dispatch.wavefront_cycles
+    assert bound == max(cycles for name, cycles in facts.roofline.items() if name != "latency")
+    assert bound < facts.cycles <= bound + wavefronts * gpu.dispatch.wavefront_cycles + gpu.cu.launch_cycles + 2 * TURN
+
+
 ADDS = 12
 ASSEMBLY.kernel("adds", f"    .rept {ADDS}\n    v_add_f32 v1, v1, v0\n    .endr\n    s_endpgm")
 
@@ -121,7 +131,7 @@ def test_five_instructions_of_five_kinds_issue_in_one_turn() -> None:
     # one CU, a wavefront dispatched a cycle: five on SIMD 0, four cycles (one turn) apart. A DRAM fast enough that at
     # most 15 loads, one every five turns, are outstanding
     gpu = altered(machine(shader_arrays=1, cus_per_array=1), dram={"ideal_latency_ns": 10.0})
-    assert gpu.cu.dispatch_interval_cycles == 1
+    assert gpu.dispatch.wavefront_cycles == 1
     load = l2_miss(gpu, 1) + gpu.l1.fill_latency_cycles + 4
     assert load < 15 * 5 * TURN
     facts = case("five_kinds", gpu, workgroups=5 * SIMDS)

@@ -99,8 +99,43 @@ ASSEMBLY.kernel("one_counter", "    ds_add_u32 v1, v0\n    s_waitcnt lgkmcnt(0)\
 
 
 def test_atomics_on_one_word_come_one_after_another(gpu: GpuSpec) -> None:
-    data = first_issue(gpu) + LANES + gpu.cu.lds_latency_cycles
+    data = first_issue(gpu) + LANES * gpu.cu.lds_write_passes + gpu.cu.lds_latency_cycles
     assert case("one_counter", gpu).cycles == finished(after_wait(data))
+
+
+for _name, _text, _kept in (
+    ("write_b32", "ds_write_b32 v1, v0", 4),
+    ("write_b64", "ds_write_b64 v1, v[2:3]", 8),
+    ("add_u32", "ds_add_u32 v1, v0", 4),
+    ("swizzle", "ds_swizzle_b32 v2, v1 offset:0x1f", 4),
+):
+    ASSEMBLY.kernel(
+        _name,
+        f"""
+        v_mul_u32_u24 v1, {_kept}, v0
+        .rept {READS}
+        {_text}
+        .endr
+        s_waitcnt lgkmcnt(0)
+        s_endpgm
+        """,
+        lds_bytes=8 * LANES,
+    )
+
+
+@pytest.mark.parametrize(("name", "dwords"), [("write_b32", 1), ("write_b64", 2), ("add_u32", 1)])
+def test_writes_and_atomics_take_a_multiple_of_a_reads_bank_cycles(gpu: GpuSpec, name: str, dwords: int) -> None:
+    # CLRX GcnTimings: twice; on the odd machine three times
+    banks = gpu.cu.lds_write_passes * bank_cycles(1, dwords)
+    first = first_issue(gpu) + TURN
+    data = first + (READS - 1) * max(banks, TURN) + banks + gpu.cu.lds_latency_cycles
+    facts = case(name, gpu)
+    assert facts.cycles == finished(after_wait(data))
+    assert facts.cu.lds_busy_cycles == READS * banks
+
+
+def test_an_exchange_of_lanes_writes_nothing(gpu: GpuSpec) -> None:
+    assert case("swizzle", gpu).cu.lds_busy_cycles == READS * LANES // BANKS
 
 
 ASSEMBLY.kernel(

@@ -8,7 +8,7 @@ import pytest
 from tests.support.assembly import Assembly
 from workloads.toolchain import build
 
-WITHOUT_OBJECTS = ("test_objects", "test_scripted")
+WITHOUT_OBJECTS = ("test_dispatch", "test_objects", "test_priority", "test_scripted")
 MODULES = sorted(p.stem for p in Path(__file__).parent.glob("test_*.py") if p.stem not in WITHOUT_OBJECTS)
 
 needs_assembler = pytest.mark.skipif(

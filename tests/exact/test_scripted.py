@@ -64,6 +64,6 @@ def test_a_cu_holds_a_workgroup_in_each_wavefront_slot(gpu: GpuSpec) -> None:
     one = gpu.model_copy(update={"shader_arrays": 1, "cus_per_array": 1})
     groups = [[Script().nop(1000).end()] for _ in range(SIMDS * one.cu.waves_per_simd)]
     full = ScriptedRun(one, groups, workgroups_per_cu=len(groups))
-    full.go(len(groups) * one.cu.dispatch_interval_cycles + 1)
+    full.go(len(groups) * one.dispatch.wavefront_cycles + 1)
     assert int(full.m.run.waves_left) == int(full.m.cu.wg_used[0].sum()) == len(groups) == 40
     assert full.go() == FINISHED

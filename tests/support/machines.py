@@ -5,6 +5,7 @@ Composed machines of a few units, for harnesses, are records of other layouts: `
 
 from typing import Any
 
+from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.jit import JIT_DISABLED, registered
 from memory.cache.instruction import InstructionCacheSpec
@@ -19,8 +20,15 @@ LINE = 0x4000000  # a line that scripted kernels use, and those after it
 
 
 def ready(**parts: Any) -> GpuSpec:
-    """MI6 whose instructions are always there and whose addresses are not translated; `parts` replace its parts."""
-    free = {"instruction_cache": InstructionCacheSpec(model="ideal"), "translation": TranslationSpec(model="off")}
+    """MI6 whose instructions are always there and whose addresses are not translated; `parts` replace its parts.
+
+    It has one shader engine: workgroups begin one after another, a wavefront a cycle.
+    """
+    free = {
+        "dispatch": DispatchSpec(shader_engines=1),
+        "instruction_cache": InstructionCacheSpec(model="ideal"),
+        "translation": TranslationSpec(model="off"),
+    }
     return GpuSpec(**{**free, **parts})
 
 

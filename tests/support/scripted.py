@@ -7,8 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu.code_table import COHERENT, COUNTS_LGKM, INVALIDATE, fetch_table
-from gpusim.core.cu.configure import set_fetch_table
+from gpusim.core.cu.code_table import (
+    ACTION_SHIFT,
+    COHERENT,
+    COUNTS_LGKM,
+    CYCLES_SHIFT,
+    INVALIDATE,
+    SET_PRIORITY,
+    fetch_table,
+)
+from gpusim.core.cu.configure import set_code_table, set_fetch_table
 from gpusim.core.cu.state import MAX_SLOTS
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import new_machine
@@ -136,6 +144,9 @@ class Script:
     def nop(self, more: int) -> "Script":
         return self._add(INTERNAL | 4 << 12 | more << 32)
 
+    def priority(self, value: int) -> "Script":
+        return self._add(INTERNAL | SET_PRIORITY << ACTION_SHIFT | value << CYCLES_SHIFT)
+
     def barrier(self) -> "Script":
         self._add(INTERNAL | 2 << 12)
         self.slice_ends.append((len(self.words), len(self.records)))
@@ -194,11 +205,8 @@ class ScriptedRun:
         set_fetch_table(self.m, self.fetched, gpu.cu.instruction_buffer_bytes)
         run = self.m.run
         (run.start, _), (run.produce, _) = _producer()
-        run.producer, run.trace_base, run.code = (
-            address_of(self.context),
-            address_of(self.buffers),
-            address_of(self.code),
-        )
+        run.producer, run.trace_base = address_of(self.context), address_of(self.buffers)
+        set_code_table(self.m, self.code)
         prepare_core()
 
     def go(self, limit: int = 10_000_000) -> int:

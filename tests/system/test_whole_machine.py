@@ -6,6 +6,8 @@ import pytest
 
 from gpusim.bench.bench import chosen_cases, load
 from gpusim.core import simulator
+from gpusim.core.cu.dispatch_spec import DispatchSpec
+from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.machine import new_machine
 from gpusim.core.simulator import simulate
@@ -68,6 +70,8 @@ def test_another_configuration_does_not_recompile() -> None:
     other = GpuSpec(
         shader_arrays=4,
         cus_per_array=4,
+        dispatch=DispatchSpec(shader_engines=2, wavefront_cycles=3, order="emptiest"),
+        cu=ComputeUnitSpec(schedule="greedy", lds_write_passes=1),
         l1=L1Spec(size_kib=32, ways=8, mshrs=16, replacement="fifo", write="back", write_allocate=True),
         l2=L2Spec(size_kib=4096, channels=32, ways=8, replacement="plru", write="through", write_allocate=False),
         scalar_cache=ScalarCacheSpec(replacement="random"),

@@ -86,6 +86,9 @@
 .macro body_fp64_fma
     v_fma_f64 v[4:5], v[4:5], v[6:7], v[4:5]
 .endm
+.macro body_int64_shift
+    v_lshlrev_b64 v[4:5], 1, v[4:5]
+.endm
 
 // scalar ALU, branches, s_nop
 .macro body_scalar_add
@@ -159,6 +162,7 @@
     rate transcendental
     rate fp64_add
     rate fp64_fma
+    rate int64_shift
     rate scalar_add
     rate saveexec
     rate branch_taken

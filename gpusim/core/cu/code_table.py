@@ -3,10 +3,11 @@
 `code_table`, one word an instruction:
 
 bits 0-3    unit (isa.opcodes.opcode): the issue category
-bits 12-15  action: NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE
+bits 12-15  action: NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE, SET_PRIORITY
 bits 16-19  vmcnt limit    bits 20-23  lgkmcnt limit
 bits 27-31  flags
-bits 32-47  cycles a wavefront occupies its SIMD (vector ALU) or pauses beyond its turn (scalar, s_nop, s_sleep)
+bits 32-47  cycles a wavefront occupies its SIMD (vector ALU) or pauses beyond its turn (scalar, s_nop, s_sleep);
+            the priority (s_setprio)
 bits 48-55  cycles that must have passed since the wavefront's last vector instruction marked SCALAR_RESULT; 0: any
 
 `fetch_table`: where each instruction lies among the granules of instruction fetch.
@@ -34,7 +35,7 @@ COHERENT = 1 << 29  # glc: a load goes past L1
 INVALIDATE = 1 << 30  # empties its L1
 COUNTS_LGKM = 1 << 31  # a FLAT instruction: counts in vmcnt and in lgkmcnt (GCN3 ISA manual, section 4.4)
 
-NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE = range(5)
+NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE, SET_PRIORITY = range(6)
 
 GRANULE_MASK = (1 << 32) - 1
 FIRST_GRANULE_SHIFT = 32
@@ -74,6 +75,8 @@ def _word(instruction: Instruction) -> int:
         word |= PAUSE << ACTION_SHIFT | (simm16 & 0xF) << CYCLES_SHIFT
     elif opcode.mnemonic == "s_sleep":
         word |= PAUSE << ACTION_SHIFT | SLEEP_UNIT_CYCLES * (simm16 & 0x7F) << CYCLES_SHIFT
+    elif opcode.mnemonic == "s_setprio":
+        word |= SET_PRIORITY << ACTION_SHIFT | (simm16 & 3) << CYCLES_SHIFT
     if word >> ACTION_SHIFT & ACTION_MASK and opcode.unit != INTERNAL:
         raise ValueError(f"{opcode.mnemonic} must be of the internal unit")
     return word

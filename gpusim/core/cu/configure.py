@@ -1,9 +1,13 @@
-"""Sets the compute units up: their number and latencies, the grid they run, where the kernel's instructions lie."""
+"""Sets compute units and dispatcher up: number, latencies, order, the grid, where the kernel's instructions lie."""
 
 from typing import Any
 
-from gpusim.core.cu.code_table import FETCH_BYTES, FetchTable
-from gpusim.core.cu.scheduling import SCHEDULES
+import numpy as np
+
+from gpusim.core.cu.code_table import ACTION_MASK, ACTION_SHIFT, FETCH_BYTES, SET_PRIORITY, FetchTable
+from gpusim.core.cu.dispatch_order import ORDERS
+from gpusim.core.cu.dispatch_spec import DispatchSpec
+from gpusim.core.cu.scheduling import OLDEST, SCHEDULES
 from gpusim.core.cu.spec import MAX_WAVES_PER_SIMD, SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import NEVER
 from gpusim.jit import address_of
@@ -18,14 +22,47 @@ def configure_cus(m: Any, spec: ComputeUnitSpec, arrays: int, cus_per_array: int
     c.cus, c.policy = cus, SCHEDULES[spec.schedule].number
     c.branch_cycles, c.launch_cycles = spec.branch_cycles, spec.launch_cycles
     c.lds_latency, c.lds_backlog = spec.lds_latency_cycles, spec.lds_backlog_cycles
+    c.lds_write_passes = spec.lds_write_passes
     c.array[:cus] = [cu // cus_per_array for cu in range(cus)]
     c.bit_in_array[:cus] = [1 << cu % cus_per_array for cu in range(cus)]
     c.simd["free"][: cus * SIMDS] = (1 << spec.waves_per_simd) - 1
     c.simd["next_resume"] = NEVER
     assert spec.waves_per_simd <= MAX_WAVES_PER_SIMD
-    m.run.dispatch_interval = spec.dispatch_interval_cycles
-    # one of each shader array in turn
-    m.run.cu_order[:cus] = [a * cus_per_array + k for k in range(cus_per_array) for a in range(arrays)]
+
+
+def configure_dispatch(m: Any, spec: DispatchSpec, arrays: int, cus_per_array: int) -> None:
+    """Share the CUs out to shader engines and put them into the dispatcher's order."""
+    run, cus = m.run, arrays * cus_per_array
+    run.engines = engines = min(spec.shader_engines, cus)
+    run.launch_interval, run.dispatch_order = spec.wavefront_cycles, ORDERS[spec.order].number
+    order = cu_order(engines, cus, cus_per_array)
+    run.cu_order[:cus], run.position[order] = order, range(cus)
+    engine_of = [engine_of_cu(cu, engines, cus) for cu in range(cus)]
+    run.engine_of[:cus] = engine_of
+    masks = np.zeros(engines, np.uint64)
+    for cu in range(cus):
+        masks[engine_of[cu]] |= np.uint64(1 << int(run.position[cu]))
+    run.engine_cus[:engines] = masks.view(np.int64)
+    run.may_have_room = np.bitwise_or.reduce(masks).view(np.int64)
+
+
+def engine_of_cu(cu: int, engines: int, cus: int) -> int:
+    """Shader engine of a CU: each has as many as the others, or one more, in order of their numbers."""
+    return cu * engines // cus
+
+
+def cu_order(engines: int, cus: int, cus_per_array: int) -> list[int]:
+    """CUs in an order in which the engines take turns, and within an engine its shader arrays."""
+
+    def turn(cu: int) -> tuple[int, int]:
+        return cu % cus_per_array, cu // cus_per_array
+
+    rows: dict[int, list[int]] = {}
+    for engine in range(engines):
+        own = sorted((cu for cu in range(cus) if engine_of_cu(cu, engines, cus) == engine), key=turn)
+        for row, cu in enumerate(own):
+            rows.setdefault(row, []).append(cu)
+    return [cu for row in sorted(rows) for cu in sorted(rows[row], key=turn)]
 
 
 def configure_grid(m: Any, launch: Launch, waves_per_simd: int, workgroups_per_cu: int) -> None:
@@ -45,3 +82,10 @@ def set_fetch_table(m: Any, table: FetchTable, buffer_bytes: int) -> None:
     run.line_granule_bits = (LINE_BYTES // granule_bytes).bit_length() - 1
     set_last_code_line(m, table.last_line)
     m.cu.buffer_granules, m.cu.fetch_granules = buffer_bytes // granule_bytes, FETCH_BYTES // granule_bytes
+
+
+def set_code_table(m: Any, table: np.ndarray) -> None:
+    """Tell the machine what its units know of the kernel's instructions; `table` must outlive it."""
+    m.run.code = address_of(table)
+    sets_priorities = bool(np.any(table >> ACTION_SHIFT & ACTION_MASK == SET_PRIORITY))
+    m.cu.by_age = int(m.cu.policy == OLDEST and not sets_priorities)

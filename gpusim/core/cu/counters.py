@@ -25,6 +25,7 @@ _STALLS = {
     "memory_throttle": "its memory instruction found a queue full",
     "synchronization": "it waited at a barrier",
     "instruction_fetch": "its next instruction was not there yet",
+    "branch_latency": "its branch was taken and it had not gone to the target yet",
     "idle": "none of the others, ended but not yet released included",
 }
 STALL_REASONS: tuple[str, ...] = tuple(_STALLS)

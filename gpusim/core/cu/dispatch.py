@@ -1,9 +1,14 @@
-"""The dispatcher: places workgroups on compute units that have room, one shader array after another."""
+"""The dispatcher: places workgroups, in the order of their numbers, on compute units that have room.
 
+Each shader engine launches the wavefronts of one workgroup after another, side by side with the other engines. Which
+compute unit gets a workgroup, of those with room whose engine may launch, is the order's (`dispatch_order.py`).
+"""
+
+from gpusim.core.cu.dispatch_order import choose_position, resident_waves
 from gpusim.core.cu.instruction_buffer import forget_fetches, redirect
 from gpusim.core.cu.scheduling import OLDEST, forget_rank
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import FREE, IDLE, MAX_WORKGROUPS, ORDER_BITS, SIMD_BITS, SIMDS_BITS, SLOTS
+from gpusim.core.cu.state import FREE, IDLE, MAX_WORKGROUPS, NEVER, ORDER_BITS, SIMD_BITS, SIMDS_BITS, SLOTS
 from gpusim.core.cu.wave import open_slice, pause, release_barrier, wave_of
 from gpusim.jit import call_i64_4, ctz, jit
 from memory.timeline import ENDED, PLACED, record
@@ -18,10 +23,7 @@ def _has_room(m, cu):
     run = m.run
     if m.cu.wg_resident[cu] >= run.workgroups_per_cu:
         return 0
-    room = 0
-    for simd in range(SIMDS):
-        room += run.waves_per_simd - m.cu.simd[cu * SIMDS + simd].resident
-    return 1 if room >= run.workgroup_waves else 0
+    return 1 if SIMDS * run.waves_per_simd - resident_waves(m, cu) >= run.workgroup_waves else 0
 
 
 @jit
@@ -56,6 +58,7 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     wave.vm_tail = 0
     wave.scalar_result = 0
     m.cu.started[w] = now
+    m.cu.priority[w] = 0
     wave.mark = now
     run.waves_left += 1
     if m.timeline.placements:
@@ -71,42 +74,61 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
     return 1
 
 
+@jit
+def _place_workgroup(m, now, cu):
+    """Place the next workgroup on a CU that has room."""
+    run = m.run
+    slot = 0
+    while m.cu.wg_used[cu, slot]:
+        slot += 1
+    n = run.workgroup_waves
+    m.cu.wg_used[cu, slot] = 1
+    m.cu.wg_size[cu, slot] = n
+    m.cu.wg_left[cu, slot] = n
+    m.cu.wg_arrived[cu, slot] = 0
+    if m.cu.wg_resident[cu] == 0:
+        m.cu.active_since[cu] = now
+    m.cu.wg_resident[cu] += 1
+    workgroup = run.next_workgroup
+    run.next_workgroup += 1
+    for number in range(n):
+        if not _place_wave(m, now, cu, slot, workgroup, number):
+            return
+    run.engine_free[run.engine_of[cu]] = now + n * run.launch_interval
+
+
+@jit
+def _next_position(m, able):
+    """Position of the CU that gets the next workgroup, out of those in a mask; -1 if none of them has room."""
+    while able:
+        at = choose_position(m, able)
+        if _has_room(m, m.run.cu_order[at]):
+            return at
+        able ^= 1 << at
+        m.run.may_have_room ^= 1 << at
+    return -1
+
+
 @jit(outline=True)
 def dispatch_tick(m, now):
-    """Place the next workgroup if the dispatcher is free and a CU has room."""
+    """Place the next workgroups, as many as engines that may launch and CUs with room can take."""
     run = m.run
-    if run.next_workgroup >= run.workgroups or run.fault:
-        return
-    if run.dispatch_free > now:
-        wake(m, DISPATCH, run.dispatch_free, 0)
-        return
-    for step in range(m.cu.cus):
-        at = run.cu_next + step
-        if at >= m.cu.cus:
-            at -= m.cu.cus
-        cu = run.cu_order[at]
-        if _has_room(m, cu):
-            run.cu_next = at + 1 if at + 1 < m.cu.cus else 0
-            slot = 0
-            while m.cu.wg_used[cu, slot]:
-                slot += 1
-            n = run.workgroup_waves
-            m.cu.wg_used[cu, slot] = 1
-            m.cu.wg_size[cu, slot] = n
-            m.cu.wg_left[cu, slot] = n
-            m.cu.wg_arrived[cu, slot] = 0
-            if m.cu.wg_resident[cu] == 0:
-                m.cu.active_since[cu] = now
-            m.cu.wg_resident[cu] += 1
-            workgroup = run.next_workgroup
-            run.next_workgroup += 1
-            for number in range(n):
-                if not _place_wave(m, now, cu, slot, workgroup, number):
-                    return
-            run.dispatch_free = now + n * run.dispatch_interval
-            wake(m, DISPATCH, run.dispatch_free, 0)
+    while run.next_workgroup < run.workgroups and not run.fault:
+        able = 0
+        next_free = NEVER
+        for engine in range(run.engines):
+            if run.engine_free[engine] <= now:
+                able |= run.engine_cus[engine]
+            else:
+                next_free = min(next_free, run.engine_free[engine])
+        at = _next_position(m, able & run.may_have_room)
+        if at < 0:
+            wait_for(m, CU_ROOM, 0)
+            if next_free < NEVER:
+                wake(m, DISPATCH, next_free, 0)
             return
-    wait_for(m, CU_ROOM, 0)
+        run.cu_next = at + 1
+        _place_workgroup(m, now, run.cu_order[at])
 
 
 @jit
@@ -159,5 +181,6 @@ def end_wave(m, now, w):
         run.done += 1
     elif m.cu.wg_arrived[cu, slot] == left:
         release_barrier(m, now, cu, slot)
+    run.may_have_room |= 1 << run.position[cu]
     if freed(m, CU_ROOM):
         wake(m, DISPATCH, now, 0)

@@ -2,14 +2,22 @@
 
 The code is seen in *granules*: what a buffer's capacity and a fetch of 32 bytes have in common. A wavefront reads from
 one granule; after it come those that are fetched or under way. Each cycle a CU may fetch for one of its wavefronts:
-first those whose next instruction is missing, then those with room in the buffer, round robin in both. CUs that meet
-at a bank of the cache are served in an order that rotates every cycle.
+first those whose next instruction is missing, then those with room in the buffer, round robin in both. CUs that want
+different lines of one bank of the cache are served in an order that rotates every cycle; those that want the same line
+are served by one read.
 """
 
 from gpusim.core.cu.state import ARRIVALS, FETCH, FETCHING, MISSING, NEXT_SLOT, SLOTS, STARVED, WANT
 from gpusim.core.cu.wave import pause
 from gpusim.jit import ctz, ctz_from, jit
-from memory.cache.instruction import FETCH_HIT, FETCH_STALLED, instruction_fill, instruction_look_up
+from memory.cache.instruction import (
+    FETCH_HIT,
+    FETCH_STALLED,
+    bank_can_read,
+    instruction_fill,
+    instruction_look_up,
+    use_bank,
+)
 from memory.unit_classes import FETCH as FETCH_CLASS
 from memory.wheel import wake_at
 
@@ -51,8 +59,7 @@ def _fetch_for(m, now, array, cu, busy):
     later = wants & ~((1 << m.cu.fetch[cu, NEXT_SLOT]) - 1)
     slot = ctz(later) if later else ctz(wants)
     line = _line_to_fetch(m, cu * SLOTS + slot)
-    bank = 1 << (line & (m.icache.banks - 1))
-    if busy & bank:
+    if not bank_can_read(m, busy, line):
         return busy
     result = instruction_look_up(m, now, array, line)
     if result != FETCH_STALLED:
@@ -62,12 +69,12 @@ def _fetch_for(m, now, array, cu, busy):
         else:
             m.cu.fetch[cu, WANT] &= ~(1 << slot)
             m.cu.fetch[cu, MISSING] |= 1 << slot
-    return busy | bank
+    return use_bank(m, busy, line, result != FETCH_STALLED)
 
 
 @jit(inline=True)
 def fetch_tick(m, now, array):
-    """One cycle of an array's fetch: at most one for each CU and one from each bank."""
+    """One cycle of an array's fetch: at most one for each CU and one line from each bank."""
     cus_per_array = m.scalar.cus_per_array
     first = array * cus_per_array
     # a division costs as much as a fetch, and most arrays have a power of two of CUs

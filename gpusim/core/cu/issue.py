@@ -14,14 +14,16 @@ from gpusim.core.cu.code_table import (
     CYCLES_SHIFT,
     PAUSE,
     SCALAR_RESULT,
+    SET_PRIORITY,
     WAVE_BARRIER,
     WAVE_END,
 )
 from gpusim.core.cu.dispatch import end_wave
 from gpusim.core.cu.memory_side import issue_lds, issue_scalar_memory, issue_vector_memory
+from gpusim.core.cu.priority import goes_first, of_highest_priority, set_priority
 from gpusim.core.cu.scheduling import choose
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import AT_BARRIER, EXECUTION, FETCH, NEVER, SIMD_BITS, SIMDS_BITS, TURN_CYCLES
+from gpusim.core.cu.state import AT_BARRIER, BRANCH_LATENCY, EXECUTION, NEVER, SIMD_BITS, SIMDS_BITS, TURN_CYCLES
 from gpusim.core.cu.wave import (
     JUMPED,
     REACH,
@@ -53,10 +55,15 @@ def _no_longer_wants(m, simd, unit, rank):
         m.cu.simd[simd].wanted &= ~(1 << unit)
 
 
+@jit(cold=True)
+def _choose_not_by_age(m, simd, unit, wanting):
+    return choose(m, simd, unit, of_highest_priority(m, simd, wanting))
+
+
 @jit(inline=True)
 def _selected(m, now, simd, unit, wanting):
     """Wavefront that issues to the unit now; its time is accounted for."""
-    rank = choose(m, simd, unit, wanting)
+    rank = ctz(wanting) if m.cu.by_age else _choose_not_by_age(m, simd, unit, wanting)
     _no_longer_wants(m, simd, unit, rank)
     m.cu.simd[simd].last[unit] = rank + 1
     m.cu.served[simd >> SIMDS_BITS, unit] = simd & (SIMDS - 1)
@@ -70,7 +77,7 @@ def _go_on_after(m, now, w, cycles):
     """Step to the next instruction, which may issue in the SIMD's next turn, or `cycles` after it."""
     went = step(m, w)
     if went == JUMPED:
-        pause(m, w, now + m.cu.branch_cycles, FETCH)
+        pause(m, w, now + m.cu.branch_cycles, BRANCH_LATENCY)
     elif went and cycles:
         pause(m, w, now + TURN_CYCLES + cycles, EXECUTION)
     elif went:
@@ -131,6 +138,8 @@ def _internal(m, now, cu, w):
         if step(m, w):
             pause(m, w, now + 1 + ((word >> CYCLES_SHIFT) & CYCLES_MASK), EXECUTION)
     else:
+        if action == SET_PRIORITY:
+            set_priority(m, w, (word >> CYCLES_SHIFT) & CYCLES_MASK)
         _go_on_after(m, now, w, 0)
 
 
@@ -206,11 +215,11 @@ def issue_tick(m, now, cu):
     if (kinds >> VALU) & (state.valu_free <= now):
         issued = _issue_vector_alu(m, now, simd, state.want[VALU])
     if kinds & (1 << SALU | 1 << SMEM):
-        # one scalar instruction a turn, of the ALU or of memory: the older wavefront's
+        # one scalar instruction a turn, of the ALU or of memory: that of the wavefront that goes first
         unit = SALU
         wanting = state.want[SALU] & ~issued
         memory = state.want[SMEM] & ~issued
-        if memory and not (wanting >> ctz(wanting | memory)) & 1 and takes(m, now, simd, SMEM):
+        if memory and not (wanting >> goes_first(m, simd, wanting | memory)) & 1 and takes(m, now, simd, SMEM):
             unit = SMEM
             wanting = memory
         if wanting:

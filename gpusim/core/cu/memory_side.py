@@ -13,7 +13,7 @@ from gpusim.core.cu.state import FLAT_ENTRY, SLOTS, TRACE_BYTES
 from gpusim.core.cu.wave import code_word, recheck, vm_answered
 from gpusim.jit import address_in, jit, ld_i64
 from isa.opcodes.opcode import SMEM, VMEM
-from isa.trace import BUSY_MASK, BUSY_SHIFT, LINES_MASK, RECORD_ATOMIC, RECORD_LDS, RECORD_RETURN, RECORD_STORE
+from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_LDS, RECORD_RETURN, RECORD_STORE
 from memory.cache.l1 import l1_queue, l1_step
 from memory.cache.l1_returns import l1_next_load_done, l1_receive, l1_take_done_store
 from memory.cache.l1_state import FLAG_BYPASS, FLAG_INVALIDATE
@@ -54,7 +54,7 @@ def issue_vector_memory(m, now, cu, w):
     if header & RECORD_LDS:
         wave.vm_left[entry] = 1 | flat
         who = (w & (SLOTS - 1)) | wave.generation << 8 | (token + 1) << 16
-        use_lds(m, now, cu, who, (header >> BUSY_SHIFT) & BUSY_MASK)
+        use_lds(m, now, cu, who, header)
         if m.l1.queue_limit - m.l1.unit[cu].q_count == 1:
             wake_next(m, now, cu, VMEM, VECTOR_SLOT + cu)  # the last slot is another SIMD's now
         return
@@ -77,7 +77,7 @@ def issue_lds(m, now, cu, w):
     wave = m.cu.wave[w]
     record = _take_record(m, w)
     wave.lgkm += 1
-    use_lds(m, now, cu, (w & (SLOTS - 1)) | wave.generation << 8, (ld_i64(record, 0) >> BUSY_SHIFT) & BUSY_MASK)
+    use_lds(m, now, cu, (w & (SLOTS - 1)) | wave.generation << 8, ld_i64(record, 0))
 
 
 @jit(inline=True)

@@ -1,8 +1,9 @@
 """Wavefront scheduling: which of a SIMD's wavefronts that want a unit issues to it (`gpu.cu.schedule`).
 
-Wavefronts are given by rank, as bits of a mask: bit 0 is the oldest one that is resident. To add a policy: a number, a
-row in SCHEDULES, a function that chooses, its case in `choose`, and, if it remembers who issued last, what becomes of
-that in `forget_rank` when a wavefront ends.
+Wavefronts are given by rank, as bits of a mask: bit 0 is the oldest one that is resident. Where priorities are set, a
+policy is asked only about those of the highest one (`gpusim.core.cu.priority`), whatever the policy. To add a policy: a
+number, a row in SCHEDULES, a function that chooses, its case in `choose`, and, if it remembers who issued last, what
+becomes of that in `forget_rank` when a wavefront ends.
 """
 
 from typing import NamedTuple
@@ -42,19 +43,14 @@ def _greedy(wanting, last):
     return last - 1 if last > 0 and (wanting >> (last - 1)) & 1 else ctz(wanting)
 
 
-@jit(cold=True)
-def _choose_not_by_age(m, simd, unit, wanting):
-    last = np.int64(m.cu.simd[simd].last[unit])
-    if m.cu.policy == GREEDY:
-        return _greedy(wanting, last)
-    return _round_robin(wanting, last)
-
-
 @jit
 def choose(m, simd, unit, wanting):
     """Rank of the wavefront that issues to `unit`, out of those in the mask `wanting`."""
-    if m.cu.policy != OLDEST:
-        return _choose_not_by_age(m, simd, unit, wanting)
+    last = np.int64(m.cu.simd[simd].last[unit])
+    if m.cu.policy == GREEDY:
+        return _greedy(wanting, last)
+    if m.cu.policy == ROUND_ROBIN:
+        return _round_robin(wanting, last)
     return ctz(wanting)
 
 

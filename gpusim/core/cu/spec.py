@@ -1,4 +1,4 @@
-"""Specification of the compute units and of the dispatcher that feeds them."""
+"""Specification of the compute units."""
 
 from gpusim.base.spec import Spec, param
 from gpusim.core.cu.scheduling import SCHEDULES
@@ -80,9 +80,13 @@ class ComputeUnitSpec(Spec):
         ge=1,
         le=900,
     )
+    lds_write_passes: int = param(
+        2,
+        "bank cycles of an LDS write or atomic for each one of a read of the same addresses",
+        "CLRX GcnTimings: ds_write_b32, ds_write_b64 and ds_add_u32 at half the rate of ds_read of their width",
+        ge=1,
+        le=16,
+    )
     launch_cycles: int = param(
         20, "cycles from dispatch of a wavefront to its first issue: register initialisation", "assumed", ge=0, le=900
-    )
-    dispatch_interval_cycles: int = param(
-        1, "cycles the dispatcher needs for each wavefront", "assumed: one wavefront a cycle", ge=1, le=900
     )

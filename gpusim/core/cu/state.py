@@ -45,8 +45,8 @@ NEXT_SLOT = 3  # round-robin pointer: the slot that is looked at first
 FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL, FETCHING = range(8)
 
 # stall reasons, in the order of STALL_REASONS
-ISSUED, NOT_SELECTED, EXECUTION, MEMORY, THROTTLE, SYNCHRONIZATION, FETCH, IDLE = range(len(STALL_REASONS))
 REASONS = len(STALL_REASONS)
+ISSUED, NOT_SELECTED, EXECUTION, MEMORY, THROTTLE, SYNCHRONIZATION, FETCH, BRANCH_LATENCY, IDLE = range(REASONS)
 
 # a wavefront's state lies together: what nearly every instruction uses fills the first line of the host's cache, what
 # memory instructions, waits and jumps use the second
@@ -99,14 +99,17 @@ CU = State(
     {
         "cus": Field((), "compute units"),
         "policy": Field((), "which wavefront issues: a number of SCHEDULES"),
+        "by_age": Field((), "1: the oldest; the policy says so, and the kernel sets no priorities"),
         "branch_cycles": Field((), "cycles from a branch to the wavefront's next issue"),
         "lds_latency": Field((), "cycles from the last bank access to data"),
+        "lds_write_passes": Field((), "bank cycles of a write or atomic for one of a read"),
         "lds_backlog": Field((), "bank cycles queued from which the LDS takes no more"),
         "launch_cycles": Field((), "cycles from dispatch to first issue"),
         "buffer_granules": Field((), "granules of an instruction buffer"),
         "fetch_granules": Field((), "granules that one fetch brings at most"),
         "wave": Field((MAX_SLOTS,), "wavefront slots", WAVE.dtype()),
         "started": Field((MAX_SLOTS,), "cycle of dispatch, by wavefront slot"),
+        "priority": Field((MAX_SLOTS,), "priority, 0 to 3, 3 goes first; by wavefront slot"),
         # instruction fetch
         "fetch": Field((MAX_CUS, 4), "a CU's wavefronts that fetch, by WANT ... NEXT_SLOT"),
         "fetching_cus": Field((MAX_ARRAYS,), "mask of the array's CUs that want to fetch"),
@@ -153,10 +156,16 @@ RUN = State(
         "workgroup_waves": Field((), "wavefronts of a workgroup"),
         "waves_per_simd": Field((), "wavefronts of this kernel that a SIMD can hold"),
         "workgroups_per_cu": Field((), "workgroups of this kernel that a CU can hold"),
-        "dispatch_interval": Field((), "cycles the dispatcher needs for a wavefront"),
-        "dispatch_free": Field((), "cycle in which the dispatcher may place the next workgroup"),
-        "cu_order": Field((MAX_CUS,), "CUs in the order the dispatcher visits them: one of each shader array in turn"),
-        "cu_next": Field((), "position in it"),
+        "engines": Field((), "shader engines that have CUs"),
+        "launch_interval": Field((), "cycles a shader engine needs to launch a wavefront"),
+        "engine_free": Field((MAX_CUS,), "by shader engine: cycle from which it may launch the next workgroup"),
+        "engine_cus": Field((MAX_CUS,), "by shader engine: mask of its CUs, by position"),
+        "engine_of": Field((MAX_CUS,), "by CU: its shader engine"),
+        "dispatch_order": Field((), "which CU gets the next workgroup: a number of ORDERS"),
+        "cu_order": Field((MAX_CUS,), "CUs by position: engines take turns, and within an engine its arrays"),
+        "position": Field((MAX_CUS,), "by CU: its position"),
+        "cu_next": Field((), "round-robin pointer: the position after that of the CU that got the last workgroup"),
+        "may_have_room": Field((), "mask of the CUs not known to be full, by position"),
         "waves_left": Field((), "wavefronts resident"),
         **counter_fields(RUN_COUNTERS),
         "ended": Field((), "cycle in which all was done but fetches that nobody needs any more, 0: not yet"),

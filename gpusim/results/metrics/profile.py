@@ -85,6 +85,7 @@ PROFILE = (
         lambda dram, kernel: _gb_s(dram.writes, kernel),
     ),
     _stall_share("inst_fetch", "instruction_fetch"),
+    _stall_share("branch_resolving", "branch_latency"),
     _stall_share("exec_dependency", "execution_dependency"),
     _stall_share("memory_dependency", "memory_dependency"),
     _stall_share("memory_throttle", "memory_throttle"),

@@ -113,7 +113,8 @@ def test_without_engine_there_is_no_engine_section() -> None:
 
 @pytest.mark.parametrize("number", range(len(STALL_REASONS)))
 def test_reasons_are_named_as_the_core_numbers_them(number: int) -> None:
-    constants = ("ISSUED", "NOT_SELECTED", "EXECUTION", "MEMORY", "THROTTLE", "SYNCHRONIZATION", "FETCH", "IDLE")
+    waits = ("EXECUTION", "MEMORY", "THROTTLE", "SYNCHRONIZATION", "FETCH", "BRANCH_LATENCY")
+    constants = ("ISSUED", "NOT_SELECTED", *waits, "IDLE")
     assert getattr(state, constants[number]) == number
     assert constants[number].lower() in STALL_REASONS[number]
 

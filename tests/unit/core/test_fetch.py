@@ -5,10 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.cu.code_table import fetch_table
+from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.cu.state import FETCH
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
+from gpusim.core.roofline import roofline
 from gpusim.jit import JIT_DISABLED
 from isa.encoding.instruction import Instruction
 from isa.opcodes.opcode import SALU, Opcode
@@ -111,13 +113,39 @@ def test_granules_of_a_buffer_of_twelve_dwords() -> None:
     assert fetch_table(code, 64, 0x2034).granule_bytes == 32
 
 
-def test_a_bank_serves_one_cu_a_cycle() -> None:
-    # four CUs of an array start the same code: with one bank their first look-ups take four cycles, of which three
-    # find the line on its way
-    one_bank = InstructionCacheSpec(banks=1)
-    spec = GpuSpec(shader_arrays=1, cus_per_array=4, dram=DramSpec(model="ideal"), instruction_cache=one_bank)
-    r = run([[Script().end()]] * 4, spec)
-    assert (r.m.icache.misses, r.m.icache.merges) == (1, 3)
+def array_of_four(banks: int) -> GpuSpec:
+    """The four CUs of an array, which all start in cycle 0."""
+    return simple(
+        shader_arrays=1,
+        cus_per_array=4,
+        dispatch=DispatchSpec(wavefront_cycles=0),
+        instruction_cache=InstructionCacheSpec(banks=banks, prefetch_lines=0),
+    )
+
+
+def test_one_read_of_a_bank_serves_all_cus_that_want_its_line() -> None:
+    # they start the same code in one cycle: one look-up misses and three join it, all in cycle 1
+    script = Script().end()
+    r = run([[script]] * 4, array_of_four(banks=1))
+    assert (r.m.icache.misses, r.m.icache.merges, r.m.icache.bank_conflicts) == (1, 3, 0)
+    assert r.m.icache.bank_reads.sum() == 1
+    assert r.cycles == turn(1 + MISS + HIT) + 1
+
+
+@pytest.mark.parametrize("banks", [1, 2, 4])
+def test_a_bank_reads_one_line_a_cycle(banks: int) -> None:
+    # four scripts of a line each lie in lines n to n + 3. From cycle 1 on four CUs ask; each bank reads a line a cycle,
+    # and those whose line it does not read come again
+    spec = array_of_four(banks)
+    r = ScriptedRun(spec, [[Script().valu(15).end()] for _ in range(4)])
+    to_a_bank = 4 // banks
+    r.go(1 + to_a_bank)
+    assert r.m.icache.misses == r.m.icache.bank_reads.sum() == 4
+    assert r.m.icache.bank_reads.max() == to_a_bank
+    assert r.m.icache.bank_conflicts == banks * sum(range(to_a_bank))
+    assert r.go() == FINISHED
+    # the bound is the busiest bank's reads: fewer banks make it larger than a fetch a cycle for each CU
+    assert roofline(r.m, spec)["fetch"] == r.m.icache.bank_reads.max() >= 2 * to_a_bank
 
 
 def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -> None:

@@ -95,7 +95,8 @@ EXPECTED: dict[str, Formula] = {
     "kernel.ipc": lambda p: p["kernel.wavefront_instructions"] / p["kernel.cycles"],
     "kernel.occupancy": lambda p: _resident(p) / p["cu.wavefront_slot_cycles"],
     "kernel.roofline_utilization": lambda p: (
-        max(p[f"roofline.{b}"] for b in ("valu", "salu", "lds", "l1", "l2", "dram", "fetch")) / p["kernel.cycles"]
+        max(p[f"roofline.{b}"] for b in ("valu", "salu", "lds", "l1", "l2", "dram", "fetch", "dispatch"))
+        / p["kernel.cycles"]
     ),
     "profile.sm_efficiency": lambda p: p["cu.active_cycles"] / p["cu.cycles"],
     "profile.achieved_occupancy": lambda p: (
@@ -113,6 +114,7 @@ EXPECTED: dict[str, Formula] = {
     "profile.dram_read_throughput": _gb_s("dram.reads"),
     "profile.dram_write_throughput": _gb_s("dram.writes"),
     "profile.stall_inst_fetch": _stalled("instruction_fetch"),
+    "profile.stall_branch_resolving": _stalled("branch_latency"),
     "profile.stall_exec_dependency": _stalled("execution_dependency"),
     "profile.stall_memory_dependency": _stalled("memory_dependency"),
     "profile.stall_memory_throttle": _stalled("memory_throttle"),

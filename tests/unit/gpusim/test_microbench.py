@@ -10,10 +10,11 @@ import pytest
 
 from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.base.progress import Reporter
+from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.microbench import accesses, atomics, latency, lds, occupancy, picture, suite, table
+from gpusim.microbench import accesses, atomics, front_end, latency, lds, occupancy, picture, suite, table
 from gpusim.microbench.bench import Bench
 from gpusim.microbench.references import PUBLISHED, Published
 from gpusim.microbench.result import Results
@@ -96,7 +97,15 @@ def test_a_stride_conflicts_by_its_common_factor_with_the_banks() -> None:
 
 @pytest.mark.parametrize(
     ("kernel", "cycles"),
-    [("fp32_add", 4), ("int32_mul", 16), ("int32_mad", 20), ("fp64_fma", 64), ("scalar_add", 4), ("branch_taken", 16)],
+    [
+        ("fp32_add", 4),
+        ("int32_mul", 16),
+        ("int32_mad", 20),
+        ("fp64_fma", 64),
+        ("int64_shift", 8),
+        ("scalar_add", 4),
+        ("branch_taken", 16),
+    ],
 )
 def test_a_loop_is_timed_without_its_overhead(kernel: str, cycles: int) -> None:
     measured = bench()
@@ -110,11 +119,25 @@ def test_occupancy_is_found_by_sleeping() -> None:
     assert occupancy.resident(measured, 24, 20 << 10) == 3
 
 
-def test_atomics_on_one_line_are_one_packet_a_cycle() -> None:
-    # all 64 lanes of a wavefront change one line: one packet; a compute unit sends one in sixteen cycles
-    found = atomics.additions_per_cycle(bench(cus_per_array=24), "atomic_add", "one_address")
-    assert found == pytest.approx(64, rel=0.05)
-    assert atomics.additions_per_cycle(bench(), "atomic_add", "one_address") == pytest.approx(2 * 64 / 16, rel=0.05)
+def test_atomics_on_one_address_are_one_packet_each() -> None:
+    # all lanes change one dword: a packet each, and the channel does one a cycle; or each lane its own, 16 a packet
+    # and four packets in the sixteen cycles that a compute unit takes for the instruction
+    assert atomics.additions_per_cycle(bench(), "atomic_add", "one_address") == pytest.approx(1, rel=0.1)
+    assert atomics.additions_per_cycle(bench(), "atomic_add", "consecutive") == pytest.approx(2 * 64 / 16, rel=0.1)
+
+
+@pytest.mark.parametrize("dwords", [0, 5, 8, 15])
+def test_a_short_loop_of_an_array_takes_what_its_vector_alus_take(dwords: int) -> None:
+    # six vector additions of ten wavefronts a SIMD, and a little more, as with one CU; fetch is hidden wherever the
+    # loop lies, though all CUs are in step
+    measured = bench(cus_per_array=4)
+    assert front_end.pass_cycles(measured, measured.gpu, dwords) == pytest.approx(6 * 4 * 10, rel=0.1)
+
+
+@pytest.mark.parametrize(("engines", "waves"), [(1, 1), (2, 4)])
+def test_launches_go_at_the_engines_rate(engines: int, waves: int) -> None:
+    measured = bench(shader_arrays=2, cus_per_array=4, dispatch=DispatchSpec(shader_engines=engines))
+    assert front_end.launches_per_cycle(measured, waves) == pytest.approx(engines, rel=0.03)
 
 
 def test_scattered_lanes_stay_within_the_data() -> None:

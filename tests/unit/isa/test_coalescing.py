@@ -37,13 +37,19 @@ def lane_patterns(draw, highest=1 << 20):
     return addresses, mask
 
 
-def naive_lines(addresses, mask, size):
-    """Distinct lines in first-touch order and the bytes touched in each."""
-    lines: dict[int, int] = {}
+def naive_lines(addresses, mask, size, atomic):
+    """Lines in first-touch order and the bytes touched in each: distinct, or again where lanes of an atomic meet."""
+    lines: list[list[int]] = []
     for i, address in enumerate(addresses):
-        if mask >> i & 1:
-            for byte in range(address, address + size):
-                lines[byte // 64] = lines.get(byte // 64, 0) | 1 << byte % 64
+        parts: dict[int, int] = {}
+        for byte in range(address, address + size) if mask >> i & 1 else ():
+            parts[byte // 64] = parts.get(byte // 64, 0) | 1 << byte % 64
+        for line, part in parts.items():
+            room = next((k for k in lines if k[0] == line and not (atomic and k[1] & part)), None)
+            if room is None:
+                lines.append([line, part])
+            else:
+                room[1] |= part
     return lines
 
 
@@ -100,20 +106,21 @@ def naive_path_cycles(addresses, mask, size, load):
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(lane_patterns(), SIZES, st.integers(0, 5), st.integers(0, 1))
-def test_lines_and_masks_and_their_repetition_elsewhere(pattern, size, high, load):
+@given(lane_patterns(), SIZES, st.integers(0, 5), st.sampled_from([(0, 0), (0, 1), (1, 0)]))
+def test_lines_and_masks_and_their_repetition_elsewhere(pattern, size, high, kind):
     addresses, mask = pattern
+    load, atomic = kind
     addresses = [a + (high << 32) for a in addresses]
     exe, first, area = signed(mask), first_active(addresses, mask), Area()
     area.set(addresses)
     area.compare(exe, first)
-    note_line_pattern(area.pattern, area.work, exe, first, size, load)
-    expected = naive_lines(addresses, mask, size)
+    note_line_pattern(area.pattern, area.work, exe, first, size, load, atomic)
+    expected = naive_lines(addresses, mask, size, atomic)
     count = int(area.entry.line_count)
     got = [int(line) + first // 64 for line in area.entry.line[:count]]
-    assert got == list(expected)
+    assert got == [line for line, _ in expected]
     masks = area.entry.mask[:count].view(np.uint64)
-    assert [int(m) for m in masks] == list(expected.values())
+    assert [int(m) for m in masks] == [touched for _, touched in expected]
     assert area.entry.busy == naive_path_cycles(addresses, mask, size, load)
     whole = mask == FULL and all(a == first + size * i for i, a in enumerate(addresses))
     assert area.entry.contiguous == whole
