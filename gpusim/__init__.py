@@ -1,19 +1,23 @@
 """The public names: a cycle-level simulator of AMD GCN3 GPUs with the Spartan compaction engine.
 
 The rooms, from the ground up: `gpusim.base` and `gpusim.jit` (tools), then outside this package `isa`, `memory` and
-`spartan`, and on them `gpusim.core` (the timed machine); `gpusim.config`, `gpusim.run`, `gpusim.results` and
+`spartan`, and on them `gpusim.core` (the timed machine); `gpusim.config`, `gpusim.jobs`, `gpusim.results` and
 `gpusim.report` are the way from a configuration to a result, `gpusim.api` is the interface for scripts, `gpusim.cli`
 the command line. `docs/architecture.md` has the whole plan.
 
 Importing the package is cheap: the simulator's core, Numba included, is imported on first use.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from gpusim.base.packages import claim
 
-from gpusim.base.version import __version__ as __version__
+claim()
 
+from gpusim.base.version import __version__ as __version__  # noqa: E402  what follows may import the packages beside
+
+TYPE_CHECKING = False  # as in `typing`, whose import would take as long as all else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from gpusim.api.device import Device as Device
     from gpusim.api.device import LaunchError as LaunchError
     from gpusim.api.device_array import DeviceArray as DeviceArray
@@ -21,13 +25,16 @@ if TYPE_CHECKING:
     from gpusim.api.launch_result import LaunchResult as LaunchResult
     from gpusim.api.launch_result import QueueResult as QueueResult
     from gpusim.api.module import KernelFunction as KernelFunction
-    from gpusim.api.module import KernelNameError as KernelNameError
     from gpusim.api.module import Module as Module
     from gpusim.api.queue import Queue as Queue
     from gpusim.api.queue import QueueError as QueueError
+    from gpusim.base.errors import GpusimError as GpusimError
+    from gpusim.base.errors import SimulationError as SimulationError
     from gpusim.base.errors import UserError as UserError
     from gpusim.core.gpu_spec import GpuSpec as GpuSpec
     from gpusim.core.occupancy import OccupancyError as OccupancyError
+    from gpusim.jobs.run import RunResult as RunResult
+    from gpusim.jobs.run import run as run
     from isa.device_memory import DeviceMemoryError as DeviceMemoryError
     from isa.encoding.decoder import DecodeError as DecodeError
     from isa.execution.faults import ExecutionFault as ExecutionFault
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
     from isa.kernarg import Local as Local
     from isa.kernarg import Pointer as Pointer
     from isa.object.code_object import CodeObjectError as CodeObjectError
+    from isa.object.names import KernelNameError as KernelNameError
 
 
 # the interface for scripts: name → module that defines it
@@ -49,10 +57,11 @@ _EXPORTED = {
     "DeviceMemoryError": "isa.device_memory",
     "ExecutionFault": "isa.execution.faults",
     "GpuSpec": "gpusim.core.gpu_spec",
+    "GpusimError": "gpusim.base.errors",
     "GridError": "isa.grid",
     "KernargError": "isa.kernarg",
     "KernelFunction": "gpusim.api.module",
-    "KernelNameError": "gpusim.api.module",
+    "KernelNameError": "isa.object.names",
     "LaunchError": "gpusim.api.device",
     "LaunchResult": "gpusim.api.launch_result",
     "Local": "isa.kernarg",
@@ -63,17 +72,22 @@ _EXPORTED = {
     "Queue": "gpusim.api.queue",
     "QueueError": "gpusim.api.queue",
     "QueueResult": "gpusim.api.launch_result",
+    "RunResult": "gpusim.jobs.run",
+    "SimulationError": "gpusim.base.errors",
     "UserError": "gpusim.base.errors",
+    "run": "gpusim.jobs.run",
 }
 
 __all__ = sorted([*_EXPORTED, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name not in _EXPORTED:
         raise AttributeError(f"module 'gpusim' has no attribute '{name}'")
     return getattr(import_module(_EXPORTED[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTED])
+    return list(__all__)

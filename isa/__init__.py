@@ -1,4 +1,4 @@
-"""The instruction set: what a gfx803 kernel is, what its instructions compute, and what timing is told of them.
+"""The instruction set: what a gfx803 kernel is, what its instructions compute, and what timing is given of them.
 
 Here at the top lies what several rooms share: `architecture` (lanes, codes of registers, MODE), `trace` (what
 execution tells the timing model: read it first), `device_memory` and `region` (what kernels read and write), `grid`,

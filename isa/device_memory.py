@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.base.errors import UserError
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 
 ALLOCATION_ALIGNMENT_BYTES = 4096
@@ -14,7 +15,7 @@ VIRTUAL_BASE = 0x1_0000_0000  # first valid address: a null or small pointer fau
 READABLE, WRITABLE, PARTIAL = 1, 2, 4
 
 
-class DeviceMemoryError(Exception):
+class DeviceMemoryError(UserError):
     """Out of device memory, or an access outside every allocation."""
 
 

@@ -5,7 +5,7 @@ the launch (group counts and sizes, remainders, dimensions) are filled in when t
 here the global offset is; the rest stay 0: there is no printf buffer, no heap, no host to call.
 """
 
-import re
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,29 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusim.base.errors import UserError
+from isa import argument_types
+from isa.object.names import short
 
 if TYPE_CHECKING:
     from isa.object.code_object import Kernel, KernelArgument
 
 LDS_ALIGNMENT_BYTES = 16  # of each dynamic LDS argument: the widest LDS access
-
-# OpenCL C's scalar types (specification 3.0, section 6.3.1) as NumPy's
-_SCALARS = {
-    "char": "i1",
-    "uchar": "u1",
-    "short": "i2",
-    "ushort": "u2",
-    "int": "i4",
-    "uint": "u4",
-    "long": "i8",
-    "ulong": "u8",
-    "half": "f2",
-    "float": "f4",
-    "double": "f8",
-    "size_t": "u8",
-    "ptrdiff_t": "i8",
-}
-_INTEGER, _REAL = "iub", "f"
 
 
 class KernargError(UserError):
@@ -45,9 +29,17 @@ class KernargError(UserError):
 
 @dataclass(frozen=True)
 class Pointer:
-    """A device address, for an argument that points to global memory; 0 is the null pointer."""
+    """A device address, for an argument that points to global memory; 0 is the null pointer.
+
+    dtype: of the elements there, which must then be the argument's; None: not checked.
+    """
 
     address: int
+    dtype: np.dtype | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.address, bool) or not isinstance(self.address, int | np.integer):
+            raise KernargError(f"gpusim.Pointer takes an address, not {type(self.address).__name__}")
 
 
 @dataclass(frozen=True)
@@ -77,9 +69,20 @@ def explicit(kernel: "Kernel") -> list["KernelArgument"]:
 
 
 def signature(kernel: "Kernel") -> str:
-    """'name(float* a, uint n)', as far as the metadata gives types and names."""
-    parts = [" ".join(filter(None, (a.type_name or _kind_text(a), a.name))) for a in explicit(kernel)]
-    return f"{kernel.name}({', '.join(parts)})"
+    """'name(float* a, uint n, float* tile: gpusim.Local)', as far as the metadata gives types and names.
+
+    C++ names are without their parameters.
+    """
+    parts = [" ".join(filter(None, (a.type_name or _kind_text(a), a.name))) + _passed_as(a) for a in explicit(kernel)]
+    return f"{short(kernel.name)}({', '.join(parts)})"
+
+
+def _kernel_text(kernel: "Kernel") -> str:
+    return f"kernel '{short(kernel.name)}'"
+
+
+def _passed_as(argument: "KernelArgument") -> str:
+    return ": gpusim.Local" if argument.kind == "dynamic_shared_pointer" else ""
 
 
 def in_order(kernel: "Kernel", values: Mapping[str, Any]) -> list[Any]:
@@ -88,7 +91,9 @@ def in_order(kernel: "Kernel", values: Mapping[str, Any]) -> list[Any]:
     if not all(names):
         return list(values.values())
     if set(names) != set(values):
-        raise KernargError(f"kernel '{kernel.name}' takes {sorted(names)}, the launch gives {sorted(values)}")
+        given = sorted(map(str, values))
+        what = f"takes {sorted(names)}, the launch gives {given}: {signature(kernel)}"
+        raise KernargError(f"{_kernel_text(kernel)} {what}")
     return [values[name] for name in names]
 
 
@@ -98,23 +103,24 @@ def pack(
     """The argument block for `values`, in order or by name.
 
     A value is a Pointer or None for global memory, a Local for local memory; by value a NumPy scalar, array or
-    `bytes` of the argument's size, or a Python number where the argument is a scalar. Raises KernargError.
+    `bytes` of the argument's size, or a Python number where the argument is a scalar. Element types are checked where
+    the metadata names them (isa/argument_types.py). Raises KernargError.
     """
     ordered = in_order(kernel, values) if isinstance(values, Mapping) else list(values)
     arguments = explicit(kernel)
     if not kernel.arguments and kernel.kernarg_bytes:
         raise KernargError(
-            f"kernel '{kernel.name}': the code object does not describe its arguments; pass the whole block of"
+            f"{_kernel_text(kernel)}: the code object does not describe its arguments; pass the whole block of"
             f" {kernel.kernarg_bytes} bytes with kernarg=bytes"
         )
     if len(ordered) != len(arguments):
         raise KernargError(
-            f"kernel '{kernel.name}' takes {len(arguments)} arguments, {len(ordered)} given: {signature(kernel)}"
+            f"{_kernel_text(kernel)} takes {len(arguments)} arguments, {len(ordered)} given: {signature(kernel)}"
         )
     block = bytearray(kernel.kernarg_bytes)
     lds_end = kernel.lds_bytes
     for index, (argument, value) in enumerate(zip(arguments, ordered, strict=True)):
-        where = f"kernel '{kernel.name}', argument {index}" + (f" '{argument.name}'" if argument.name else "")
+        where = f"{_kernel_text(kernel)}, argument {index}" + (f" '{argument.name}'" if argument.name else "")
         if argument.kind == "global_buffer":
             raw = _pointer(where, argument, value).to_bytes(8, "little")
         elif argument.kind == "dynamic_shared_pointer":
@@ -151,11 +157,11 @@ def pack_undescribed(kernel: "Kernel", values: Sequence[Any]) -> Kernarg:
         elif isinstance(value, np.generic):
             raw = value.tobytes()
         else:
-            raise KernargError(f"kernel '{kernel.name}', argument {index}: {_found(value)} has no size of its own")
+            raise KernargError(f"{_kernel_text(kernel)}, argument {index}: {_found(value)} has no size of its own")
         block += bytes(-len(block) % len(raw)) + raw
     if kernel.kernarg_bytes and len(block) > kernel.kernarg_bytes:
         raise KernargError(
-            f"kernel '{kernel.name}' takes {kernel.kernarg_bytes} bytes of arguments, those given fill {len(block)}"
+            f"{_kernel_text(kernel)} takes {kernel.kernarg_bytes} bytes of arguments, those given fill {len(block)}"
         )
     return Kernarg(bytes(block).ljust(kernel.kernarg_bytes, b"\0"), lds_end - kernel.lds_bytes)
 
@@ -164,7 +170,7 @@ def _fill_hidden(kernel: "Kernel", block: bytearray, kind: str, value: int) -> N
     matching = [argument for argument in kernel.arguments if argument.kind == kind]
     if value and not matching:
         raise KernargError(
-            f"kernel '{kernel.name}' takes no {kind.removeprefix('hidden_').replace('_', ' ')}: it cannot be {value}"
+            f"{_kernel_text(kernel)} takes no {kind.removeprefix('hidden_').replace('_', ' ')}: it cannot be {value}"
         )
     for argument in matching:
         block[argument.offset : argument.offset + argument.size] = value.to_bytes(8, "little")[: argument.size]
@@ -175,22 +181,27 @@ def _pointer(where: str, argument: "KernelArgument", value: Any) -> int:
         return 0
     if not isinstance(value, Pointer):
         raise _mismatch(where, argument, value)
+    wanted = argument_types.pointee(argument)
+    if wanted is not None and value.dtype is not None and not wanted.may_hold(value.dtype):
+        raise KernargError(
+            f"{where}: expected a device array of {wanted.scalar}{_named(argument)}, found one of {value.dtype};"
+            " array.pointer() passes its address unchecked"
+        )
     if not 0 <= value.address < 1 << 64:
         raise KernargError(f"{where}: {value.address:#x} is no address of 64 bits")
     return int(value.address)
 
 
 def _by_value(where: str, argument: "KernelArgument", value: Any) -> bytes:
-    base, width = _scalar_type(argument)
+    wanted = argument_types.by_value(argument)
     if isinstance(value, bytes | bytearray | memoryview):
         raw = bytes(value)
     elif isinstance(value, np.generic | np.ndarray) and value.dtype != object:
-        if base is not None and value.dtype.kind in _INTEGER + _REAL:
-            if (value.dtype.kind == _REAL) != (base.kind == _REAL):
-                raise _mismatch(where, argument, value)
+        if wanted is not None and not wanted.may_hold(value.dtype):
+            raise _mismatch(where, argument, value)
         raw = value.tobytes()
-    elif isinstance(value, int | float) and width == 1:
-        return _number(where, argument, base, value)
+    elif isinstance(value, int | float) and (wanted is None or wanted.width == 1):
+        return _number(where, argument, None if wanted is None else wanted.scalar, value)
     else:
         raise _mismatch(where, argument, value)
     if len(raw) != argument.size:
@@ -200,28 +211,33 @@ def _by_value(where: str, argument: "KernelArgument", value: Any) -> bytes:
 
 def _number(where: str, argument: "KernelArgument", base: np.dtype | None, value: int | float) -> bytes:
     """A Python number as the argument's type; where the metadata gives none, a whole number of its size."""
-    if base is not None and base.kind == _REAL:
+    if base is not None and base.kind == "f":
         with np.errstate(over="ignore"):
-            return np.array(value, base).tobytes()
+            number = np.array(float(value) if abs(value) < 1 << 1024 else math.inf, base)
+        if np.isinf(number) and not (isinstance(value, float) and math.isinf(value)):
+            raise KernargError(f"{where}: {_short(value)} is too large for {base}")
+        return number.tobytes()
     if isinstance(value, float) or argument.size not in (1, 2, 4, 8):
         raise _mismatch(where, argument, value)
     bits = 8 * argument.size
-    least = 0 if base is not None and base.kind == "u" else -(1 << bits - 1)
+    least = 0 if base is not None and base.kind in "ub" else -(1 << bits - 1)
     most = (1 << bits - 1) - 1 if base is not None and base.kind == "i" else (1 << bits) - 1
     if not least <= value <= most:
-        raise KernargError(f"{where}: {value} does not fit {argument.size} bytes ({least} to {most})")
+        raise KernargError(f"{where}: {_short(value)} does not fit {argument.size} bytes ({least} to {most})")
     return struct.pack("<Q", value & (1 << 64) - 1)[: argument.size]
 
 
-def _scalar_type(argument: "KernelArgument") -> tuple[np.dtype | None, int]:
-    """NumPy's type of the argument's elements and how many there are; (None, 1) for a name that says nothing."""
-    found = re.fullmatch(r"([a-z_]+?)(2|3|4|8|16)?", argument.type_name)
-    base = _SCALARS.get(found[1]) if found else None
-    if found is None or base is None:
-        return None, 1
-    dtype, width = np.dtype(base), int(found[2] or 1)
-    # a typedef may carry a built-in name's form; the size decides
-    return (dtype, width) if dtype.itemsize * (4 if width == 3 else width) == argument.size else (None, 1)
+def _short(value: int | float) -> str:
+    """A number for a message: Python refuses to write out whole numbers of thousands of digits."""
+    if isinstance(value, int) and abs(value) >= 1 << 256:
+        return f"a number of {value.bit_length()} bits"
+    return str(value)
+
+
+def _named(argument: "KernelArgument") -> str:
+    """The argument's type in parentheses, where the metadata gives one."""
+    name = argument.type_name or argument.value_type
+    return f" ({name})" if name else ""
 
 
 def _kind_text(argument: "KernelArgument") -> str:
@@ -230,7 +246,7 @@ def _kind_text(argument: "KernelArgument") -> str:
 
 
 def _mismatch(where: str, argument: "KernelArgument", value: Any) -> KernargError:
-    named = f" ({argument.type_name})" if argument.type_name else ""
+    named = _named(argument)
     if argument.kind == "global_buffer":
         expected = f"a device array{named}"
     elif argument.kind == "dynamic_shared_pointer":
@@ -254,4 +270,5 @@ def _found(value: Any) -> str:
         return "None"
     if isinstance(value, Local):
         return f"gpusim.Local({value.size_bytes})"
-    return f"{type(value).__name__} {value!r}"
+    text = repr(value) if not isinstance(value, int) else _short(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from isa.grid import GridError
 from isa.region import SparseRegion
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Launch:
             object.__setattr__(self, "dimensions", 3 if z > 1 else 2 if y > 1 else 1)
         for axis, total, local in zip("xyz", self.global_size, self.local_size, strict=True):
             if total < 1 or local < 1:
-                raise ValueError(f"launch of '{self.kernel.name}': size along {axis} must be at least 1")
+                raise GridError(f"launch of '{self.kernel.name}': size along {axis} must be at least 1")
 
     @property
     def workgroups(self) -> tuple[int, int, int]:

@@ -5,7 +5,7 @@ import numpy as np
 import gpusim
 
 gpu = gpusim.Device("r9nano")
-row_norm = gpu.load("out/row_norm.hsaco")["row_norm"]
+row_norm = gpu.load("docs/own-kernels/row_norm.hsaco")["row_norm"]
 x, expected = np.load("out/x.npy"), np.load("out/y.npy")
 a, b = gpu.array(x, name="x", read_only=True), gpu.zeros(x.shape, np.float32, name="y")
 rows, columns = x.shape

@@ -15,15 +15,18 @@ from weakref import WeakSet
 
 import numpy as np
 
-from gpusim.api.device_array import DeviceArray
+from gpusim.api import checks
+from gpusim.api.device_array import DeviceArray, dtype_of, host_array, shape_of
 from gpusim.api.launch_result import LaunchResult
 from gpusim.api.module import KernelFunction, Module
 from gpusim.api.queue import Queue
-from gpusim.base.errors import UserError
 from gpusim.base.host_memory import peak_memory_mb
 from gpusim.base.progress import Reporter
+from gpusim.config.files import plain
 from gpusim.config.gpu import load_gpu
+from gpusim.config.tree import Sets
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import OccupancyError
 from gpusim.host.command_processor import (
     CommandProcessor,
     HostCommand,
@@ -35,7 +38,7 @@ from gpusim.host.command_processor import LaunchError as LaunchError
 from gpusim.results.record import RunRecord
 from isa.device_memory import DeviceMemory
 from isa.grid import Grid, Size, grid
-from isa.kernarg import Kernarg, pack
+from isa.kernarg import Kernarg, Pointer, pack
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.code_object import Kernel
 
@@ -43,31 +46,33 @@ if TYPE_CHECKING:
     from gpusim.timeline.timeline import Timeline
 
 Caches = Literal["flushed", "warm"]
+MAX_LIMIT = 1 << 60  # of instructions: what the core's counter holds
 
 
 class Device:
     """One GPU: its memory, which launches share, and its caches.
 
-    gpu: a configuration's path, the name of a shipped one ('r9nano', 'mi6') or a GpuSpec; timing: False executes
-    kernels without the timing model, for results alone; quiet: tell neither of compilation nor of progress (on
-    standard error); sets: `path=value` texts applied to the configuration. Raises UserError.
+    gpu: a configuration's path, the name of a shipped one ('r9nano', 'mi6'), a mapping such as a file holds
+    (`{"base": "mi6", "l2": {"size_kib": 1024}}`) or a GpuSpec; timing: False executes kernels without the timing model,
+    for results alone; quiet: report neither compilation nor progress (on standard error); sets: values laid over the
+    configuration, `path=value` texts or a mapping of paths to values. Raises UserError.
     """
 
     def __init__(
-        self, gpu: str | Path | GpuSpec, *, timing: bool = True, quiet: bool = False, sets: Sequence[str] = ()
+        self,
+        gpu: str | Path | Mapping[str, Any] | GpuSpec,
+        *,
+        timing: bool = True,
+        quiet: bool = False,
+        sets: Sets = (),
     ) -> None:
-        if isinstance(gpu, GpuSpec):
-            if sets:
-                raise UserError("sets belong to a configuration file; change a GpuSpec by model_copy")
-            self.gpu = gpu
-        else:
-            self.gpu = load_gpu(str(gpu), sets)
+        self.gpu = gpu if isinstance(gpu, GpuSpec) and not sets else load_gpu(plain(gpu, "gpu"), sets)
         self.timing = timing
         self.memory = DeviceMemory(self.gpu.memory_mib << 20)
         self._reporter = Reporter(quiet, sys.stderr)
         self._processor = CommandProcessor(self.gpu, self._reporter, timing=timing)
         self._arrays = 0
-        self._told: WeakSet[KernelFunction] = WeakSet()  # kernels whose missing wait states were told
+        self._warned: WeakSet[KernelFunction] = WeakSet()  # kernels whose missing wait states were reported
 
     def __repr__(self) -> str:
         held = sum(a.size_bytes for a in self.memory.allocations)
@@ -79,15 +84,15 @@ class Device:
         return Module(source, self._reporter)
 
     def array(self, host: Any, *, name: str = "", read_only: bool = False) -> DeviceArray:
-        """A copy of `host` in device memory. name: told in errors; read_only: a kernel that writes to it faults."""
-        values = np.asarray(host)
+        """A copy of `host` in device memory. name: for errors; read_only: a kernel that writes to it faults."""
+        values = host_array(host)
         name = self._name(name, values.dtype, values.shape)
         return DeviceArray(self.memory, values, values.shape, values.dtype, name, not read_only)
 
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, name: str = "") -> DeviceArray:
         """An array of zeros in device memory."""
-        whole = (shape,) if isinstance(shape, int) else tuple(shape)
-        return DeviceArray(self.memory, None, whole, dtype, self._name(name, np.dtype(dtype), whole), True)
+        kind, whole = dtype_of(dtype), shape_of(shape)
+        return DeviceArray(self.memory, None, whole, kind, self._name(name, kind, whole), True)
 
     def launch(
         self,
@@ -132,7 +137,7 @@ class Device:
             caches=caches,
             max_instructions=max_instructions,
         )
-        record = self._run([command], RunOptions(checked, hotspots, timeline), observer)
+        record = self._run([command], _options(checked, hotspots, timeline), observer)
         return LaunchResult(self._config(launch={**command.described(), "timing": self.timing}), record)
 
     def queue(
@@ -151,7 +156,7 @@ class Device:
             found = queue.read(c)
         queue.result.kernel.cycles; queue.result.launches[0]; found
         """
-        return Queue(self, RunOptions(checked, hotspots, timeline), observer)
+        return Queue(self, _options(checked, hotspots, timeline), observer)
 
     def command(
         self,
@@ -169,24 +174,32 @@ class Device:
         """A launch that is checked and packed, to be run later; arguments as for `launch`."""
         if caches not in ("flushed", "warm"):
             raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
-        if max_instructions < 1:
-            raise LaunchError(f"max_instructions: {max_instructions} is not at least 1")
+        checks.kernel_function(kernel)
+        lds_bytes = checks.whole("dynamic_lds_bytes", dynamic_lds_bytes, 0)
+        most = checks.whole("max_instructions", max_instructions, 1)
         places = grid(kernel.kernel, global_size, local_size, global_offset)
         packed = self._kernarg(kernel.kernel, args, kernarg, places)
+        lds_bytes += packed.dynamic_lds_bytes
+        needed, available = kernel.kernel.lds_bytes + lds_bytes, self.gpu.cu.lds_kib * 1024
+        if needed > available:
+            raise OccupancyError(
+                f"kernel '{kernel.name}' needs {needed} bytes of LDS, a workgroup has at most {available}"
+            )
         launch = Launch(
             kernel.kernel,
             self.memory,
             packed.block,
             places.global_size,
             places.local_size,
-            packed.dynamic_lds_bytes + dynamic_lds_bytes,
+            lds_bytes,
             dimensions=places.dimensions,
         )
         self._tell_violations(kernel)
-        return LaunchCommand(launch, caches == "warm", max_instructions)
+        return LaunchCommand(launch, caches == "warm", min(most, MAX_LIMIT))
 
     def _run(self, commands: Sequence[HostCommand], options: RunOptions, observer: Observer | None = None) -> RunRecord:
         """Run commands in order, each after the one before, as one record."""
+        checks.function_or_none("observer", observer)
         names = [c.launch.kernel.name for c in commands if isinstance(c, LaunchCommand)]
         record = RunRecord(False, " + ".join(names), [])
         self._processor.run(commands, record, options, observer)
@@ -203,23 +216,24 @@ class Device:
         if kernarg is not None:
             if args is not None or any(places.offset):
                 raise LaunchError("a kernarg block takes the place of args and of global_offset: pass one of them")
+            if not isinstance(kernarg, bytes | bytearray | memoryview):
+                raise LaunchError(f"kernarg: {checks.shown(kernarg)} is not bytes")
             block = bytes(kernarg)
             if len(block) < kernel.kernarg_bytes:
                 raise LaunchError(
                     f"kernel '{kernel.name}' takes {kernel.kernarg_bytes} bytes of arguments, kernarg has {len(block)}"
                 )
             return Kernarg(block, 0)
-        if args is None:
-            args = ()
-        if isinstance(args, Mapping):
-            return pack(kernel, {name: self._pointed(value) for name, value in args.items()}, places.offset)
-        return pack(kernel, [self._pointed(value) for value in args], places.offset)
+        given = checks.arguments(args)
+        if isinstance(given, Mapping):
+            return pack(kernel, {name: self._pointed(value) for name, value in given.items()}, places.offset)
+        return pack(kernel, [self._pointed(value) for value in given], places.offset)
 
     def _pointed(self, value: Any) -> Any:
         if not isinstance(value, DeviceArray):
             return value
         self._check_owner(value)
-        return value.pointer()
+        return Pointer(value.address, value.dtype)
 
     def _check_owner(self, array: DeviceArray) -> None:
         """Raise LaunchError for an array of another device."""
@@ -232,9 +246,13 @@ class Device:
 
     def _tell_violations(self, kernel: KernelFunction) -> None:
         missing = sum(violation.missing for violation in kernel.violations)
-        if missing and kernel not in self._told:
-            self._told.add(kernel)
+        if missing and kernel not in self._warned:
+            self._warned.add(kernel)
             self._reporter.say(
                 f"gpusim: kernel '{kernel.name}': {missing} missing wait state{'s' * (missing > 1)}: real hardware"
                 " would read old values; see gpusim disasm --hazards"
             )
+
+
+def _options(checked: bool, hotspots: int, timeline: "Timeline | None") -> RunOptions:
+    return RunOptions(bool(checked), checks.whole("hotspots", hotspots, 0), checks.watcher(timeline))

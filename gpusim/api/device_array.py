@@ -30,7 +30,7 @@ class DeviceArray:
         name: str,
         writable: bool,
     ) -> None:
-        self.shape, self.dtype, self.name = shape, np.dtype(dtype), name
+        self.shape, self.dtype, self.name = shape, np.dtype(dtype), str(name)
         if self.dtype.hasobject:
             raise DeviceArrayError(f"array '{name}': elements of type {self.dtype} are no plain memory")
         if self.size == 0:
@@ -59,7 +59,9 @@ class DeviceArray:
         return self._held().address
 
     def pointer(self, offset_bytes: int = 0) -> Pointer:
-        """A kernel argument that points into the array."""
+        """A kernel argument that points into the array, whatever the type of the kernel's elements."""
+        if isinstance(offset_bytes, bool) or not isinstance(offset_bytes, int | np.integer):
+            raise DeviceArrayError(f"array '{self.name}': offset_bytes: {offset_bytes!r} is not a whole number")
         if not 0 <= offset_bytes < self.nbytes:
             raise DeviceArrayError(f"array '{self.name}': offset {offset_bytes} of {self.nbytes} bytes")
         return Pointer(self.address + offset_bytes)
@@ -70,14 +72,18 @@ class DeviceArray:
 
     def write(self, host: Any) -> None:
         """Replace the contents by `host`, which must have the array's shape and type or be one number."""
-        values = np.asarray(host)
+        values = host_array(host)
         self._check(values)
         self._view()[...] = values
 
     def _check(self, host: np.ndarray) -> None:
         """Raise DeviceArrayError for a host array that is neither of the array's shape and type nor one number."""
+        if not isinstance(host, np.ndarray):
+            raise DeviceArrayError(f"array '{self.name}': a NumPy array is needed, not {type(host).__name__}")
         if host.ndim:
             self._check_like(host)
+        elif host.dtype != self.dtype and not _holds(self.dtype, host):
+            raise DeviceArrayError(f"array '{self.name}' holds {self.dtype}, which {host[()]!r} is not")
 
     def _check_like(self, other: "np.ndarray | DeviceArray") -> None:
         """Raise DeviceArrayError for an array of another shape or type."""
@@ -110,3 +116,42 @@ class DeviceArray:
     def __repr__(self) -> str:
         where = "freed" if self._allocation is None else f"at {self.address:#x}"
         return f"<device array '{self.name}', {self.dtype} of shape {self.shape}, {where}>"
+
+
+def host_array(host: Any) -> np.ndarray:
+    """What a script passes as contents, as an array; raises DeviceArrayError."""
+    try:
+        return np.asarray(host)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise DeviceArrayError(f"host: is no array: {str(error).splitlines()[0]}") from None
+
+
+def dtype_of(dtype: Any) -> np.dtype:
+    """NumPy's type of elements; raises DeviceArrayError."""
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise DeviceArrayError(f"dtype: {dtype!r} is no type of elements: {error}") from None
+
+
+def shape_of(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple; raises DeviceArrayError."""
+    whole = (shape,) if isinstance(shape, int | np.integer) else shape
+    if not isinstance(whole, tuple | list) or not all(
+        isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 1 for n in whole
+    ):
+        raise DeviceArrayError(f"shape: {shape!r} is not one or several whole numbers of at least 1")
+    return tuple(int(n) for n in whole)
+
+
+def _holds(dtype: np.dtype, number: np.ndarray) -> bool:
+    """Whether one number can be an element: exactly if the elements are whole numbers."""
+    if number.dtype.kind not in "biufc" or dtype.kind not in "biufc":
+        return False
+    if number.dtype.kind == "c":
+        return dtype.kind == "c"
+    if dtype.kind not in "iub":
+        return True
+    value = number[()]
+    least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return bool(np.isfinite(value)) and int(value) == value and least <= int(value) <= most

@@ -1,12 +1,12 @@
 """What a launch from a script returns: every metric by attribute, and the same object as the JSON of `gpusim run`."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import zip_longest
 from typing import Any
 
-from gpusim.base.errors import unknown_name
+from gpusim.api.sections import member
 from gpusim.core.facts import Hotspot
 from gpusim.report import terminal
 from gpusim.report.document import document
@@ -15,35 +15,11 @@ from gpusim.results.record import CommandTimes, RunRecord
 from isa.execution.resident import WavefrontGroup
 
 
-class Section:
-    """A group of metrics with its values as attributes, such as `result.l2.hit_rate`."""
+class LaunchResult(Mapping[str, Any]):
+    """Metrics of one launch (`gpusim metrics` lists them) by section: `result.l2.hit_rate`, `result["l2"]["hit_rate"]`.
 
-    def __init__(self, path: str, values: dict[str, Any]) -> None:
-        self._path = path
-        self._values = values
-
-    def __getattr__(self, name: str) -> Any:
-        return _member(self._path, self.__dict__.get("_values", {}), name)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._values]
-
-    def __repr__(self) -> str:
-        width = max(map(len, self._values), default=0)
-        lines = (f"{name.ljust(width)}  {value!r}" for name, value in self._values.items())
-        return f"{self._path}\n  " + "\n  ".join(lines)
-
-
-class LaunchResult:
-    """Metrics of one launch (`gpusim metrics` lists them); sections are attributes, None where one does not apply.
-
-    record: the counts themselves; partial: the observer stopped the launch before its end.
+    A section is None where it does not apply. record: the counts themselves; partial: the observer stopped the launch
+    before its end.
     """
 
     def __init__(self, config: dict[str, Any], record: RunRecord) -> None:
@@ -72,10 +48,28 @@ class LaunchResult:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "record" not in self.__dict__:
             raise AttributeError(name)
-        return _member("", metrics.to_tree(self.record), name)
+        return member("", self._tree, name)
+
+    def __getitem__(self, name: str) -> Any:
+        return member("", self._tree, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tree)
+
+    def __len__(self) -> int:
+        return len(self._tree)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other  # two launches are two, whatever they measured
+
+    __hash__ = object.__hash__
+
+    @property
+    def _tree(self) -> dict[str, Any]:
+        return metrics.to_tree(self.record)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *metrics.to_tree(self.record)]
+        return [*super().__dir__(), *self._tree]
 
     def __repr__(self) -> str:
         text = io.StringIO()
@@ -118,10 +112,3 @@ class QueueResult(LaunchResult):
         """The JSON object of all launches together, and under `launches` and `commands` each by itself."""
         launches = [metrics.launch_tree(facts) for facts in self.record.launches]
         return {**super().to_dict(), "launches": launches, "commands": [asdict(c) for c in self.commands]}
-
-
-def _member(path: str, values: dict[str, Any], name: str) -> Any:
-    if name not in values:
-        raise AttributeError(unknown_name("metric", f"{path}.{name}" if path else name, values))
-    value = values[name]
-    return Section(f"{path}.{name}" if path else name, value) if isinstance(value, dict) else value

@@ -3,15 +3,11 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.progress import Reporter, reporting
 from isa.encoding.hazards import Violation
 from isa.kernarg import explicit, signature
-from isa.object.code_object import Kernel, KernelArgument, load_code_object
-
-
-class KernelNameError(UserError):
-    """A code object has no kernel of this name; the message names the nearest one."""
+from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
+from isa.object.names import KernelNameError, find
 
 
 class KernelFunction:
@@ -43,10 +39,12 @@ class KernelFunction:
 class Module(Mapping[str, KernelFunction]):
     """A loaded code object: `module["name"]` is a kernel. Raises CodeObjectError for a file that is none.
 
-    reporter: told when translating a kernel begins with compiling what does it.
+    reporter: notified when translating a kernel begins with compiling what does it.
     """
 
     def __init__(self, source: str | Path | bytes, reporter: Reporter | None = None) -> None:
+        if not isinstance(source, str | Path | bytes):
+            raise CodeObjectError(f"a code object is a file's path or its bytes, not {type(source).__name__}")
         self._object = load_code_object(source)
         self._reporter = reporter or Reporter()
         self._functions: dict[str, KernelFunction] = {}
@@ -57,9 +55,11 @@ class Module(Mapping[str, KernelFunction]):
         return self._object.source
 
     def __getitem__(self, name: str) -> KernelFunction:
-        """A kernel; raises KernelNameError, and DecodeError or ProgramError for code that cannot be executed."""
-        if name not in self._object.kernels:
-            raise KernelNameError(f"{self.source}: {unknown_name('kernel', name, sorted(self._object.kernels))}")
+        """A kernel by its name or an unambiguous form of it (isa.object.names).
+
+        Raises KernelNameError, and DecodeError or ProgramError for code that cannot be executed.
+        """
+        name = find(self._object.kernels, str(name), self.source)
         if name not in self._functions:
             from isa.encoding.hazards import find_violations
             from isa.execution.executor import program_of
@@ -70,7 +70,10 @@ class Module(Mapping[str, KernelFunction]):
         return self._functions[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._object.kernels
+        try:
+            return isinstance(name, str) and bool(find(self._object.kernels, name, self.source))
+        except KernelNameError:
+            return False
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._object.kernels)

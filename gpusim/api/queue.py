@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim.api.device_array import DeviceArray, DeviceArrayError
+from gpusim.api import checks
+from gpusim.api.device_array import DeviceArray, DeviceArrayError, host_array
 from gpusim.api.launch_result import QueueResult
 from gpusim.api.module import KernelFunction
 from gpusim.base.errors import UserError
@@ -69,17 +70,20 @@ class Queue:
         Raises KernargError, GridError, LaunchError.
         """
         command = self._device.command(kernel, global_size, local_size, args, **options)
-        values = args.values() if isinstance(args, Mapping) else args or ()
+        given = checks.arguments(args)
+        values = given.values() if isinstance(given, Mapping) else given
         self._add(command, *(value for value in values if isinstance(value, DeviceArray)))
 
     def write(self, array: DeviceArray, host: Any) -> None:
         """Copy `host` to the array, which must have its shape and type, or fill it with one number."""
-        values = np.array(host)
+        self._check_array(array)
+        values = host_array(host).copy()
         array._check(values)
         self._add(CopyCommand(f"to '{array.name}'", array.nbytes, lambda: array.write(values)), array)
 
     def read(self, array: DeviceArray, into: np.ndarray | None = None) -> np.ndarray:
         """A host array that holds the array's contents once the block has ended; `into`: which one it is to be."""
+        self._check_array(array)
         host = np.zeros(array.shape, array.dtype) if into is None else into
         array._check(host)
 
@@ -109,6 +113,10 @@ class Queue:
                 self._device._check_owner(array)
             launch = copy_launch(self._device.memory, source.address, target.address, source.nbytes)
             self._add(LaunchCommand(launch), source, target)
+
+    def _check_array(self, array: Any) -> None:
+        if not isinstance(array, DeviceArray):
+            raise DeviceArrayError(f"array: {checks.shown(array)} is no device array; gpu.array(host) makes one")
 
     def _add(self, command: HostCommand, *arrays: DeviceArray) -> None:
         if self._closed:

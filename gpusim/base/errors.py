@@ -1,24 +1,39 @@
-"""Errors that a user caused and can correct: one clear line and exit code 2, never a traceback."""
+"""The errors that gpusim raises on purpose: what a user can correct, and what the simulation found wrong in itself."""
 
 import difflib
 from collections.abc import Iterable
+
+from gpusim.base.installation import install_command
 
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130  # 128 + SIGINT
 
 
-class UserError(Exception):
-    """Bad input; the message is one line that says where, what, and what is allowed."""
+class GpusimError(Exception):
+    """Every error that gpusim raises on purpose; any other exception is a defect of gpusim."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.splitlines()))  # input quoted in a message may hold line ends
+
+class SimulationError(GpusimError):
+    """The simulation failed, through no input that could be corrected: exit code 1."""
+
+
+class UserError(GpusimError):
+    """Bad input: exit code 2. `problems`: a line for each thing wrong, with where, what, and what is allowed."""
+
+    def __init__(self, message: str, *more: str) -> None:
+        # input quoted in a message may hold line ends
+        self.problems = tuple(" ".join(text.splitlines()) for text in (message, *more))
+        super().__init__(*self.problems)
+
+    def __str__(self) -> str:
+        return "\n".join(self.problems)
 
 
 class MissingExtraError(UserError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs the extra '{extra}': pip install 'gpusim[{extra}]'")
+        super().__init__(f"{what} needs the extra '{extra}': {install_command(extra)}")
 
 
 def nearest(name: str, valid: Iterable[str], cutoff: float = 0.5) -> str | None:

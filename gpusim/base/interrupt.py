@@ -10,7 +10,7 @@ from typing import Any
 from gpusim.base.errors import UserError
 
 INTERRUPTED, OUT_OF_TIME = "interrupted", "out of time"  # why a run was stopped, for people and for JSON
-_REASONS = {"SIGINT": INTERRUPTED, "SIGTERM": INTERRUPTED, "SIGALRM": OUT_OF_TIME}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupt:
@@ -32,15 +32,13 @@ class Interrupt:
 
     def __enter__(self) -> "Interrupt":
         if threading.current_thread() is threading.main_thread():
-            for name in _REASONS:
-                if hasattr(signal, name):
-                    number = getattr(signal, name)
-                    self._before[number] = signal.signal(number, self._on_signal)
+            self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: it was not set from Python
+            _restore(number, handler)
+        self._before = {}
 
     @contextmanager
     def timeout(self, seconds: float | None) -> Iterator[None]:
@@ -50,14 +48,29 @@ class Interrupt:
             return
         if not hasattr(signal, "setitimer"):
             raise UserError("--timeout: this system has no interval timer")
+        before = signal.signal(signal.SIGALRM, self._on_signal)
         signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
+            _restore(signal.SIGALRM, before)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         again = self.asked
-        self.reason = self.reason or _REASONS[signal.Signals(number).name]
+        self.reason = self.reason or (INTERRUPTED if number in _SIGNALS else OUT_OF_TIME)
         if again or not self.deferred:
             raise KeyboardInterrupt
+
+
+def interrupt_python() -> None:
+    """Raise KeyboardInterrupt at Ctrl-C and SIGTERM from now on, so that what is begun now is cleaned up.
+
+    Until then the command's start ends the process at once (gpusim.cli.start).
+    """
+    for number in _SIGNALS:
+        signal.signal(number, signal.default_int_handler)
+
+
+def _restore(number: int, handler: Any) -> None:
+    signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: it was not set from Python

@@ -85,11 +85,16 @@ class Reporter:
         self._console: Any = None  # of the bar that is shown
 
     def say(self, text: str) -> None:
-        """One line, unless quiet."""
-        if self._console is not None:
-            self._console.print(text, markup=False, highlight=False, soft_wrap=True)  # above the bar
-        elif not self.quiet:
-            print(text, file=self.stream, flush=True)
+        """One line, unless quiet. A stream that can no longer be written ends the messages, not the run."""
+        if self.quiet:
+            return
+        try:
+            if self._console is not None:
+                self._console.print(text, markup=False, highlight=False, soft_wrap=True)  # above the bar
+            else:
+                print(text, file=self.stream, flush=True)
+        except OSError:
+            self.quiet = True
 
     def say_once(self, text: str) -> None:
         """One line, unless quiet or said before by anyone in this process."""
@@ -149,7 +154,7 @@ _reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
 
 
 def current_reporter() -> Reporter:
-    """Who is told of what happens deep inside, such as a compilation: see `reporting`."""
+    """Who is notified of what happens deep inside, such as a compilation: see `reporting`."""
     return _reporter.get() or Reporter()
 
 

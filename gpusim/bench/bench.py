@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.errors import SimulationError, UserError, unknown_name
 from gpusim.base.version import __version__
 from gpusim.bench.cases import CASES, GEMM_SETTINGS, BenchCase
 from gpusim.config.run import RunConfig, load_run
@@ -20,7 +20,7 @@ from isa.execution.emulator import run_functional
 CONFIG = "layerB.yaml"
 
 
-class BenchError(Exception):
+class BenchError(SimulationError):
     """A case that does not do what it says; the message says which and how."""
 
 
@@ -156,11 +156,11 @@ def _processor() -> str:
 
 def read_history(path: Path) -> list[dict[str, Any]]:
     """Earlier measurements, oldest first; raises UserError for a file that is no history."""
+    if not path.is_file():  # none yet, or a device, which keeps nothing
+        return []
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         entries = [json.loads(line) for line in lines if line.strip()]
-    except FileNotFoundError:
-        return []
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: is no benchmark history: {error}") from None
     needed = {"date", "machine", "kernel", "instructions", "instructions_per_s"}

@@ -116,7 +116,7 @@ def _difference(found: np.ndarray, wanted: np.ndarray, bound: np.ndarray | float
 def _gemm(kernel: str) -> "Callable[[RunConfig, int], Prepared]":
     def build(config: "RunConfig", depth: int) -> Prepared:
         from gpusim.config.workload import GemmWorkload
-        from gpusim.run.gemm import GemmJob, gemm_problem
+        from gpusim.jobs.gemm import GemmJob, gemm_problem
         from workloads.operators.verify import verify
 
         product = config.workload

@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpusim.base.errors import UserError, unknown_name
-from isa.encoding.decoder import decode_kernel
+from gpusim.base.errors import UserError
+from isa.encoding.control_flow import decode_kernel
 from isa.encoding.disassembler import disassemble
 from isa.encoding.hazards import find_violations
 from isa.encoding.instruction import Instruction
 from isa.encoding.static_counts import static_counts
 from isa.object.code_object import Kernel, load_code_object
 from isa.object.line_table import SourceFile, SourceLine
+from isa.object.names import find, readable
 
 SOURCE_COLUMN = 24  # of source text behind its line's name
 COMMENT_COLUMN = 60  # as llvm-objdump aligns its address comments
@@ -55,9 +56,7 @@ def disasm_command(file: Path, name: str | None, hazards: bool, source: bool) ->
     lines too. Raises UserError where there are none.
     """
     kernels = load_code_object(file).kernels
-    if name is not None and name not in kernels:
-        raise UserError(f"{file}: {unknown_name('kernel', name, kernels)}")
-    asked = list(kernels.values()) if name is None else [kernels[name]]
+    asked = list(kernels.values()) if name is None else [kernels[find(kernels, name, str(file))]]
     if hazards:
         return _print_violations(asked)
     texts = _sources(file, asked) if source else None
@@ -68,9 +67,9 @@ def disasm_command(file: Path, name: str | None, hazards: bool, source: bool) ->
 
 
 def _sources(file: Path, kernels: list[Kernel]) -> SourceTexts:
-    lines = kernels[0].lines  # of the whole object
-    if lines is None or lines.problem:
-        why = "it was compiled without -g" if lines is None else f"they are damaged: {lines.problem}"
+    tables = [kernel.lines for kernel in kernels if kernel.lines is not None]  # one for each translation unit
+    if all(lines.problem for lines in tables):
+        why = f"they are damaged: {tables[0].problem}" if tables else "it was compiled without -g"
         raise UserError(f"{file}: --source needs the object's line tables: {why}")
     return SourceTexts(file.absolute().parent)
 
@@ -90,6 +89,8 @@ def _print_violations(kernels: list[Kernel]) -> int:
 def listing(kernel: Kernel, texts: SourceTexts | None = None) -> Iterator[str]:
     """Lines of one kernel; `texts` adds its source. Raises DecodeError for code that is none."""
     counts = static_counts(kernel)
+    if readable(kernel.name) != kernel.name:
+        yield f"; {readable(kernel.name)}"
     yield f"; kernel {kernel.name}, code object version {kernel.code_object_version}"
     yield (
         f"; {kernel.vgprs} VGPRs, {kernel.sgprs} SGPRs, {kernel.lds_bytes} bytes of LDS, "

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.outcome import LISTED_HOTSPOTS, run_job
-from gpusim.config.exec import load_exec
+from gpusim.cli.outcome import LISTED_HOTSPOTS, Asked, run_job
+from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
+from gpusim.config.files import opened
 
 if TYPE_CHECKING:
-    from gpusim.run.job import Job
+    from gpusim.jobs.job import Job
 
 
 def exec_command(
@@ -27,11 +28,13 @@ def exec_command(
     """Execute a kernel as its file says and report its metrics; returns the exit code."""
     options = ["run.checked=true"] * checked + [f"run.hotspots={LISTED_HOTSPOTS}"] * hotspots
     options += [f"run.max_cycles={max_cycles}"] if max_cycles is not None else []
-    config, path = load_exec(name, [*sets, *options])
+    document = opened(name, EXAMPLE_FOLDER)
+    config, path = load_exec(document, [*sets, *options])
 
     def make(reporter: Reporter) -> "Job":
-        from gpusim.run.exec import ExecJob
+        from gpusim.jobs.exec import ExecJob
 
         return ExecJob(config, path, reporter)
 
-    return run_job(make, quiet=quiet, json_file=json_file, timeline=timeline, window=window, timeout_s=timeout_s)
+    inputs = [*document.files, *config.inputs(path)]
+    return run_job(make, Asked(quiet, json_file, None, timeline, window, timeout_s, inputs, config.outputs))

@@ -1,23 +1,133 @@
-"""`gpusim kernels`: build the shipped kernels' code objects, and compare them with their sources."""
+"""`gpusim kernels`: build code objects, compare shipped ones with their sources, say what of others can be executed."""
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpusim.base.errors import UserError
+from isa.encoding.decoder import DecodeError
+from isa.object.code_object import CodeObjectError, Kernel, load_code_object
+from isa.object.names import short
 from workloads.toolchain import build
 
 EXIT_DIFFERENT = 1
+_WIDTH = 100
+_BINARY_MAGICS = (b"\x7fELF", b"__CL", b"CCOB")
 
 
-def build_command(sources: list[Path]) -> None:
-    """Compile the sources, or without any every shipped kernel; prints what was written."""
-    for path in build.build_sources(sources or build.shipped_sources()):
-        print(path)
+def build_command(sources: list[Path], debug: bool) -> None:
+    """Compile the sources, or without any every shipped kernel; prints what was written, and by what.
+
+    debug: with line tables. UserError for the shipped kernels, whose objects have none.
+    """
+    if debug and not sources:
+        raise UserError("-g is for sources that are named: the shipped code objects are kept without line tables")
+    for path, how in build.build_sources(sources or build.shipped_sources(), debug):
+        print(f"{path}  ({how})")
 
 
-def check_command() -> int:
-    """Print what is not what the sources give; returns the exit code."""
+def check_command(files: list[Path], markdown: bool) -> int:
+    """Say which kernels of the files can be executed, without files what is not what the sources give.
+
+    Returns the exit code.
+    """
+    if files:
+        return _check_files(files, markdown)
     problems = build.check_all()
     for problem in problems:
         print(problem)
     if not problems:
         print(f"{len(build.shipped_sources())} code objects are what their sources give")
     return EXIT_DIFFERENT if problems else 0
+
+
+@dataclass
+class Verdict:
+    """What of a file can be executed. reasons: how many kernels each keeps out; examples: one kernel of each."""
+
+    file: Path
+    kernels: int = 0
+    executable: int = 0
+    instructions: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    refused: str = ""  # why there is nothing to look at
+
+
+def _check_files(files: list[Path], markdown: bool) -> int:
+    verdicts = []
+    if markdown:
+        print("| file | kernels | can be executed | instructions |\n|---|---:|---:|---:|")
+    for file in _code_files(files):
+        verdict = examine(file)
+        verdicts.append(verdict)
+        for line in _row(verdict) if markdown else _lines(verdict):
+            print(line, flush=True)
+    return 0 if all(v.executable == v.kernels and not v.refused for v in verdicts) else EXIT_DIFFERENT
+
+
+def examine(file: Path) -> Verdict:
+    """Decode and translate every kernel of a file, as a launch would."""
+    from isa.execution.program import build_program
+
+    verdict = Verdict(file)
+    try:
+        kernels = load_code_object(file).kernels
+    except CodeObjectError as error:
+        verdict.refused = str(error).removeprefix(f"{file}: ")
+        return verdict
+    for kernel in kernels.values():
+        verdict.kernels += 1
+        try:
+            verdict.instructions += len(build_program(kernel).instructions)
+        except (CodeObjectError, DecodeError) as error:
+            reason = _general(kernel, str(error))
+            verdict.reasons[reason] += 1
+            verdict.examples.setdefault(reason, f"{short(kernel.name)}: {error}")
+        else:
+            verdict.executable += 1
+    return verdict
+
+
+def _general(kernel: Kernel, message: str) -> str:
+    """A message without what differs from kernel to kernel: names, addresses, words."""
+    text = message.replace(f"kernel '{kernel.name}': ", "").replace(f"kernel '{kernel.name}'", "the kernel")
+    text = re.sub(r"0x[0-9a-f]+( 0x[0-9a-f]+)*", "…", text)
+    return re.sub(r" at …|^…: |…: ", "", text)
+
+
+def _code_files(files: Iterable[Path]) -> Iterator[Path]:
+    """The files, and what of the folders may hold code objects."""
+    for file in files:
+        if file.is_dir():
+            found = [path for path in sorted(file.rglob("*")) if path.is_file() and _is_binary(path)]
+            if not found:
+                raise UserError(f"{file}: no file in this folder is a code object, a bundle or a fat binary")
+            yield from found
+        else:
+            yield file
+
+
+def _is_binary(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) in _BINARY_MAGICS
+
+
+def _row(verdict: Verdict) -> Iterator[str]:
+    counts = (f"{count:,}".replace(",", " ") for count in (verdict.kernels, verdict.executable, verdict.instructions))
+    yield f"| `{verdict.file.name}` | {f'{verdict.refused} | |' if verdict.refused else ' | '.join(counts)} |"
+    for reason, count in verdict.reasons.most_common():
+        yield f"| – {reason} | {count} | | |"
+
+
+def _lines(verdict: Verdict) -> Iterator[str]:
+    if verdict.refused:
+        yield f"{verdict.file}: {verdict.refused}"
+        return
+    yield f"{verdict.file}: {verdict.executable} of {verdict.kernels} kernels can be executed"
+    for reason, count in verdict.reasons.most_common():
+        yield f"  {count} cannot: {reason}"
+        example = verdict.examples[reason]
+        yield f"    such as {example if len(example) <= _WIDTH else example[: _WIDTH - 1] + '…'}"

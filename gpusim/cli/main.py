@@ -1,15 +1,18 @@
 """The command line. Each command imports what it needs when it runs, so that `--help` is instant."""
 
+import contextlib
 import gc
 import os
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, UserError
+from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
+from gpusim.base.interrupt import interrupt_python
 from gpusim.base.version import __version__
 
 app = typer.Typer(
@@ -18,30 +21,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-)
-
-# Errors of the lower rooms that speak to the user; looked up only among modules already imported.
-_SPEAKING_ERRORS = (
-    ("isa.object.code_object", "CodeObjectError"),
-    ("isa.device_memory", "DeviceMemoryError"),
-    ("gpusim.core.occupancy", "OccupancyError"),
-    ("isa.encoding.decoder", "DecodeError"),
-    ("isa.execution.faults", "ExecutionFault"),
-    ("isa.execution.program", "ProgramError"),
-    ("workloads.data.activations_file", "ActivationFileError"),
-    ("workloads.toolchain.build", "KernelBuildError"),
-    ("workloads.data.capture", "CaptureError"),
-    ("workloads.operators.gemm", "GemmError"),
-    ("workloads.data.image_set", "ImageSetError"),
-    ("workloads.data.patterns", "PatternError"),
-)
-
-# Errors of the simulation itself: reported in full, but not the user's to correct.
-_FAILURES = (
-    ("gpusim.bench.bench", "BenchError"),
-    ("gpusim.core.simulator", "DeadlockError"),
-    ("gpusim.core.laws", "LawViolation"),
 )
 
 
@@ -56,6 +37,10 @@ class EngineChoice(StrEnum):
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Set any value of the configuration by its path; repeatable."),
+]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write the result as one JSON object; -: to standard output."),
 ]
 TimelineOption = Annotated[
     Path | None,
@@ -107,9 +92,7 @@ def run(
         typer.Option(help="off: dense kernel, whole L2; on: sparse kernel with the engine; both: the two, compared."),
     ] = None,
     set_: SetOption = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the result as one JSON object.")
-    ] = None,
+    json_file: JsonOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -156,9 +139,7 @@ def exec_(
         str, typer.Argument(metavar="KERNEL", help="Execution's file, or the name of a shipped one (vector_add).")
     ],
     set_: SetOption = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the result as one JSON object.")
-    ] = None,
+    json_file: JsonOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     checked: Annotated[
         bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
@@ -216,6 +197,7 @@ def capture(
     """Train a network and store the activation maps of its layers (needs the extra 'capture')."""
     from gpusim.cli.capture import capture_command
 
+    interrupt_python()
     capture_command(model, images, out, epochs, batch, seed, captured_images, device)
 
 
@@ -241,12 +223,15 @@ def bench(
     """Measure the simulator's speed on kernels that load one part of the machine each, beside the roofline."""
     import platformdirs
 
+    from gpusim.base.outputs import check_outputs
     from gpusim.cli.bench import bench_command, list_command
 
     if list_:
         list_command()
         return
     kept = Path(platformdirs.user_data_dir("gpusim", appauthor=False)) / "bench.jsonl"
+    check_outputs({"--history": history})
+    interrupt_python()
     raise typer.Exit(bench_command(set_ or [], only or [], history or kept, repeat, fail_below, perf_map))
 
 
@@ -281,9 +266,7 @@ def microbench(
             help="latency, bandwidth, lds, issue, accesses, occupancy or atomics; repeatable. [default: all]",
         ),
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the measurements as one JSON object.")
-    ] = None,
+    json_file: JsonOption = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the curves into an .svg or .png (needs Matplotlib).")
     ] = None,
@@ -297,7 +280,7 @@ def microbench(
 
 
 kernels = typer.Typer(
-    help="The shipped kernels: build and check their code objects (needs clang 19).",
+    help="Code objects: build them from sources, check what of them can be executed.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -309,31 +292,38 @@ def kernels_build(
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[SOURCE]...", help="OpenCL C (.cl), assembly (.s) or LLVM IR (.ll). [default: shipped]"
+            metavar="[SOURCE]...",
+            help="OpenCL C (.cl), HIP (.hip), assembly (.s) or LLVM IR (.ll). [default: shipped]",
         ),
     ] = None,
+    debug: Annotated[bool, typer.Option("-g", help="Keep line tables, for faults, hotspots and disassembly.")] = False,
 ) -> None:
     """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""
     from gpusim.cli.kernels import build_command
 
-    build_command(sources or [])
+    interrupt_python()
+    build_command(sources or [], debug)
 
 
 @kernels.command("check")
-def kernels_check() -> None:
-    """Compare the shipped code objects with what the sources give."""
+def kernels_check(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="Code objects, bundles, fat binaries, folders of them. [default: shipped]"
+        ),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the files' table as Markdown.")] = False,
+) -> None:
+    """Say which kernels of files can be executed, and why others cannot; or compare the shipped with their sources."""
     from gpusim.cli.kernels import check_command
 
-    raise typer.Exit(check_command())
-
-
-def _is_one_of(error: BaseException, names: tuple[tuple[str, str], ...]) -> bool:
-    kinds = [getattr(sys.modules.get(module), name, None) for module, name in names]
-    return isinstance(error, tuple(k for k in kinds if k is not None))
+    interrupt_python()
+    raise typer.Exit(check_command(files or [], markdown))
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point: runs the command line and ends the process with its exit code."""
+    """Runs the command line and ends the process with its exit code."""
     code = invoke(arguments)
     gc.freeze()  # or the interpreter looks for garbage once more before it ends
     sys.exit(code)
@@ -342,34 +332,45 @@ def main(arguments: list[str] | None = None) -> None:
 def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. A user's error is one line on standard error and code 2."""
     try:
-        result: Any = app(args=arguments, standalone_mode=False)
+        result: Any = app(args=arguments, prog_name="gpusim", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except KeyboardInterrupt:
-        print("gpusim: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
+        return _ended(EXIT_INTERRUPTED, "gpusim: interrupted")
     except BrokenPipeError:  # the reader of a pipe has gone; nothing more to say
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return _ended(1)
+    except UserError as error:
+        return _ended(EXIT_USER_ERROR, *(f"gpusim: error: {problem}" for problem in error.problems), *_notes(error))
+    except SimulationError as error:
+        return _ended(1, f"gpusim: {type(error).__name__}: {error}", *_notes(error))
     except OSError as error:
         where = f"{error.filename}: " if error.filename else "standard output: "
-        print(f"gpusim: error: {where}{error.strerror or error}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_USER_ERROR
+        return _ended(EXIT_USER_ERROR, f"gpusim: error: {where}{error.strerror or error}")
+    except MemoryError as error:
+        return _ended(EXIT_USER_ERROR, f"gpusim: error: not enough memory: {error}".removesuffix(": "))
     except Exception as error:
         if type(error).__name__ == "NoArgsIsHelpError":
-            print(error)
-            return EXIT_USER_ERROR
-        if hasattr(error, "format_message"):  # the command line parser's own errors
-            text = error.format_message().replace("Value error, ", "")
-        elif isinstance(error, UserError) or _is_one_of(error, _SPEAKING_ERRORS):
-            text = str(error)
-        elif _is_one_of(error, _FAILURES):
-            print(f"gpusim: {type(error).__name__}: {error}", file=sys.stderr)
-            return 1
-        else:
+            return _ended(EXIT_USER_ERROR, str(error))
+        if not hasattr(error, "format_message"):  # not one of the command line parser's own
             raise
-        print(f"gpusim: error: {' '.join(text.split())}", file=sys.stderr)
-        for note in getattr(error, "__notes__", ()):  # such as where the wavefronts stand in an endless loop
-            print(note, file=sys.stderr)
-        return EXIT_USER_ERROR
+        text = error.format_message().replace("Value error, ", "")
+        return _ended(EXIT_USER_ERROR, f"gpusim: error: {' '.join(text.split())}")
+
+
+def _notes(error: BaseException) -> Sequence[str]:
+    """What was added to an error, such as where the wavefronts stand in an endless loop."""
+    return getattr(error, "__notes__", ())
+
+
+def _ended(code: int, *lines: str) -> int:
+    """The exit code, after the lines are on standard error; what can no longer be written is dropped quietly."""
+    for line in lines:
+        with contextlib.suppress(OSError):
+            print(line, file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # or else Python tries once more at its end, and says so
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code

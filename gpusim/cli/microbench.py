@@ -4,11 +4,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpusim.base.errors import EXIT_INTERRUPTED, UserError
+from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import write_whole
-from gpusim.base.interrupt import Interrupt
+from gpusim.base.interrupt import Interrupt, interrupt_python
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter, reporting
-from gpusim.config.gpu import load_gpu
+from gpusim.config.files import opened
+from gpusim.config.gpu import GPU_FOLDER, load_gpu
 from gpusim.microbench.picture import check_format, require_matplotlib
 from gpusim.report.document import as_json
 
@@ -23,18 +25,17 @@ def microbench_command(
     quiet: bool,
 ) -> int:
     """Measure, print, and write what is asked for; returns the exit code."""
-    gpu = load_gpu(gpu_name, sets)
-    for option, path in (("--json", json_file), ("--picture", picture)):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise UserError(f"{option} {path}: folder {path.absolute().parent} does not exist")
+    document = opened(gpu_name, GPU_FOLDER)
+    gpu = load_gpu(document, sets)
+    check_outputs({"--json": json_file, "--picture": picture}, document.files)
     if picture is not None:
         check_format(picture)
         require_matplotlib()
     reporter = Reporter(quiet)
-    with Interrupt() as interrupt:
-        from gpusim.microbench import suite, table  # the compiled core: seconds on the first start
-        from gpusim.microbench.bench import Bench
+    from gpusim.microbench import suite, table  # imports the compiled core: up to a second
+    from gpusim.microbench.bench import Bench
 
+    with Interrupt() as interrupt:
         names = suite.wanted(only)
         interrupt.deferred = True
         try:
@@ -45,14 +46,19 @@ def microbench_command(
             return EXIT_INTERRUPTED
         finally:
             interrupt.deferred = False
-    if json_file is not None:
+    interrupt_python()
+    to_output = json_file == STANDARD_OUTPUT
+    if to_output:
+        sys.stdout.write(as_json(table.document(results, gpu)))
+    elif json_file is not None:
         write_whole(json_file, as_json(table.document(results, gpu)))
     if picture is not None:
         from gpusim.microbench.picture import draw
 
         write_whole(picture, draw(results, gpu, picture.suffix.lower()))
+    printed = sys.stderr if to_output else sys.stdout
     if markdown:
-        sys.stdout.write(table.markdown(results, gpu))
+        printed.write(table.markdown(results, gpu))
     elif not quiet:
-        table.show(results, gpu)
+        table.show(results, gpu, printed)
     return 0

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.outcome import LISTED_HOTSPOTS, run_job
+from gpusim.cli.outcome import LISTED_HOTSPOTS, Asked, run_job
+from gpusim.config.files import opened
 from gpusim.config.run import load_run
 
 if TYPE_CHECKING:
-    from gpusim.run.job import Job
+    from gpusim.jobs.job import Job
 
 
 def run_command(
@@ -31,13 +32,13 @@ def run_command(
     listed = LISTED_HOTSPOTS if hotspots else None
     options = {"engine": engine, "verify": verify, "checked": checked, "hotspots": listed, "max_cycles": max_cycles}
     overrides = [f"run.{key}={str(value).lower()}" for key, value in options.items() if value is not None]
-    config = load_run(name, [*sets, *overrides])
+    document = opened(name)
+    config = load_run(document, [*sets, *overrides])
 
     def make(_: Reporter) -> "Job":
-        from gpusim.run.kinds import job_of
+        from gpusim.jobs.kinds import job_of
 
         return job_of(config)
 
-    return run_job(
-        make, quiet=quiet, json_file=json_file, out=out, timeline=timeline, window=window, timeout_s=timeout_s
-    )
+    inputs = [*document.files, *config.inputs]
+    return run_job(make, Asked(quiet, json_file, out, timeline, window, timeout_s, inputs))

@@ -1,35 +1,51 @@
 """`gpusim show`: the machine of a configuration, or all its values."""
 
+import contextlib
 import sys
 
-from gpusim.base.errors import UserError
 from gpusim.config import files
 from gpusim.config.describe import annotated
+from gpusim.config.exec import EXAMPLE_FOLDER, ExecConfig, load_exec
 from gpusim.config.gpu import GPU_FOLDER, load_gpu
-from gpusim.config.run import RunConfig, load_run
+from gpusim.config.run import RUN_FOLDER, RunConfig, load_run
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.report import topology
+from spartan.engine_spec import EngineSpec
 
 
 def show_command(name: str, sets: list[str], values: bool) -> None:
-    """Print the machine of a run's or a GPU's configuration; values: print every value with its source instead."""
-    config: RunConfig | None = None
-    if _is_run(name):
-        config = load_run(name, sets)
-        gpu = config.gpu
+    """Print the machine of a run's, an execution's or a GPU's configuration; values: every value with its source."""
+    document = _opened(name)
+    shelf = files.shelf_of(document)
+    config: RunConfig | ExecConfig | GpuSpec
+    if shelf == RUN_FOLDER:
+        config = load_run(document, sets)
+    elif shelf == EXAMPLE_FOLDER:
+        config, _ = load_exec(document, sets)
     else:
-        gpu = load_gpu(name, sets)
+        config = load_gpu(document, sets)
     if values:
-        sys.stdout.write(annotated(config or gpu))
+        sys.stdout.write(annotated(config))
         return
-    for line in describe(gpu, config):
+    gpu = config if isinstance(config, GpuSpec) else config.gpu
+    uses_engine = isinstance(config, RunConfig) and config.run.engine != "off"
+    for line in describe(gpu, config.engine if isinstance(config, RunConfig) and uses_engine else None):
         print(line)
+    if shelf in (RUN_FOLDER, EXAMPLE_FOLDER):
+        print(f"{name} is {files.SHELVES[shelf].what}: {files.SHELVES[shelf].use.format(name=name)}")
 
 
-def describe(gpu: GpuSpec, config: RunConfig | None) -> list[str]:
+def _opened(name: str) -> files.Document:
+    """A configuration of any kind: a file of the user's, or a shipped one."""
+    for folder in (RUN_FOLDER, GPU_FOLDER, EXAMPLE_FOLDER):
+        with contextlib.suppress(files.NoSuchConfiguration):
+            return files.opened(name, folder)
+    return files.opened(name, GPU_FOLDER)  # none: the error names the shipped GPUs
+
+
+def describe(gpu: GpuSpec, engine: EngineSpec | None) -> list[str]:
     """Lines that describe the machine; raises UserError when a compute unit cannot reach a DRAM channel."""
-    uses_engine = config is not None and config.run.engine != "off"
-    graph = topology.build(gpu, config.engine if config is not None and uses_engine else None)
+    graph = topology.build(gpu, engine)
     topology.check_reach(graph)
     lines = [f"{gpu.name}: {gpu.cus} compute units at {gpu.clock_ghz:g} GHz, {gpu.memory_mib} MiB of memory"]
     for kind in ("cu", "l1", "crossbar", "l2", "engine", "dram"):
@@ -47,12 +63,3 @@ def describe(gpu: GpuSpec, config: RunConfig | None) -> list[str]:
     lines.append(f"  DRAM to compute units: at most {most:.1f} bytes/cycle = {most * gpu.clock_ghz:.0f} GB/s")
     lines.append("  every compute unit reaches every DRAM channel")
     return lines
-
-
-def _is_run(name: str) -> bool:
-    """Whether the name means a run's file and not a GPU's."""
-    try:
-        return "workload" in files.read(files.find(name))
-    except UserError:
-        files.find(name, GPU_FOLDER)  # neither: the error names the shipped GPUs
-        return False

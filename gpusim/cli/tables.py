@@ -19,7 +19,9 @@ def print_metrics(markdown: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("path", "unit", "definition", show_edge=False, pad_edge=False)
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("path, unit", no_wrap=True)
+    table.add_column("definition", ratio=1)
     for m in METRICS:
-        table.add_row(m.path, m.unit, m.definition)
+        table.add_row(f"{m.path}\n  {m.unit}".rstrip(), m.definition)
     Console().print(table)

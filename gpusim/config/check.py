@@ -1,18 +1,20 @@
-"""From a tree of values to a checked configuration, or one line that says what is wrong and where."""
+"""From a tree of values to a checked configuration, or lines that say all that is wrong, and where."""
 
+import difflib
 import json
+import math
 import re
-import types
-import typing
-from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, Discriminator, Tag, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from gpusim.base.errors import UserError, nearest
+from gpusim.config.models import Steps, all_paths, fields_at, keys, names_at
 from gpusim.config.tree import Tree
 
 M = TypeVar("M", bound=BaseModel)
+
+MAX_PROBLEMS = 20  # listed at once
 
 _ALLOWED = {
     "int_type": "must be a whole number",
@@ -33,13 +35,17 @@ _ALLOWED = {
     "model_attributes_type": "must be a mapping of keys to values",
     "tuple_type": "must be a list",
     "list_type": "must be a list",
+    "too_long": "must have at most {max_length} elements",
+    "too_short": "must have at least {min_length} elements",
 }
+_SURE = 0.75  # likeness from which a wrong name is taken for a neighbour's misspelling, and not for one elsewhere
 
 
 def checked(model: type[M], tree: Tree) -> M:
-    """The tree's data as a `model`; raises UserError that names source, path, value and what is allowed.
+    """The tree's data as a `model`; raises UserError with a line for each thing that is wrong.
 
-    Types are strict (true is no number, 1.5 no count); lists stand for tuples.
+    A line names source, path, value, what is allowed, and the nearest valid name. Types are strict (true is no number,
+    1.5 no count); lists stand for tuples.
     """
     try:
         text = json.dumps(tree.data, default=str)
@@ -48,118 +54,33 @@ def checked(model: type[M], tree: Tree) -> M:
     try:
         return model.model_validate_json(text, strict=True)
     except ValidationError as error:
-        raise UserError(_one_line(model, tree, error)) from None
+        raise UserError(*_problems(model, tree, error)) from None
 
 
-def fields_at(model: type[BaseModel], path: tuple[str, ...], data: Any = None) -> list[str]:
-    """Names allowed inside the model that `path` leads to; empty where there is none.
-
-    data: the values under judgement, which say what kind a part of several kinds is.
-    """
-    found = _model_at(model, path, data)
-    return list(found.model_fields) if found is not None else []
-
-
-def _model_at(model: type[BaseModel], path: tuple[str, ...], data: Any) -> type[BaseModel] | None:
-    here: Any = model
-    for key in path:
-        data = data.get(key) if isinstance(data, dict) else None
-        here = _chosen(_annotation_in(here, key), data)
-    return _model_in(here)
-
-
-def _names_at(model: type[BaseModel], path: tuple[str, ...], data: Any) -> dict[str, list[str]]:
-    """Of the keys that `fields_at` names, those whose value is one of a table of names: key → names."""
-    found = _model_at(model, path, data)
-    names: dict[str, list[str]] = {}
-    for key, field in found.model_fields.items() if found is not None else ():
-        extra = field.json_schema_extra
-        among = extra.get("among") if isinstance(extra, dict) else None
-        literal = typing.get_origin(field.annotation) is typing.Literal
-        listed = among if isinstance(among, list) else typing.get_args(field.annotation) if literal else ()
-        names[key] = [name for name in listed if isinstance(name, str)]
-    return names
-
-
-def _key_that_takes(names: dict[str, list[str]], value: Any) -> str | None:
-    """The only key whose table of names has the value, or, if none has it, one that is nearly it."""
-    if not isinstance(value, str):
-        return None
-    for meant in (value, nearest(value, {name for listed in names.values() for name in listed}, cutoff=0.8)):
-        keys = [key for key, listed in names.items() if meant in listed]
-        if keys:
-            return keys[0] if len(keys) == 1 else None
-    return None
-
-
-def kinds_in(annotation: Any) -> dict[str, type[BaseModel]]:
-    """Kind → model of an annotation whose values name their kind; empty for any other."""
-    tagged = (typing.get_args(member) for member in typing.get_args(annotation))
-    return {part.tag: args[0] for args in tagged for part in args[1:] if isinstance(part, Tag)}
-
-
-def _annotation_in(holder: Any, key: str) -> Any:
-    """What the value under `key` of a model or of a mapping may be; None for what is neither."""
-    if typing.get_origin(holder) is dict:
-        return typing.get_args(holder)[1]
-    model = _model_in(holder)
-    if model is None or key not in model.model_fields:
-        return None
-    return model.model_fields[key].rebuild_annotation()
-
-
-def _chosen(annotation: Any, value: Any) -> Any:
-    """The annotation, or of one with several kinds the model that `value` names."""
-    if typing.get_origin(annotation) is not typing.Annotated:
-        return annotation
-    bare, *more = typing.get_args(annotation)
-    naming = next((part.discriminator for part in more if isinstance(part, Discriminator)), None)
-    return kinds_in(bare).get(str(naming(value))) if callable(naming) else bare
-
-
-def _keys(model: type[BaseModel], steps: Sequence[str | int], data: Any) -> tuple[str, ...]:
-    """The steps of an error's path that are keys of the data: pydantic names the kind of a value as a step, too."""
-    here: Any = model
-    path: list[str] = []
-    skip = False
-    for step in steps:
-        if skip:
-            skip = False
-            continue
-        path.append(str(step))
-        data = data.get(step) if isinstance(data, dict) else None
-        annotation = _annotation_in(here, str(step))
-        here = _chosen(annotation, data)
-        skip = here is not annotation and bool(kinds_in(typing.get_args(annotation)[0]))
-    return tuple(path)
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    if typing.get_origin(annotation) is typing.Annotated:
-        return _model_in(typing.get_args(annotation)[0])
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        return next((m for m in map(_model_in, typing.get_args(annotation)) if m), None)
-    return None
-
-
-def _one_line(model: type[BaseModel], tree: Tree, error: ValidationError) -> str:
+def _problems(model: type[BaseModel], tree: Tree, error: ValidationError) -> list[str]:
     # an unknown key explains a missing one, so it is reported first
     errors = sorted(error.errors(include_url=False), key=lambda e: e["type"] != "extra_forbidden")
-    first = errors[0]
+    lines = list(dict.fromkeys(_one_line(model, tree, dict(e)) for e in errors))
+    more = len(lines) - MAX_PROBLEMS
+    return lines if more <= 0 else [*lines[:MAX_PROBLEMS], f"and {more} more"]
+
+
+def _one_line(model: type[BaseModel], tree: Tree, error: dict[str, Any]) -> str:
     # a union reports the name of the member it tried as a last path step: keep only steps that are keys
-    path = _keys(model, first["loc"], tree.data)
-    while path and first["type"] not in ("extra_forbidden", "missing") and not _exists(tree, path):
+    path = keys(model, error["loc"], tree.data)
+    while path and error["type"] not in ("extra_forbidden", "missing") and not _exists(tree, path):
         path = path[:-1]
-    kind, context = first["type"], dict(first.get("ctx", {}))
+    kind, context = error["type"], dict(error.get("ctx", {}))
     if kind == "union_tag_invalid":
         path, kind, context = (*path, "kind"), "literal_error", {"expected": context["expected_tags"]}
     source, inside = tree.origin(path)
     value = tree.get(path)
+    if kind == "extra_forbidden" and path not in tree.origins:
+        # one of what it holds was set, and made it
+        source, inside = next((tree.origin(p) for p in tree.origins if p[: len(path)] == path), (source, inside))
     if kind == "extra_forbidden":
         valid = fields_at(model, path[:-1], tree.data)
-        guess = _key_that_takes(_names_at(model, path[:-1], tree.data), value) or nearest(path[-1], valid)
+        guess = _meant(model, path, tree, valid)
         what = "unknown key" + (f"; did you mean '{guess}'?" if guess else "")
         what += f" (allowed: {', '.join(valid)})" if valid else ""
     elif kind == "missing":
@@ -174,13 +95,65 @@ def _one_line(model: type[BaseModel], tree: Tree, error: ValidationError) -> str
         changes = sorted({o[0] for p, o in tree.origins.items() if p[: len(path)] == path} - {source})
         what = str(context["error"]) + (f" (after {', '.join(changes)})" if changes else "")
     else:
-        allowed = _ALLOWED.get(kind, "").format(**context) or first["msg"][:1].lower() + first["msg"][1:]
+        if isinstance(value, float) and math.isnan(value):
+            kind = "float_type"  # whatever limit it was compared with first
+        allowed = _ALLOWED.get(kind, "").format(**context) or error["msg"][:1].lower() + error["msg"][1:]
         what = f"{_shown(value)} is not allowed: {allowed}"
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{source}: {inside + ': ' if inside else ''}{what}{more}".replace("\n", " ")
+    return f"{source}: {inside + ': ' if inside else ''}{what}".replace("\n", " ")
 
 
-def _exists(tree: Tree, path: tuple[str, ...]) -> bool:
+def _meant(model: type[BaseModel], path: Steps, tree: Tree, valid: list[str]) -> str | None:
+    """The name beside an unknown key, or the whole path elsewhere, that it was probably meant to be.
+
+    A key beside that alone takes the value is meant, too. Of a mapping its first key is followed, since
+    `--set gpu.engine.sib_kib=8` makes one.
+    """
+    value = tree.get(path)
+    beside = nearest(path[-1], valid)
+    if beside is not None and _likeness(path[-1], beside) >= _SURE:
+        return beside
+    by_value = _key_that_takes(names_at(model, path[:-1], tree.data), value)
+    if by_value is not None:
+        return by_value
+    whole = path
+    while isinstance(value, dict) and value:
+        first = next(iter(value))
+        whole, value = (*whole, str(first)), value[first]
+    known = [".".join(p) for p in all_paths(model)]
+    text = ".".join(whole)
+    ends = [p for p in known if p.rpartition(".")[2] == whole[-1]]
+    if ends:
+        return max(ends, key=lambda p: (_shared_end(whole, tuple(p.split("."))), _likeness(text, p)))
+    if beside is None:
+        found = difflib.get_close_matches(text, known, n=1, cutoff=_SURE)
+        return found[0] if found else None
+    return beside
+
+
+def _key_that_takes(names: dict[str, list[str]], value: Any) -> str | None:
+    """The only key whose table of names has the value, or, if none has it, one that is nearly it."""
+    if not isinstance(value, str):
+        return None
+    for meant in (value, nearest(value, {name for listed in names.values() for name in listed}, cutoff=0.8)):
+        takers = [key for key, listed in names.items() if meant in listed]
+        if takers:
+            return takers[0] if len(takers) == 1 else None
+    return None
+
+
+def _likeness(a: str, b: str) -> float:
+    return difflib.SequenceMatcher(None, a.lower(), b.lower()).ratio()
+
+
+def _shared_end(a: Steps, b: Steps) -> int:
+    """How many steps two paths have in common at their ends."""
+    same = 0
+    while same < min(len(a), len(b)) and a[-1 - same] == b[-1 - same]:
+        same += 1
+    return same
+
+
+def _exists(tree: Tree, path: Steps) -> bool:
     holder = tree.get(path[:-1]) if len(path) > 1 else tree.data
     return isinstance(holder, dict) and path[-1] in holder
 

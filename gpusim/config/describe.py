@@ -53,6 +53,6 @@ def _table_value(holder: Spec | None, name: str, value: Any, meaning: str, sourc
 
 def _scalar(value: Any) -> str:
     if isinstance(value, Spec | dict | list | tuple):
-        return json.dumps(value)
+        return json.dumps(value, default=lambda part: part.model_dump(mode="json", exclude_defaults=True))
     text = yaml.safe_dump(value, default_flow_style=True, width=1 << 16, allow_unicode=True)
     return text.removesuffix("\n").removesuffix("\n...")

@@ -1,6 +1,6 @@
 """The file of `gpusim exec`: a kernel of the user's own, its grid, its arguments and what they should hold after it."""
 
-from collections.abc import Sequence
+import math
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.gpu import layered
+from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 
@@ -25,13 +26,13 @@ class ArgumentSpec(Spec):
     """One kernel argument: an array in device memory (npy, fill or random), a number, local memory, or null."""
 
     npy: str | None = param(None, "array: file written by numpy.save", "user")
-    fill: int | FiniteFloat | None = param(None, "array: every element", "user")
+    fill: int | float | None = param(None, "array: every element", "user")
     random: Literal["uniform", "normal", "integers"] | None = param(
         None,
         "array: uniform in [low, high), normal with mean 0 and deviation 1, whole numbers from low to high - 1",
         "",
     )
-    value: int | FiniteFloat | None = param(None, "a number, passed by value", "user")
+    value: int | float | None = param(None, "a number, passed by value", "user")
     local_bytes: int | None = param(None, "dynamic LDS that the argument points to", "user", ge=0)
     null: bool = param(False, "the null pointer", "user")
     dtype: _SCALAR_TYPES | None = param(None, "type of the elements or of the value", "user")
@@ -39,7 +40,7 @@ class ArgumentSpec(Spec):
     seed: int = param(0, "of a random array", "arbitrary", ge=0, lt=2**63)
     low: FiniteFloat = param(0.0, "smallest random element", "")
     high: FiniteFloat = param(1.0, "end of the random elements", "")
-    expected: str | int | FiniteFloat | None = param(
+    expected: str | int | float | None = param(
         None, "what the array holds after the kernel: a file written by numpy.save, or one number", "user"
     )
     absolute: float = param(0.0, "allowed difference", "", ge=0)
@@ -105,11 +106,42 @@ class ExecConfig(Spec):
     run: ExecRunSpec = ExecRunSpec()
 
     def resolved(self) -> dict[str, Any]:
-        """Every value, as plain data."""
-        return self.model_dump(mode="json")
+        """Every value, as plain data; numbers that JSON has no form for as the texts that YAML writes for them."""
+        return _finite(self.model_dump(mode="json"))
+
+    def inputs(self, beside: Path) -> list[Path]:
+        """The files that the execution reads; beside: its own file."""
+        names = [self.code_object]
+        for argument in self.arguments.values():
+            names += [name for name in (argument.npy, argument.expected) if isinstance(name, str)]
+        return [file_beside(name, beside) for name in names]
+
+    @property
+    def outputs(self) -> dict[str, Path]:
+        """The files that it writes, by the path of the value that names each."""
+        named = ((name, argument.output) for name, argument in self.arguments.items())
+        return {f"arguments.{name}.output": Path(output) for name, output in named if output is not None}
 
 
-def load_exec(name: str, sets: Sequence[str] = ()) -> tuple[ExecConfig, Path]:
-    """The execution's file `name` with `--set` texts applied in order, and its path; raises UserError."""
-    path = files.find(name, EXAMPLE_FOLDER)
-    return checked(ExecConfig, layered(files.read(path), path, sets, ExecConfig)), path
+def file_beside(name: str, beside: Path) -> Path:
+    """The file a path means: from here, else beside the execution's file. A missing one is its reader's error."""
+    try:
+        asked = Path(name).expanduser()
+        return asked if asked.is_absolute() or asked.exists() else beside.parent / asked
+    except (OSError, RuntimeError, ValueError):  # a name that no file can have
+        return Path(name)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(held) for key, held in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    return value
+
+
+def load_exec(given: files.Given, sets: Sets = ()) -> tuple[ExecConfig, Path]:
+    """The execution's file or mapping with `sets` applied in order, and its path; raises UserError."""
+    document = files.opened(given, EXAMPLE_FOLDER)
+    files.require(document, EXAMPLE_FOLDER)
+    return checked(ExecConfig, layered(document, assignments(sets), ExecConfig)), document.path

@@ -1,76 +1,95 @@
-"""Finding and reading configuration files: a path, or the name of a file shipped in `sim_configs`."""
+"""Finding and reading configurations: a path, the name of a file shipped in `sim_configs`, or a mapping from Python."""
 
-import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+import numpy as np
 import yaml
+from pydantic import BaseModel
 
 from gpusim.base.errors import UserError, nearest
+from gpusim.config.yaml_values import MAX_VALUES, one_line, parse_value
 
 SHIPPED = Path(__file__).resolve().parents[2] / "sim_configs"
+MAX_BYTES = 1 << 18  # of a file: the largest shipped one has 8 KiB
+MAX_DEPTH = 50
 
 
-_BOOL_TAG = "tag:yaml.org,2002:bool"
-_MAX_DEPTH = 100  # at some thousands libyaml's parser would overflow the stack
+class NoSuchConfiguration(UserError):
+    """No file of the user's and none of the shipped ones on the shelf that was asked for has the name."""
 
 
-def _mapping_without_duplicates(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict:
-    seen = set()
-    for key_node, _ in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, str):
-            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is not text", key_node.start_mark)
-        if key in seen:
-            raise yaml.constructor.ConstructorError(None, None, f"key '{key}' is given twice", key_node.start_mark)
-        seen.add(key)
-    return cast(dict, loader.construct_mapping(node, deep=True))
+@dataclass(frozen=True)
+class Document:
+    """A configuration as it was given.
+
+    path: its file, beside which the files that it names are looked for; files: all that have been read for it.
+    """
+
+    path: Path
+    data: dict[str, Any]
+    files: list[Path] = field(default_factory=list)
 
 
-def _as_people_write(base: Any) -> Any:
-    """A loader for which a key given twice is an error, 1e9 is a number, `on` and `off` are words."""
-    loader: Any = type("Loader", (base,), {})
-    loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_duplicates)
-    loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL_TAG]
-        for first, resolvers in base.yaml_implicit_resolvers.items()
-    }
-    loader.add_implicit_resolver(_BOOL_TAG, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
-    loader.add_implicit_resolver(
-        "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
-    )
-    return loader
+# what a function that loads a configuration takes
+Given = str | Path | Mapping[str, Any] | Document
 
 
-_Loader: Any = _as_people_write(yaml.SafeLoader)
-# libyaml's parser is several times faster; where PyYAML was built without it, Python's does
-_FastLoader: Any = _as_people_write(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+@dataclass(frozen=True)
+class Shelf:
+    """A folder of shipped files: what each of them is, and what it is for."""
+
+    what: str
+    use: str
 
 
-class _TooDeep(Exception):
-    """Lists and mappings are nested deeper than `_MAX_DEPTH`."""
+SHELVES = {
+    "": Shelf("a run", "gpusim run {name}"),
+    "examples": Shelf("the execution of one kernel", "gpusim exec {name}"),
+    "gpus": Shelf("a GPU", "gpusim show {name}, or --set gpu={name} for a run"),
+    "dram": Shelf("a DRAM standard", "--set gpu.dram.standard={name}"),
+}
+# keys that only files of one shelf have, by which a file is recognised wherever it lies
+_TELLING = {
+    "examples": {"code_object", "global_size", "local_size", "arguments", "dynamic_lds_bytes"},
+    "": {"workload", "kernels", "engine"},
+    "gpus": {"base", "cus_per_array", "shader_arrays", "clock_ghz", "memory_mib", "cu", "l1", "l2"},
+    "dram": {"standard", "organization"},
+}
 
 
-def _parse(text: str) -> Any:
-    depth = 0
-    try:
-        for event in yaml.parse(text, _FastLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _MAX_DEPTH:
-                raise _TooDeep
-        return yaml.load(text, _FastLoader)
-    except yaml.YAMLError:
-        return yaml.load(text, _Loader)  # Python's parser says what is wrong in more words
+def opened(given: Given, folder: str = "", argument: str = "config") -> Document:
+    """The configuration that a path, a shipped file's name in `folder` or a mapping stands for; raises UserError.
+
+    argument: the parameter's name in errors.
+    """
+    if isinstance(given, Document):
+        return given
+    if isinstance(given, Mapping):
+        return Document(Path("configuration"), plain(given, "configuration"))
+    if not isinstance(given, str | Path):
+        raise UserError(f"{argument}: a file's path or name or a mapping is needed, not {type(given).__name__}")
+    path = find(str(given), folder)
+    return Document(path, read(path), [path])
 
 
-def parse_value(text: str) -> Any:
-    """One YAML value, as on the right of `--set path=value`; raises yaml.YAMLError."""
-    try:
-        return _parse(text)
-    except (_TooDeep, RecursionError):
-        raise yaml.YAMLError("nested too deeply") from None
-    except ValueError as error:  # a date or a number that YAML's form allows and Python's does not
-        raise yaml.YAMLError(str(error).splitlines()[0]) from None
+def shelf_of(document: Document) -> str | None:
+    """Which of SHELVES the configuration would belong on; None where its keys do not tell."""
+    return next((shelf for shelf, keys in _TELLING.items() if keys & set(document.data)), None)
+
+
+def require(document: Document, shelf: str) -> None:
+    """Raise UserError that says what the configuration is and what to do with it, if it belongs on another shelf."""
+    found = shelf_of(document)
+    if found not in (shelf, None):
+        raise UserError(f"{document.path}: {_elsewhere(found, shelf, str(document.path))}")
+
+
+def _elsewhere(found: str, wanted: str, name: str) -> str:
+    use = SHELVES[found].use.format(name=name)
+    return f"is {SHELVES[found].what}, not {SHELVES[wanted].what}: use {use}"
 
 
 def shipped(folder: str = "") -> list[str]:
@@ -83,7 +102,10 @@ def find(name: str, folder: str = "", beside: Path | None = None) -> Path:
 
     A shipped file is found by its bare name or by its path in the repository, with or without `.yaml`.
     """
-    asked = Path(name).expanduser()
+    try:
+        asked = Path(name).expanduser()
+    except RuntimeError as error:  # '~nobody'
+        raise UserError(f"{name}: {error}") from None
     complete = asked.suffix in (".yaml", ".yml") or not asked.name  # '', '.' and '/' have no name to complete
     names = [asked] if complete else [asked.with_name(asked.name + ".yaml"), asked]
     places = [p for n in names for p in ((n, beside.parent / n) if beside else (n,))]
@@ -93,30 +115,79 @@ def find(name: str, folder: str = "", beside: Path | None = None) -> Path:
         if not n.is_absolute() and ".." not in n.parts:
             places += [SHIPPED / folder / inside, SHIPPED / inside]
     for place in places:
-        if place.is_file():
+        if _is_readable(place):
             return place
     known = [n.removesuffix(".yaml") if asked.suffix == "" else n for n in shipped(folder)]
+    for other in SHELVES:
+        if other != folder and any(n.name in shipped(other) for n in names):
+            raise NoSuchConfiguration(f"{name}: {_elsewhere(other, folder, name)}")
     guess = nearest(asked.name, known)
     hint = f"; did you mean '{guess}'?" if guess else ""
-    raise UserError(f"{name or repr(name)}: no such configuration file{hint} (shipped: {', '.join(known)})")
+    raise NoSuchConfiguration(f"{name or repr(name)}: no such configuration file{hint} (shipped: {', '.join(known)})")
+
+
+def _is_readable(place: Path) -> bool:
+    """Whether there is a file, or a pipe as a shell's `<(...)` is one."""
+    try:
+        return place.is_file() or place.is_fifo()
+    except (OSError, ValueError):  # a name that is too long, or that no file can have
+        return False
 
 
 def read(path: Path) -> dict[str, Any]:
     """A configuration file's mapping; raises UserError with line and column of a syntax error."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            contents = file.read(MAX_BYTES + 1)
+        if contents.startswith(b"\x7fELF"):
+            raise UserError(
+                f"{path}: is a code object, not a configuration: use gpusim disasm {path}, or name it in the"
+                " code_object of a file for gpusim exec"
+            )
+        if len(contents) > MAX_BYTES:
+            raise UserError(f"{path}: a configuration has at most {MAX_BYTES >> 10} KiB; this file has more")
+        text = contents.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
         data = parse_value(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise UserError(f"{path}{where}: not valid YAML: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise UserError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from None
+        where, what = one_line(error)
+        raise UserError(f"{path}{where}: not valid YAML: {what}") from None
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise UserError(f"{path}: a configuration is a mapping of keys to values, not {type(data).__name__}")
+        what = {str: "text", list: "a list", bool: "true or false"}.get(type(data), "one value")
+        raise UserError(f"{path}: a configuration is a mapping of keys to values, not {what}")
     return data
+
+
+def plain(value: Any, where: str) -> Any:
+    """A value from Python as YAML would have it: mappings with texts as keys, lists, numbers, texts.
+
+    NumPy's numbers and arrays, paths, tuples and specifications are converted; UserError for what has no such form,
+    and for what contains itself or is as large as no configuration is.
+    """
+    return _plain(value, where, 0, [MAX_VALUES])
+
+
+def _plain(value: Any, where: str, depth: int, left: list[int]) -> Any:
+    left[0] -= 1
+    if depth > MAX_DEPTH or left[0] < 0:
+        raise UserError(f"{where[:80]}: a value contains itself, or is nested too deeply, or is too large")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        return _plain(value.tolist(), where, depth + 1, left)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, Mapping):
+        wrong = [key for key in value if not isinstance(key, str)]
+        if wrong:
+            raise UserError(f"{where}: key {wrong[0]!r} is not text")
+        return {key: _plain(held, f"{where}.{key}", depth + 1, left) for key, held in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [_plain(held, where, depth + 1, left) for held in value]
+    raise UserError(f"{where}: a value of type {type(value).__name__} has no place in a configuration")

@@ -1,14 +1,16 @@
 """A GPU's configuration, and how files and `--set` are laid over one another."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
-from gpusim.config.check import checked, kinds_in
-from gpusim.config.tree import Tree, parse_set
+from gpusim.config.check import checked
+from gpusim.config.models import kinds_in
+from gpusim.config.tree import Assignment, Sets, Tree, assignments
 from gpusim.core.gpu_spec import GpuSpec
 
 GPU_FOLDER = "gpus"
@@ -21,38 +23,40 @@ class _GpuOnly(Spec):
     gpu: GpuSpec = param(..., "the GPU", "user")
 
 
-def load_gpu(name: str, sets: Sequence[str] = ()) -> GpuSpec:
-    """A GPU by its file's path or shipped name; a run's file gives the GPU that it names; raises UserError."""
-    path = files.find(name, GPU_FOLDER)
-    data = files.read(path)
-    gpu = data["gpu"] if "gpu" in data else str(path)
-    inside = [text if text.startswith("gpu") else f"gpu.{text}" for text in sets]
-    return checked(_GpuOnly, layered({"gpu": gpu}, path, inside, _GpuOnly)).gpu
+def load_gpu(given: files.Given, sets: Sets = ()) -> GpuSpec:
+    """A GPU by its file's path or shipped name, or as a mapping; raises UserError.
+
+    The file of a run or of an execution gives the GPU that it names. Paths in `sets` may leave out `gpu.`.
+    """
+    document = files.opened(given, GPU_FOLDER, "gpu")
+    gpu = document.data.get("gpu", document)
+    inside = [a if a.path[0] == "gpu" else replace(a, path=("gpu", *a.path)) for a in assignments(sets)]
+    return checked(_GpuOnly, layered(replace(document, data={"gpu": gpu}), inside, _GpuOnly)).gpu
 
 
-def layered(data: Mapping[str, Any], path: Path, sets: Sequence[str], of: type[Spec]) -> Tree:
-    """What the file `path` says, over the GPU it names, under `--set` texts applied in order; raises UserError.
+def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[Spec]) -> Tree:
+    """What a configuration says, over the GPU it names, under `laid_over` applied in order; raises UserError.
 
     of: the configuration's class; a section of it that the file leaves empty has its defaults.
     """
-    tree = Tree(origins={(): (str(path), ())})
-    sections = {key: ({} if value is None and _is_section(of, key) else value) for key, value in data.items()}
-    assignments = [(text, *parse_set(text)) for text in sets]
+    path = document.path
+    tree = Tree(origins={(): (str(path), ())}, files=document.files)
+    sections = {key: ({} if value is None and _is_section(of, key) else value) for key, value in document.data.items()}
     gpu, gpu_source, beside = sections.pop("gpu", None), str(path), path
-    for text, where, value in assignments:
-        if where == ("gpu",):
-            gpu, gpu_source, beside = value, f"--set {text}", Path("--set")
-        elif where == ("gpu", "base"):
+    for a in laid_over:
+        if a.path == ("gpu",):
+            gpu, gpu_source, beside = a.value, a.source, Path("--set")
+        elif a.path == ("gpu", "base"):
             held = dict(gpu) if isinstance(gpu, Mapping) else {}
-            gpu, beside = {**held, "base": value}, Path("--set")
+            gpu, beside = {**held, "base": a.value}, Path("--set")
     tree.merge(sections, str(path))
     if gpu is not None:
         _lay_gpu(tree, gpu, gpu_source, ("gpu",), beside, ())
-    for text, where, value in assignments:
-        if where == STANDARD and _is_file(value):
-            _lay_standard(tree, {"dram": {"standard": value}}, Path("--set"))
-        elif where not in (("gpu",), ("gpu", "base")):
-            tree.replace(where, value, f"--set {text}", ())
+    for a in laid_over:
+        if a.path == STANDARD and _is_file(a.value):
+            _lay_standard(tree, {"dram": {"standard": a.value}}, Path("--set"))
+        elif a.path not in (("gpu",), ("gpu", "base")):
+            tree.replace(a.path, a.value, a.source, ())
     return tree
 
 
@@ -68,7 +72,7 @@ def _lay_standard(tree: Tree, gpu: dict[str, Any], beside: Path) -> None:
         return
     gpu["dram"] = {key: value for key, value in dram.items() if key != "standard"}
     path = files.find(dram["standard"], DRAM_FOLDER, beside)
-    values = files.read(path)
+    values = tree.read(path)
     wrong = sorted(set(values) - set(STANDARD_KEYS))
     if wrong or _is_file(values.get("standard")):
         raise UserError(
@@ -84,12 +88,14 @@ def _is_section(of: type[Spec], key: str) -> bool:
 
 
 def _lay_gpu(tree: Tree, gpu: Any, source: str, inside: tuple[str, ...], beside: Path, seen: tuple[Path, ...]) -> None:
-    """Lay a GPU into the tree: a name of a file, or a mapping over its `base`."""
-    if isinstance(gpu, str):
+    """Lay a GPU into the tree: a whole configuration, a name of a file, or a mapping over its `base`."""
+    if isinstance(gpu, files.Document):
+        _lay_gpu(tree, gpu.data, str(gpu.path), (), gpu.path, (*seen, gpu.path))
+    elif isinstance(gpu, str):
         path = files.find(gpu, GPU_FOLDER, beside)
         if path in seen:
             raise UserError(f"{path}: base: refers back to itself")
-        _lay_gpu(tree, files.read(path), str(path), (), path, (*seen, path))
+        _lay_gpu(tree, files.Document(path, tree.read(path)), "", (), path, seen)
     elif isinstance(gpu, Mapping):
         values = dict(gpu)
         base = values.pop("base", None)

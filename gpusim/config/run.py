@@ -1,19 +1,22 @@
 """A run's whole configuration, and how it is put together from files and `--set`."""
 
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import model_validator
 
-from gpusim.base.errors import UserError
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
-from gpusim.config.gpu import GPU_FOLDER, layered
+from gpusim.config.gpu import layered
+from gpusim.config.tree import Sets, assignments
 from gpusim.config.workload import KernelsSpec, RunSpec, Workload
 from gpusim.core.gpu_spec import GpuSpec
 from spartan.engine_spec import EngineSpec
+from workloads.data.operands import activations_path
 from workloads.operators.gemm_kernels import GEMM_KERNELS
+
+RUN_FOLDER = ""
 
 
 class RunConfig(Spec):
@@ -36,14 +39,19 @@ class RunConfig(Spec):
             )
         return self
 
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that the run reads beside configurations."""
+        activations = getattr(self.workload, "activations", None)
+        return [] if activations is None else [activations_path(activations)]
+
     def resolved(self) -> dict[str, Any]:
         """Every value, as plain data."""
         return self.model_dump(mode="json")
 
 
-def load_run(name: str, sets: Sequence[str] = ()) -> RunConfig:
-    """The configuration of the run's file `name` with `--set` texts applied in order; raises UserError."""
-    path = files.find(name)
-    if path.parent == files.SHIPPED / GPU_FOLDER:
-        raise UserError(f"{name}: is a GPU, not a run; name it in a run's file, or use --set gpu={path.stem}")
-    return checked(RunConfig, layered(files.read(path), path, sets, RunConfig))
+def load_run(given: files.Given, sets: Sets = ()) -> RunConfig:
+    """The configuration of a run's file or mapping with `sets` applied in order; raises UserError."""
+    document = files.opened(given, RUN_FOLDER)
+    files.require(document, RUN_FOLDER)
+    return checked(RunConfig, layered(document, assignments(sets), RunConfig))

@@ -4,25 +4,36 @@ Files are merged and `--set` applied here, before any value is checked, so that 
 the run's file and from the command line are all judged by the same models, and an error can name its place.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from gpusim.base.errors import UserError
-from gpusim.config.files import parse_value
+from gpusim.config import files
+from gpusim.config.yaml_values import one_line, parse_value
 
 Path_ = tuple[str, ...]
 
 
 @dataclass
 class Tree:
-    """`data` and, by path prefix, the (source, path inside that source) each value was read from."""
+    """`data` and, by path prefix, the (source, path inside that source) each value was read from.
+
+    files: gets those that are read for it.
+    """
 
     data: dict[str, Any] = field(default_factory=dict)
     origins: dict[Path_, tuple[str, Path_]] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+
+    def read(self, path: Path) -> dict[str, Any]:
+        """A file's mapping, for laying it into the tree."""
+        self.files.append(path)
+        return files.read(path)
 
     def origin(self, path: Path_) -> tuple[str, str]:
         """Source and dotted path inside it of the value at `path`, or of what holds it."""
@@ -71,14 +82,60 @@ class Tree:
             del self.origins[known]
 
 
-def parse_set(text: str) -> tuple[Path_, Any]:
+@dataclass(frozen=True)
+class Assignment:
+    """One value that is laid over a configuration. source: what says so, in errors."""
+
+    source: str
+    path: Path_
+    value: Any
+
+
+# values by their paths: texts 'path=value' with a YAML value, as after --set, or a mapping from Python
+Sets = Sequence[str | Assignment] | Mapping[str, Any]
+
+
+def assignments(sets: Sets) -> list[Assignment]:
+    """What `sets` says, in order; raises UserError with a line for each text that says nothing."""
+    if isinstance(sets, str) or not isinstance(sets, Sequence | Mapping):
+        raise UserError("sets: a list of texts 'path=value', or a mapping of paths to values, is needed")
+    found: list[Assignment] = []
+    problems: list[str] = []
+    for one in sets.items() if isinstance(sets, Mapping) else sets:
+        try:
+            found.append(_assignment(one))
+        except UserError as error:
+            problems += error.problems
+    if problems:
+        raise UserError(*problems)
+    return found
+
+
+def _assignment(one: str | Assignment | tuple[str, Any]) -> Assignment:
+    if isinstance(one, Assignment):
+        return one
+    if isinstance(one, tuple) and len(one) == 2:
+        source = f"sets[{one[0]!r}]"
+        return Assignment(source, _steps(one[0], source), files.plain(one[1], source))
+    return Assignment(f"--set {one}", *parse_set(one))
+
+
+def parse_set(text: Any) -> tuple[Path_, Any]:
     """Path and YAML-parsed value of one `--set path=value`."""
+    if not isinstance(text, str):
+        raise UserError(f"sets: {text!r}: expected a text 'path=value'")
     path_text, equals, value_text = text.partition("=")
-    path = tuple(path_text.strip().split("."))
-    if not equals or not all(path):
+    if not equals:
         raise UserError(f"--set {text}: expected path=value, for example workload.batch=256")
+    path = _steps(path_text, f"--set {text}")
     try:
         return path, parse_value(value_text)
     except yaml.YAMLError as error:
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise UserError(f"--set {text}: the value is not valid YAML: {problem}") from None
+        raise UserError(f"--set {text}: the value is not valid YAML: {one_line(error)[1]}") from None
+
+
+def _steps(path: Any, source: str) -> Path_:
+    steps = tuple(path.strip().split(".")) if isinstance(path, str) else ()
+    if not steps or not all(steps):
+        raise UserError(f"{source}: expected path=value, for example workload.batch=256")
+    return steps

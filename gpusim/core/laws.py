@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.errors import SimulationError
 from memory.dram.controller import dram_pending, dram_totals
 from memory.waiting import waiting_for_what
 from spartan.configure import engine_pending
@@ -14,7 +15,7 @@ from spartan.configure import engine_pending
 LISTED_HOLDERS = 8  # units of a kind that the report of a deadlock lists, with what each holds
 
 
-class LawViolation(Exception):
+class LawViolation(SimulationError):
     """A counter law does not hold: a bug of the simulator."""
 
 

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from gpusim.base.errors import UserError
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import MAX_WORKGROUP_WAVES, MAX_WORKGROUPS
 from isa.launch import Launch
 
 
-class OccupancyError(Exception):
+class OccupancyError(UserError):
     """A kernel that no compute unit can hold."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.errors import SimulationError
 from gpusim.base.progress import Progress
 from gpusim.core.cu.code_table import FetchTable, code_table, fetch_table
 from gpusim.core.cu.configure import set_fetch_table
@@ -42,7 +43,7 @@ STUCK_CYCLES = 2_000_000  # without an instruction issued or a packet moved
 HUGE_PAGE_WAVEFRONTS = 1024  # from here on a launch counts as a long run, whose memory is worth pages of 2 MiB
 
 
-class DeadlockError(Exception):
+class DeadlockError(SimulationError):
     """No unit of the machine can go on, or units are at work but nothing comes of it; says who waits for whom.
 
     resident: where the wavefronts stand, all of them; the message lists the largest groups.

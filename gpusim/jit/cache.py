@@ -18,7 +18,7 @@ as it is. Where nothing can be kept, a folder of the user's own among the tempor
 cannot be, this process's memory: each time one line says why (`gpusim.jit.cache_folders`).
 
 Who compiles. One process at a time (`gpusim.jit.compile_lock`): who waited looks into the cache again. How far it is
-is told every few seconds (`gpusim.jit.compile_progress`).
+is reported every few seconds (`gpusim.jit.compile_progress`).
 """
 
 import hashlib
@@ -75,8 +75,8 @@ def hash_of_sources(*places: str) -> str:
 def domain_hash(domain: str) -> str:
     """Hash of a domain's sources, the compiler's version, the flags that change its output and the host."""
     flags = [os.environ.get(flag, "") for flag in FLAGS]
-    told = repr((hash_of_sources(*DOMAINS[domain]), version("numba"), flags))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    identity = repr((hash_of_sources(*DOMAINS[domain]), version("numba"), flags))
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def domain_folder(domain: str) -> str:

@@ -59,13 +59,16 @@ def show(results: Results, gpu: GpuSpec, out: TextIO | None = None) -> None:
 
     console = Console(file=out)
     table = Table(title=f"{gpu.name}: measured on the model, beside published figures", title_justify="left")
-    for column in COLUMNS[1:]:
-        table.add_column(column, justify="right" if column in ("model", "published", "deviation") else "left")
+    for column in ("what", "model", "published", "part, source"):
+        table.add_column(column, justify="right" if column in ("model", "published") else "left", overflow="fold")
     before = ""
     for row in rows(results.figures):
         again = row[0] == before  # further published figures of the same measurement
         style = "bold yellow" if row[5].endswith("far off") else "dim" if not row[7] else None
-        table.add_row(*(("", "", "") if again else row[1:4]), *row[4:], style=style)
+        _, what, model, unit, figure, deviation, part, source = row
+        measured = ("", "") if again else (what, f"{model} {unit}")
+        beside = f"{figure}\n{deviation}".strip(), f"{part}: {source}" if source else ""
+        table.add_row(*measured, *beside, style=style)
         before = row[0]
     console.print(table)
     for group in dict.fromkeys(curve.group for curve in results.curves):

@@ -3,14 +3,32 @@
 //   clang-19 -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx803 -nogpulib -cl-kernel-arg-info -O3
 //            -include library.h kernel.cl -o kernel.hsaco
 //
-// Any standard from CL1.2 on. Work-item functions, barriers and fences, atomics of int and uint, vector loads and
-// stores, conversions that truncate, and single-precision mathematics on scalars and vectors of 2 to 4. exp, log, pow,
-// sin, cos and tan have the accuracy of the native_ functions, a few units in the last place for arguments of moderate
-// size. What is not here is an undefined symbol when the object is linked.
+// Any standard from CL1.2 on. Where AMD's device library is installed (Debian: rocm-device-libs), it has all of
+// OpenCL's functions and is the better choice. Here are work-item functions, barriers and fences, atomics of int and uint,
+// vector loads and stores, conversions that truncate, integer functions on scalars, and mathematics on scalars and
+// vectors of 2 to 4:
+//
+//   single precision   exp, log, pow, sin, cos, tan, tanh and what is made of them have the accuracy of native_
+//                      functions; docs/opencl.md lists the measured one of each
+//   half precision     by way of single precision, then rounded
+//   double precision   fabs floor ceil trunc rint round sign step fmin fmax copysign fma mad mix sqrt rsqrt; another
+//                      function of a double is an error of the compiler
+//
+// What is not here at all is an unknown name, or an undefined symbol when the object is linked.
 #ifndef GPUSIM_OPENCL_LIBRARY_H
 #define GPUSIM_OPENCL_LIBRARY_H
 
+#ifdef cl_khr_fp16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#endif
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
 #define _GPUSIM static inline __attribute__((overloadable, always_inline))
+// a function whose argument would else be converted to another type, and which would compute something else
+#define _GPUSIM_NOT(signature)                                                                                         \
+    __attribute__((overloadable, unavailable("only AMD's device library has it for double (docs/opencl.md)"))) signature;
 
 // Global offsets in the implicit arguments (LLVM AMDGPU guide): words 0 to 2 up to code-object version 4, then 5 to 7.
 // clang makes version 5 from release 18 on; where -mcode-object-version says otherwise, define
@@ -128,18 +146,58 @@ _GPUSIM int mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 _GPUSIM uint mul24(uint a, uint b) { return (a & 0xffffff) * (b & 0xffffff); }
 _GPUSIM int mad24(int a, int b, int c) { return mul24(a, b) + c; }
 _GPUSIM uint mad24(uint a, uint b, uint c) { return mul24(a, b) + c; }
-_GPUSIM uint abs(int x) { return x < 0 ? 0u - (uint)x : (uint)x; }
-_GPUSIM uint popcount(uint x) { return __builtin_popcount(x); }
-_GPUSIM uint clz(uint x) { return x ? __builtin_clz(x) : 32; }
-_GPUSIM uint rotate(uint x, uint n) { return x << (n & 31) | x >> (-n & 31); }
-_GPUSIM uint mul_hi(uint a, uint b) { return (uint)((ulong)a * b >> 32); }
+
+// integer functions, of every width: a wider argument must not lose its upper bits
+#define _GPUSIM_INTEGER(type, utype, bits)                                                                             \
+    _GPUSIM utype abs(type x) { return x < (type)1 && x != (type)0 ? (utype)((utype)0 - (utype)x) : (utype)x; }        \
+    _GPUSIM type popcount(type x) { return (type)__builtin_popcountl((ulong)(utype)x); }                               \
+    _GPUSIM type clz(type x) { return (type)((utype)x ? __builtin_clzl((ulong)(utype)x) - (64 - bits) : bits); }       \
+    _GPUSIM type rotate(type x, type n)                                                                                \
+    {                                                                                                                  \
+        utype value = (utype)x, left = (utype)n & (bits - 1);                                                          \
+        return (type)(left ? (utype)(value << left) | (utype)(value >> (bits - left)) : value);                        \
+    }
+_GPUSIM_INTEGER(char, uchar, 8)
+_GPUSIM_INTEGER(uchar, uchar, 8)
+_GPUSIM_INTEGER(short, ushort, 16)
+_GPUSIM_INTEGER(ushort, ushort, 16)
+_GPUSIM_INTEGER(int, uint, 32)
+_GPUSIM_INTEGER(uint, uint, 32)
+_GPUSIM_INTEGER(long, ulong, 64)
+_GPUSIM_INTEGER(ulong, ulong, 64)
+_GPUSIM char mul_hi(char a, char b) { return (char)((int)a * b >> 8); }
+_GPUSIM uchar mul_hi(uchar a, uchar b) { return (uchar)((uint)a * b >> 8); }
+_GPUSIM short mul_hi(short a, short b) { return (short)((int)a * b >> 16); }
+_GPUSIM ushort mul_hi(ushort a, ushort b) { return (ushort)((uint)a * b >> 16); }
 _GPUSIM int mul_hi(int a, int b) { return (int)((long)a * b >> 32); }
-_GPUSIM int select(int a, int b, int c) { return c ? b : a; }
-_GPUSIM uint select(uint a, uint b, uint c) { return c ? b : a; }
-_GPUSIM float select(float a, float b, int c) { return c ? b : a; }
-_GPUSIM int isnan(float x) { return x != x; }
-_GPUSIM int isinf(float x) { return __builtin_fabsf(x) == INFINITY; }
-_GPUSIM int isfinite(float x) { return __builtin_fabsf(x) < INFINITY; }
+_GPUSIM uint mul_hi(uint a, uint b) { return (uint)((ulong)a * b >> 32); }
+_GPUSIM ulong mul_hi(ulong a, ulong b)
+{
+    ulong low = (a & 0xffffffff) * (b & 0xffffffff);
+    ulong one = (a >> 32) * (b & 0xffffffff), other = (a & 0xffffffff) * (b >> 32);
+    ulong middle = (low >> 32) + (one & 0xffffffff) + (other & 0xffffffff);
+    return (a >> 32) * (b >> 32) + (one >> 32) + (other >> 32) + (middle >> 32);
+}
+_GPUSIM long mul_hi(long a, long b)
+{
+    return (long)(mul_hi((ulong)a, (ulong)b) - (a < 0 ? (ulong)b : 0) - (b < 0 ? (ulong)a : 0));
+}
+#define _GPUSIM_SELECT(type, condition)                                                                                \
+    _GPUSIM type select(type a, type b, condition c) { return c ? b : a; }
+_GPUSIM_SELECT(int, int)
+_GPUSIM_SELECT(uint, int)
+_GPUSIM_SELECT(float, int)
+_GPUSIM_SELECT(long, long)
+_GPUSIM_SELECT(ulong, long)
+_GPUSIM_SELECT(double, long)
+_GPUSIM_SELECT(half, short)
+#define _GPUSIM_CLASSES(type)                                                                                          \
+    _GPUSIM int isnan(type x) { return x != x; }                                                                       \
+    _GPUSIM int isinf(type x) { return x == (type)INFINITY || x == -(type)INFINITY; }                                  \
+    _GPUSIM int isfinite(type x) { return x > -(type)INFINITY && x < (type)INFINITY; }
+_GPUSIM_CLASSES(float)
+_GPUSIM_CLASSES(double)
+_GPUSIM_CLASSES(half)
 
 // vector loads and stores at any element, and conversions between types
 #define _GPUSIM_LOAD(space, type, n)                                                                                   \
@@ -167,7 +225,8 @@ _GPUSIM int isfinite(float x) { return __builtin_fabsf(x) < INFINITY; }
     _GPUSIM_CONVERSION(uint, type, n)                                                                                  \
     _GPUSIM_CONVERSION(long, type, n)                                                                                  \
     _GPUSIM_CONVERSION(ulong, type, n)                                                                                 \
-    _GPUSIM_CONVERSION(float, type, n)
+    _GPUSIM_CONVERSION(float, type, n)                                                                                 \
+    _GPUSIM_CONVERSION(double, type, n)
 #define _GPUSIM_TYPE(type)                                                                                             \
     _GPUSIM_WIDTH(type, 2) _GPUSIM_WIDTH(type, 4) _GPUSIM_WIDTH(type, 8) _GPUSIM_WIDTH(type, 16)
 _GPUSIM_TYPE(char)
@@ -179,6 +238,7 @@ _GPUSIM_TYPE(uint)
 _GPUSIM_TYPE(long)
 _GPUSIM_TYPE(ulong)
 _GPUSIM_TYPE(float)
+_GPUSIM_TYPE(double)
 #define convert_char(x) ((char)(x))
 #define convert_uchar(x) ((uchar)(x))
 #define convert_short(x) ((short)(x))
@@ -191,68 +251,118 @@ _GPUSIM_TYPE(float)
 #define convert_double(x) ((double)(x))
 _GPUSIM uchar convert_uchar_sat(int x) { return (uchar)(x < 0 ? 0 : x > 255 ? 255 : x); }
 _GPUSIM uchar convert_uchar_sat(float x) { return (uchar)(x > 0.0f ? x < 255.0f ? x : 255.0f : 0.0f); }
+_GPUSIM uchar convert_uchar_sat(double x) { return (uchar)(x > 0.0 ? x < 255.0 ? x : 255.0 : 0.0); }
 _GPUSIM int convert_int_rte(float x) { return (int)__builtin_rintf(x); }
+_GPUSIM int convert_int_rte(double x) { return (int)__builtin_rint(x); }
 
-// single precision, on scalars and on vectors of 2 to 4
-#define _GPUSIM_1(name, x, value)                                                                                      \
-    _GPUSIM float name(float x) { return value; }                                                                      \
-    _GPUSIM float2 name(float2 v) { return (float2)(name(v.x), name(v.y)); }                                           \
-    _GPUSIM float3 name(float3 v) { return (float3)(name(v.x), name(v.y), name(v.z)); }                                \
-    _GPUSIM float4 name(float4 v) { return (float4)(name(v.x), name(v.y), name(v.z), name(v.w)); }
-#define _GPUSIM_2(name, a, b, value)                                                                                   \
-    _GPUSIM float name(float a, float b) { return value; }                                                             \
-    _GPUSIM float2 name(float2 v, float2 w) { return (float2)(name(v.x, w.x), name(v.y, w.y)); }                       \
-    _GPUSIM float3 name(float3 v, float3 w) { return (float3)(name(v.x, w.x), name(v.y, w.y), name(v.z, w.z)); }       \
-    _GPUSIM float4 name(float4 v, float4 w) { return (float4)(name(v.lo, w.lo), name(v.hi, w.hi)); }
-#define _GPUSIM_3(name, a, b, c, value)                                                                                \
-    _GPUSIM float name(float a, float b, float c) { return value; }                                                    \
-    _GPUSIM float2 name(float2 u, float2 v, float2 w) { return (float2)(name(u.x, v.x, w.x), name(u.y, v.y, w.y)); }   \
-    _GPUSIM float3 name(float3 u, float3 v, float3 w)                                                                  \
+// mathematics, on scalars and on vectors of 2 to 4
+#define _GPUSIM_OF_1(type, name, x, value)                                                                             \
+    _GPUSIM type name(type x) { return value; }                                                                        \
+    _GPUSIM type##2 name(type##2 v) { return (type##2)(name(v.x), name(v.y)); }                                        \
+    _GPUSIM type##3 name(type##3 v) { return (type##3)(name(v.x), name(v.y), name(v.z)); }                             \
+    _GPUSIM type##4 name(type##4 v) { return (type##4)(name(v.x), name(v.y), name(v.z), name(v.w)); }
+#define _GPUSIM_OF_2(type, name, a, b, value)                                                                          \
+    _GPUSIM type name(type a, type b) { return value; }                                                                \
+    _GPUSIM type##2 name(type##2 v, type##2 w) { return (type##2)(name(v.x, w.x), name(v.y, w.y)); }                   \
+    _GPUSIM type##3 name(type##3 v, type##3 w) { return (type##3)(name(v.x, w.x), name(v.y, w.y), name(v.z, w.z)); }   \
+    _GPUSIM type##4 name(type##4 v, type##4 w) { return (type##4)(name(v.lo, w.lo), name(v.hi, w.hi)); }
+#define _GPUSIM_OF_3(type, name, a, b, c, value)                                                                       \
+    _GPUSIM type name(type a, type b, type c) { return value; }                                                        \
+    _GPUSIM type##2 name(type##2 u, type##2 v, type##2 w)                                                              \
     {                                                                                                                  \
-        return (float3)(name(u.x, v.x, w.x), name(u.y, v.y, w.y), name(u.z, v.z, w.z));                                \
+        return (type##2)(name(u.x, v.x, w.x), name(u.y, v.y, w.y));                                                    \
     }                                                                                                                  \
-    _GPUSIM float4 name(float4 u, float4 v, float4 w)                                                                  \
+    _GPUSIM type##3 name(type##3 u, type##3 v, type##3 w)                                                              \
     {                                                                                                                  \
-        return (float4)(name(u.lo, v.lo, w.lo), name(u.hi, v.hi, w.hi));                                               \
+        return (type##3)(name(u.x, v.x, w.x), name(u.y, v.y, w.y), name(u.z, v.z, w.z));                               \
+    }                                                                                                                  \
+    _GPUSIM type##4 name(type##4 u, type##4 v, type##4 w)                                                              \
+    {                                                                                                                  \
+        return (type##4)(name(u.lo, v.lo, w.lo), name(u.hi, v.hi, w.hi));                                              \
     }
-_GPUSIM_1(fabs, x, __builtin_fabsf(x))
-_GPUSIM_1(sqrt, x, __builtin_sqrtf(x))
-_GPUSIM_1(rsqrt, x, 1.0f / __builtin_sqrtf(x))
-_GPUSIM_1(floor, x, __builtin_floorf(x))
-_GPUSIM_1(ceil, x, __builtin_ceilf(x))
-_GPUSIM_1(trunc, x, __builtin_truncf(x))
-_GPUSIM_1(rint, x, __builtin_rintf(x))
-_GPUSIM_1(round, x, __builtin_roundf(x))
-_GPUSIM_1(sign, x, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f)
-_GPUSIM_1(exp2, x, __builtin_exp2f(x))
-_GPUSIM_1(log2, x, __builtin_log2f(x))
-_GPUSIM_1(exp, x, __builtin_exp2f(x * 1.44269504f))
-_GPUSIM_1(exp10, x, __builtin_exp2f(x * 3.32192809f))
-_GPUSIM_1(log, x, __builtin_log2f(x) * 0.693147181f)
-_GPUSIM_1(log10, x, __builtin_log2f(x) * 0.301029996f)
-_GPUSIM_1(sin, x, __builtin_amdgcn_sinf(__builtin_amdgcn_fractf(x * 0.159154943f)))
-_GPUSIM_1(cos, x, __builtin_amdgcn_cosf(__builtin_amdgcn_fractf(x * 0.159154943f)))
-_GPUSIM_1(tan, x, sin(x) / cos(x))
-_GPUSIM_1(tanh, x, 1.0f - 2.0f / (exp(2.0f * x) + 1.0f))
-_GPUSIM_1(native_recip, x, __builtin_amdgcn_rcpf(x))
-_GPUSIM_1(native_sqrt, x, __builtin_amdgcn_sqrtf(x))
-_GPUSIM_1(native_rsqrt, x, __builtin_amdgcn_rsqf(x))
-_GPUSIM_2(native_divide, a, b, a * __builtin_amdgcn_rcpf(b))
-_GPUSIM_2(fmin, a, b, __builtin_fminf(a, b))
-_GPUSIM_2(fmax, a, b, __builtin_fmaxf(a, b))
-_GPUSIM_2(copysign, a, b, __builtin_copysignf(a, b))
-_GPUSIM_2(fmod, a, b, __builtin_fmodf(a, b))
-_GPUSIM_2(powr, a, b, __builtin_exp2f(b * __builtin_log2f(a)))
-_GPUSIM_2(step, edge, x, x < edge ? 0.0f : 1.0f)
-_GPUSIM_2(hypot, a, b, __builtin_sqrtf(a * a + b * b))
-_GPUSIM_3(fma, a, b, c, __builtin_fmaf(a, b, c))
-_GPUSIM_3(mad, a, b, c, a * b + c)
-_GPUSIM_3(mix, a, b, t, a + (b - a) * t)
+
+// in single precision; in half precision by way of it; in double precision exactly, or not at all
+#define _GPUSIM_1(name, x, value)                                                                                      \
+    _GPUSIM_OF_1(float, name, x, value)                                                                                \
+    _GPUSIM_OF_1(half, name, x, (half)name((float)x))
+#define _GPUSIM_2(name, a, b, value)                                                                                   \
+    _GPUSIM_OF_2(float, name, a, b, value)                                                                             \
+    _GPUSIM_OF_2(half, name, a, b, (half)name((float)a, (float)b))
+#define _GPUSIM_SINGLE_1(name, x, value) _GPUSIM_1(name, x, value) _GPUSIM_NOT(double name(double))
+#define _GPUSIM_SINGLE_2(name, a, b, value) _GPUSIM_2(name, a, b, value) _GPUSIM_NOT(double name(double, double))
+#define _GPUSIM_EXACT_1(name, x, value, double_value)                                                                  \
+    _GPUSIM_1(name, x, value) _GPUSIM_OF_1(double, name, x, double_value)
+#define _GPUSIM_EXACT_2(name, a, b, value, double_value)                                                               \
+    _GPUSIM_2(name, a, b, value) _GPUSIM_OF_2(double, name, a, b, double_value)
+// double before half: a function of three halves that is not yet there would else be taken for the one being defined
+#define _GPUSIM_EXACT_3(name, a, b, c, value, double_value, half_value)                                                \
+    _GPUSIM_OF_3(float, name, a, b, c, value)                                                                          \
+    _GPUSIM_OF_3(double, name, a, b, c, double_value)                                                                  \
+    _GPUSIM_OF_3(half, name, a, b, c, half_value)
+
+// Goldschmidt's iteration from the estimate of the hardware, with small numbers scaled out of the way of underflow
+_GPUSIM double _gpusim_sqrt(double x)
+{
+    bool small = x < 0x1p-767;
+    double y = __builtin_amdgcn_ldexp(x, small ? 256 : 0), estimate = __builtin_amdgcn_rsq(y);
+    double root = y * estimate, half_inverse = 0.5 * estimate;
+    double error = __builtin_fma(-half_inverse, root, 0.5);
+    root = __builtin_fma(root, error, root);
+    half_inverse = __builtin_fma(half_inverse, error, half_inverse);
+    root = __builtin_fma(__builtin_fma(-root, root, y), half_inverse, root);
+    root = __builtin_fma(__builtin_fma(-root, root, y), half_inverse, root);
+    root = __builtin_amdgcn_ldexp(root, small ? -128 : 0);
+    return x == 0.0 || x == (double)INFINITY ? x : root;
+}
+
+_GPUSIM_EXACT_1(fabs, x, __builtin_fabsf(x), __builtin_fabs(x))
+_GPUSIM_EXACT_1(sqrt, x, __builtin_sqrtf(x), _gpusim_sqrt(x))
+_GPUSIM_EXACT_1(rsqrt, x, 1.0f / __builtin_sqrtf(x), 1.0 / _gpusim_sqrt(x))
+_GPUSIM_EXACT_1(floor, x, __builtin_floorf(x), __builtin_floor(x))
+_GPUSIM_EXACT_1(ceil, x, __builtin_ceilf(x), __builtin_ceil(x))
+_GPUSIM_EXACT_1(trunc, x, __builtin_truncf(x), __builtin_trunc(x))
+_GPUSIM_EXACT_1(rint, x, __builtin_rintf(x), __builtin_rint(x))
+_GPUSIM_EXACT_1(round, x, __builtin_roundf(x), __builtin_round(x))
+_GPUSIM_EXACT_1(sign, x, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f, x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0)
+_GPUSIM_SINGLE_1(exp2, x, __builtin_exp2f(x))
+_GPUSIM_SINGLE_1(log2, x, __builtin_log2f(x))
+_GPUSIM_SINGLE_1(exp, x, __builtin_exp2f(x * 1.44269504f))
+_GPUSIM_SINGLE_1(exp10, x, __builtin_exp2f(x * 3.32192809f))
+_GPUSIM_SINGLE_1(log, x, __builtin_log2f(x) * 0.693147181f)
+_GPUSIM_SINGLE_1(log10, x, __builtin_log2f(x) * 0.301029996f)
+_GPUSIM_SINGLE_1(sin, x, __builtin_amdgcn_sinf(__builtin_amdgcn_fractf(x * 0.159154943f)))
+_GPUSIM_SINGLE_1(cos, x, __builtin_amdgcn_cosf(__builtin_amdgcn_fractf(x * 0.159154943f)))
+_GPUSIM_SINGLE_1(tan, x, sin(x) / cos(x))
+_GPUSIM_SINGLE_1(tanh, x, 1.0f - 2.0f / (exp(2.0f * x) + 1.0f))
+_GPUSIM_SINGLE_1(native_recip, x, __builtin_amdgcn_rcpf(x))
+_GPUSIM_SINGLE_1(native_sqrt, x, __builtin_amdgcn_sqrtf(x))
+_GPUSIM_SINGLE_1(native_rsqrt, x, __builtin_amdgcn_rsqf(x))
+_GPUSIM_SINGLE_2(native_divide, a, b, a * __builtin_amdgcn_rcpf(b))
+_GPUSIM_EXACT_2(fmin, a, b, __builtin_fminf(a, b), __builtin_fmin(a, b))
+_GPUSIM_EXACT_2(fmax, a, b, __builtin_fmaxf(a, b), __builtin_fmax(a, b))
+_GPUSIM_EXACT_2(copysign, a, b, __builtin_copysignf(a, b), __builtin_copysign(a, b))
+_GPUSIM_OF_2(float, fmod, a, b, __builtin_fmodf(a, b))
+_GPUSIM_NOT(double fmod(double, double))
+// compilers make fmodf of two halves one of half precision, which is none; in double precision the quotient is exact
+_GPUSIM half _gpusim_fmod(double a, double b)
+{
+    double rest = __builtin_fma(-__builtin_trunc(a / b), b, a);
+    return (half)__builtin_copysign(isinf(b) && isfinite(a) ? a : rest, a);
+}
+_GPUSIM_OF_2(half, fmod, a, b, _gpusim_fmod((double)a, (double)b))
+_GPUSIM_SINGLE_2(powr, a, b, __builtin_exp2f(b * __builtin_log2f(a)))
+_GPUSIM_EXACT_2(step, edge, x, x < edge ? 0.0f : 1.0f, x < edge ? 0.0 : 1.0)
+_GPUSIM_SINGLE_2(hypot, a, b, __builtin_sqrtf(a * a + b * b))
+_GPUSIM_EXACT_3(fma, a, b, c, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c), __builtin_fmaf16(a, b, c))
+_GPUSIM_EXACT_3(mad, a, b, c, a * b + c, a * b + c, a * b + c)
+_GPUSIM_EXACT_3(mix, a, b, t, a + (b - a) * t, a + (b - a) * t, a + (b - a) * t)
 _GPUSIM float pown(float x, int n)
 {
     float size = powr(__builtin_fabsf(x), (float)n);
     return n == 0 ? 1.0f : x < 0.0f && n & 1 ? -size : size;
 }
+_GPUSIM half pown(half x, int n) { return (half)pown((float)x, n); }
+_GPUSIM_NOT(double pown(double, int))
 // a negative base has a power only for whole exponents
 _GPUSIM float _gpusim_pow(float x, float y)
 {
@@ -261,7 +371,7 @@ _GPUSIM float _gpusim_pow(float x, float y)
     bool whole = __builtin_truncf(y) == y, odd = whole && __builtin_truncf(half_y) != half_y;
     return y == 0.0f ? 1.0f : x < 0.0f ? (whole ? (odd ? -size : size) : __builtin_nanf("")) : size;
 }
-_GPUSIM_2(pow, a, b, _gpusim_pow(a, b))
+_GPUSIM_SINGLE_2(pow, a, b, _gpusim_pow(a, b))
 #define native_exp exp
 #define native_exp2 exp2
 #define native_exp10 exp10

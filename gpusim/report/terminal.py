@@ -1,7 +1,9 @@
 """The result of a run for a person: tables on a terminal, plain lines on a pipe."""
 
 import math
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any, TextIO
 
@@ -67,36 +69,44 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
             _print_resident(record, out)
 
 
+def wrapped(text: str, indent: int, out: TextIO) -> str:
+    """A line as it is on a pipe; on a terminal, broken to its width, what follows indented."""
+    if not out.isatty():
+        return text
+    width = max(shutil.get_terminal_size().columns, indent + 20)
+    return textwrap.fill(text, width, subsequent_indent=" " * indent, replace_whitespace=False, break_on_hyphens=False)
+
+
 def _print_launches(record: RunRecord, out: TextIO) -> None:
-    print(f"\n{record.title}: launches, their cycles, share of all", file=out)
+    print(wrapped(f"\n{record.title}: launches, their cycles, share of all", 2, out), file=out)
     cycles = record.total.cycles
     for number, facts in enumerate(record.launches, 1):
         share = f"{100 * facts.cycles / cycles:5.1f} %" if cycles else ""
-        print(f"{number:>6}  {facts.cycles:>15,}  {share}  {facts.kernel.name}".rstrip(), file=out)
+        line = f"{number:>6}  {facts.cycles:>15,}  {share}  {facts.kernel.name}"
+        print(wrapped(line.rstrip(), 34, out), file=out)
 
 
 def _print_hotspots(record: RunRecord, out: TextIO) -> None:
     total = record.total
     whole = sum(total.stalls.values())
-    print(f"\n{record.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons", file=out)
+    title = f"\n{record.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons"
+    print(wrapped(title, 2, out), file=out)
     for h in total.hotspots:
         reasons = sorted(h.stalls.items(), key=lambda item: -item[1])[:3]
         text = ", ".join(f"{name} {100 * n / h.cycles:.0f} %" for name, n in reasons)
         share = f"{h.cycles:>15,}  {100 * h.cycles / whole:5.1f} %"
-        print(f"{share}  {h.address:#07x}  {h.instruction + in_brackets(h.source):<56}  {text}", file=out)
+        line = f"{share}  {h.address:#07x}  {h.instruction + in_brackets(h.source):<56}  {text}"
+        print(wrapped(line, 35, out), file=out)
 
 
 def _print_resident(record: RunRecord, out: TextIO) -> None:
     facts = record.launches[-1]
     kernel = facts.kernel
     when = f" in cycle {facts.cycles:,}" if "cycles" in kernel else ""
-    print(
-        f"\n{kernel.name}: stopped{when}, {kernel.workgroups:,} of {kernel.workgroups_total:,} workgroups had ended; "
-        "resident:",
-        file=out,
-    )
+    ended = f"{kernel.workgroups:,} of {kernel.workgroups_total:,} workgroups had ended"
+    print(wrapped(f"\n{kernel.name}: stopped{when}, {ended}; resident:", 2, out), file=out)
     for line in group_lines(facts.resident):
-        print(f"  {line}", file=out)
+        print(wrapped(f"  {line}", 4, out), file=out)
 
 
 def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -> dict[str, list[tuple[str, ...]]]:
@@ -156,13 +166,17 @@ def _tables(
     console = Console(file=out)
     for group, rows in _rows(trees, ratios).items():
         table = Table(title=group, title_justify="left", title_style="bold", show_edge=False, pad_edge=False)
+        shown_rows = [(path.partition(".")[2] or path, *cells, unit) for path, *cells, unit in rows]
+        heads = ("metric", *titles, *([compared] if ratios is not None else []), "unit")
+        longest = [max(map(len, head.split())) for head in heads]
+        needed = sum(max(word, *(len(row[i]) for row in shown_rows)) + 3 for i, word in enumerate(longest))
+        apart = needed <= console.width  # otherwise units stand under the metrics' names
         table.add_column("metric", no_wrap=True)
-        for title in titles:
-            table.add_column(title, justify="right")
-        if ratios is not None:
-            table.add_column(compared, justify="right")
-        table.add_column("unit")
-        for path, *cells, unit in rows:
-            table.add_row(path.partition(".")[2] or path, *cells, unit)
+        for title in heads[1:-1]:
+            table.add_column(title, justify="right", overflow="fold")
+        if apart:
+            table.add_column("unit")
+        for name, *cells, unit in shown_rows:
+            table.add_row(*((name, *cells, unit) if apart else (f"{name}\n  {unit}".rstrip(), *cells)))
         console.print(table)
         console.print()

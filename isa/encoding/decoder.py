@@ -1,9 +1,8 @@
 """The decoder: machine code to instructions (GCN3 ISA manual, chapter 13)."""
 
 from functools import cache
-from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from gpusim.base.errors import UserError
 from isa.architecture import FIRST_VGPR
 from isa.encoding.instruction import Instruction
 from isa.encoding.validity import checks_of, extension_problem
@@ -11,13 +10,10 @@ from isa.opcodes import TABLES
 from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, LITERAL, SDWA, SDWA_WORD, Format, encoding_of
 from isa.opcodes.opcode import Opcode
 
-if TYPE_CHECKING:
-    from isa.object.code_object import Kernel
-
 _SOURCES = ("ssrc0", "ssrc1", "src0")
 
 
-class DecodeError(Exception):
+class DecodeError(UserError):
     """Bytes that are not an instruction of gfx803; the message names address, words and encoding."""
 
 
@@ -34,90 +30,6 @@ def decode(code: bytes, address: int = 0, start: int = 0, end: int | None = None
         instructions.append(instruction)
         offset += instruction.size
     return instructions
-
-
-def decode_kernel(kernel: "Kernel") -> list[Instruction]:
-    """The kernel's instructions in address order: all that control flow can reach from its entry.
-
-    Where the kernel jumps through a register (calls, long branches), the code addresses that it computes from the
-    program counter and the other functions of its code object belong to it too. An instruction that falls through
-    stands directly before its successor. Raises DecodeError for unknown encodings, for control flow that leaves the
-    code or enters the middle of an instruction, and for a jump whose targets are not known.
-    """
-    code, base = kernel.code, kernel.code_address
-    found: dict[int, Instruction] = {}
-    pending = [kernel.entry]
-    computed: set[int] = set()
-    jump = None
-    while pending:
-        offset = pending.pop()
-        while offset not in found:
-            if not 0 <= offset < len(code):
-                raise DecodeError(f"kernel '{kernel.name}': control flow leaves the code at 0x{base + offset:x}")
-            instruction = decode_one(code, base, offset, len(code))
-            found[offset] = instruction
-            target = branch_target(instruction)
-            if target is not None:
-                if not base <= target < base + len(code):
-                    raise DecodeError(
-                        f"kernel '{kernel.name}': {_name(instruction)} at 0x{instruction.address:x} branches to"
-                        f" 0x{target & (1 << 64) - 1:x}, outside the code (0x{base:x} to 0x{base + len(code):x})"
-                    )
-                pending.append(target - base)
-            if "jump" in instruction.opcode.flags and target is None:
-                jump = instruction
-            if instruction.opcode.mnemonic == "s_getpc_b64":
-                computed |= _computed_target(code, base, offset + instruction.size)
-            if "ends_block" in instruction.opcode.flags:
-                break
-            offset += instruction.size
-        if jump is not None and not pending:
-            pending = [offset for offset in computed.union(kernel.functions) if offset not in found]
-    if jump is not None and not computed and not kernel.functions:
-        raise DecodeError(
-            f"kernel '{kernel.name}': {_name(jump)} at 0x{jump.address:x} jumps through a register, and neither the"
-            " code nor the symbol table tells where to"
-        )
-    return _in_order(kernel, found)
-
-
-def _computed_target(code: bytes, base: int, offset: int) -> set[int]:
-    """Where s_getpc_b64 before `offset` and s_add_u32 with a literal at it point, if that is in the code."""
-    try:
-        add = decode_one(code, base, offset, len(code))
-    except DecodeError:
-        return set()
-    if add.opcode.mnemonic != "s_add_u32" or add.literal is None:
-        return set()
-    target = offset + (add.literal - (1 << 32) if add.literal >> 31 else add.literal)
-    return {target} if 0 <= target < len(code) and target % 4 == 0 else set()
-
-
-def _in_order(kernel: "Kernel", found: dict[int, Instruction]) -> list[Instruction]:
-    """Sorted by address, after a check that no two instructions overlap."""
-    instructions = [found[offset] for offset in sorted(found)]
-    for first, second in pairwise(instructions):
-        if first.address + first.size > second.address:
-            raise DecodeError(
-                f"kernel '{kernel.name}': control flow enters the middle of {_name(first)} at 0x{first.address:x}"
-                f" (0x{second.address:x})"
-            )
-    return instructions
-
-
-def branch_target(instruction: Instruction) -> int | None:
-    """The byte address a direct branch goes to when taken; None for any other instruction.
-
-    The offset counts 32-bit words from the following instruction (GCN3 ISA manual, S_BRANCH).
-    """
-    if "simm16:branch" not in instruction.opcode.operands:
-        return None
-    return instruction.address + instruction.size + 4 * signed16(instruction.fields["simm16"])
-
-
-def signed16(value: int) -> int:
-    """A 16-bit field as a signed number."""
-    return value - 0x10000 if value & 0x8000 else value
 
 
 def decode_one(code: bytes, address: int, offset: int, end: int) -> Instruction:
@@ -214,7 +126,3 @@ def _word(code: bytes, offset: int, end: int, here: int, what: str) -> int:
 
 def _words(bits: int, size: int) -> str:
     return " ".join(f"0x{bits >> 32 * i & 0xFFFFFFFF:08x}" for i in range(size // 4))
-
-
-def _name(instruction: Instruction) -> str:
-    return instruction.opcode.mnemonic

@@ -4,9 +4,10 @@ The GCN3 ISA manual (chapter 4, "Manually Inserted Wait States (NOPs)") lists pa
 software must put s_nop or independent instructions; otherwise the second one reads what the register held before.
 The simulator executes in order and always reads the new value, so that such code runs here and not on hardware.
 
-Every way that control flow can take to an instruction is looked at: falling through and direct branches. Jumps
-through a register are not followed. A register that another instruction overwrites in between is no hazard any more.
-Each instruction is one wait state, s_nop one and as many more as it says (as in LLVM's GCNHazardRecognizer).
+Every way that control flow can take to an instruction is looked at: falling through, direct branches, and jumps
+through a register whose target the code computes from constants (isa.encoding.jumps); other jumps are not followed. A
+register that another instruction overwrites in between is no hazard any more. Each instruction is one wait state, s_nop
+one and as many more as it says (as in LLVM's GCNHazardRecognizer).
 
 Not checked: access to VCC under the number of the SGPR pair that holds it. Not a hazard on this generation, as LLVM
 and Mesa have it: M0 written before s_movrel (GFX9 alone).
@@ -17,7 +18,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from isa.architecture import HW_MODE, HW_TRAPSTS
-from isa.encoding.decoder import branch_target
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from isa.encoding.registers import EXECZ, M0, SCALARS, VCC, VCCZ, VGPRS, registers, source_mask, vgpr_mask
@@ -129,9 +129,9 @@ def _predecessors(instructions: Sequence[Instruction]) -> list[list[int]]:
         if "ends_block" not in one.opcode.flags and one.address + one.size == other.address:
             before[k + 1].append(k)
     for k, instruction in enumerate(instructions):
-        target = branch_target(instruction)
-        if target in index:
-            before[index[target]].append(k)
+        for target in (instruction.branch_target, *instruction.jump_targets):
+            if target in index:
+                before[index[target]].append(k)
     return before
 
 

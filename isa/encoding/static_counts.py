@@ -1,6 +1,6 @@
 """How many instructions of each functional unit a kernel's code holds."""
 
-from isa.encoding.decoder import decode_kernel
+from isa.encoding.control_flow import decode_kernel
 from isa.object.code_object import Kernel
 from isa.opcodes.opcode import UNIT_NAMES
 

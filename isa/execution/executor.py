@@ -16,7 +16,17 @@ from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
-from isa.execution.faults import ENDLESS, WAVEFRONTS_TO_LIMIT, ExecutionFault, has_address, nearest_text
+from isa.execution.faults import (
+    ENDLESS,
+    FAULT_BRANCH,
+    FAULT_UNMAPPED,
+    WAVEFRONTS_TO_LIMIT,
+    ExecutionFault,
+    has_address,
+    jump_text,
+    nearest_text,
+    null_text,
+)
 from isa.execution.flat_access import access_lanes
 from isa.execution.interpreter import memory_instruction, produce
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
@@ -34,6 +44,7 @@ from isa.execution.state import (
     WORK,
 )
 from isa.execution.wave_state import start
+from isa.grid import GridError
 from isa.lanes import library
 from isa.object.code_object import Kernel
 from isa.trace import TRACE_WORDS
@@ -85,14 +96,14 @@ def program_of(kernel: Kernel) -> Program:
 
 
 def _check_workgroup(launch: "Launch") -> None:
-    """ValueError for a work-group size that the kernel was not compiled for."""
+    """GridError for a work-group size that the kernel was not compiled for."""
     kernel, size = launch.kernel, tuple(launch.local_size)
     if kernel.required_workgroup_size is not None and size != tuple(kernel.required_workgroup_size):
-        raise ValueError(
+        raise GridError(
             f"kernel '{kernel.name}' requires work-groups of {kernel.required_workgroup_size}, the launch has {size}"
         )
     if kernel.max_workgroup_size is not None and size[0] * size[1] * size[2] > kernel.max_workgroup_size:
-        raise ValueError(
+        raise GridError(
             f"kernel '{kernel.name}' allows work-groups of up to {kernel.max_workgroup_size} work-items, the launch"
             f" has {size[0] * size[1] * size[2]}"
         )
@@ -105,7 +116,7 @@ class FunctionalContext:
     trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart; instructions: the static code that
     segments index; compile_s: seconds this process spent compiling; huge_pages: for a long run (see `zeroed`).
     Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
-    ValueError (arguments, work-group size).
+    GridError (work-group size), KernargError.
     """
 
     def __init__(
@@ -266,9 +277,13 @@ class FunctionalContext:
         code, address = fault.code, fault.address & (1 << 64) - 1
         wave = self.wavefronts[fault.slot]
         instruction = self.instructions[fault.pc]
-        nearest = ""
-        if has_address(code):
-            nearest = nearest_text(self.launch.memory, code, address, self.lds_bytes)
+        where = ""
+        if code == FAULT_BRANCH:
+            linked = address - int(self.state.code_address) + self.program.kernel.code_address
+            where = jump_text(self.program.kernel, self.instructions, linked)
+        elif has_address(code):
+            where = nearest_text(self.launch.memory, code, address, self.lds_bytes)
+            where += null_text(self.program.kernel, address) if code == FAULT_UNMAPPED else ""
         error = ExecutionFault(
             code,
             self.program.kernel.name,
@@ -277,9 +292,9 @@ class FunctionalContext:
             wave.workgroup,
             wave.number,
             fault.lane,
-            address if has_address(code) or address else None,
+            address if has_address(code) or code == FAULT_BRANCH or address else None,
             fault.size,
-            nearest,
+            where,
             self.launch.kernel.source_line(instruction.address),
         )
         if code in ENDLESS:

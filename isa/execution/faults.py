@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpusim.base.errors import UserError
 from isa.execution.resident import WavefrontGroup, in_brackets
 from isa.object.line_table import SourceLine
+from isa.object.names import short
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
+    from isa.encoding.instruction import Instruction
+    from isa.object.code_object import Kernel
 
 (
     FAULT_UNMAPPED,
@@ -33,7 +37,7 @@ _TEXT = {
     FAULT_LDS: "access outside the workgroup's LDS",
     FAULT_MISALIGNED: "misaligned access",
     FAULT_SPARSE: "sparse load outside every registered sparse region",
-    FAULT_BRANCH: "branch to an address that is no instruction of the kernel",
+    FAULT_BRANCH: "jump to an address that is no instruction of the kernel",
     FAULT_LIMIT: "instruction limit of a wavefront reached (endless loop? max_instructions sets the limit)",
     FAULT_NO_END: "instruction limit of all wavefronts reached: none has ended within "
     f"{WAVEFRONTS_TO_LIMIT} times max_instructions (endless loop?)",
@@ -45,13 +49,16 @@ _TEXT = {
 ENDLESS = {FAULT_LIMIT, FAULT_NO_END}
 _WITH_ADDRESS = {FAULT_UNMAPPED, FAULT_READ_ONLY, FAULT_LDS, FAULT_MISALIGNED, FAULT_SPARSE, FAULT_PRIVATE}
 
+_NULL_BYTES = 4096
+_OF_THE_HOST = {"hidden_hostcall_buffer", "hidden_printf_buffer", "hidden_heap_v1", "hidden_default_queue"}
 
-class ExecutionFault(Exception):
+
+class ExecutionFault(UserError):
     """A kernel did what the machine does not allow; attributes say who, where and what.
 
     code: FAULT_...; kernel, instruction: texts; program_counter: byte address as linked; workgroup: linear number;
-    wavefront: number within the workgroup; lane: or -1; address: byte address (LDS: byte offset), or None; source: the
-    instruction's line, or None; resident: where all wavefronts stand, for an endless loop alone.
+    wavefront: number within the workgroup; lane: or -1; address: byte address in device memory (LDS: byte offset), or
+    None; source: the instruction's line, or None; resident: where all wavefronts stand, for an endless loop alone.
     """
 
     def __init__(
@@ -65,7 +72,7 @@ class ExecutionFault(Exception):
         lane: int,
         address: int | None,
         size_bytes: int,
-        nearest: str,
+        where: str,
         source: SourceLine | None = None,
     ) -> None:
         self.code = code
@@ -79,12 +86,12 @@ class ExecutionFault(Exception):
         self.size_bytes = size_bytes
         self.source = source
         self.resident: Sequence[WavefrontGroup] = ()
-        text = f"kernel '{kernel}', pc {program_counter:#x} ({instruction}){in_brackets(source)}: {_TEXT[code]}"
+        text = f"kernel '{short(kernel)}', pc {program_counter:#x} ({instruction}){in_brackets(source)}: {_TEXT[code]}"
         text += f"; workgroup {workgroup}, wavefront {wavefront}"
         if lane >= 0:
             text += f", lane {lane}"
         if address is not None:
-            text += f", address {address:#x} ({size_bytes} bytes){nearest}"
+            text += f", address {address:#x}{f' ({size_bytes} bytes)' if size_bytes else ''}{where}"
         elif size_bytes:
             text += f", {size_bytes:,} instructions" if code in ENDLESS else f", {size_bytes}"
         super().__init__(text)
@@ -93,6 +100,23 @@ class ExecutionFault(Exception):
 def has_address(code: int) -> bool:
     """Whether a fault of this code is about a memory address."""
     return code in _WITH_ADDRESS
+
+
+def jump_text(kernel: "Kernel", instructions: Sequence["Instruction"], linked: int) -> str:
+    """What lies at the target of a jump, as a clause; linked: the target as `gpusim disasm` would print it."""
+    inside = f", as linked {linked:#x}"
+    for instruction in instructions:
+        if instruction.address < linked < instruction.address + instruction.size:
+            return f"{inside}, within {instruction.opcode.mnemonic} at {instruction.address:#x}"
+    start, end = kernel.code_address, kernel.code_address + len(kernel.code)
+    return inside if start <= linked < end else f", outside the code ({start:#x} to {end:#x} as linked)"
+
+
+def null_text(kernel: "Kernel", address: int) -> str:
+    """What a fault at an address next to null may come from, as a clause."""
+    if address >= _NULL_BYTES or not any(argument.kind in _OF_THE_HOST for argument in kernel.arguments):
+        return ""
+    return "; the kernel can call the host (printf, assert, malloc, enqueue on the device), and there is none"
 
 
 def nearest_text(memory: "DeviceMemory", code: int, address: int, lds_bytes: int) -> str:

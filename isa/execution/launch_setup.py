@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from isa.architecture import PRIVATE_APERTURE_HIGH, SHARED_APERTURE_HIGH
 from isa.device_memory import Allocation, DeviceMemory
 from isa.execution.state import MAX_USER_SGPRS
-from isa.object.code_object import Kernel
+from isa.kernarg import KernargError
+from isa.object.code_object import CodeObjectError, Kernel
 
 if TYPE_CHECKING:
     from isa.launch import Launch
@@ -44,13 +45,13 @@ def load_image(memory: DeviceMemory, kernel: Kernel) -> int:
 class LaunchBlock:
     """The device memory of one launch: kernel arguments, dispatch packet, queue, private memory.
 
-    Raises ValueError if the kernel argument block is shorter than the kernel's, DeviceMemoryError without room.
+    Raises KernargError if the kernel argument block is shorter than the kernel's, DeviceMemoryError without room.
     """
 
     def __init__(self, launch: "Launch", scratch_bytes: int) -> None:
         kernel = launch.kernel
         if len(launch.kernarg) < kernel.kernarg_bytes:
-            raise ValueError(
+            raise KernargError(
                 f"kernel '{kernel.name}' takes {kernel.kernarg_bytes} bytes of arguments, got {len(launch.kernarg)}"
             )
         self._memory = weakref.ref(launch.memory)
@@ -157,6 +158,6 @@ def user_data(launch: "Launch", block: LaunchBlock) -> list[int]:
         if enabled:
             out.append(count)
     if len(out) > MAX_USER_SGPRS:
-        raise ValueError(f"kernel '{kernel.name}' asks for {len(out)} user SGPRs, at most {MAX_USER_SGPRS} exist")
+        raise CodeObjectError(f"kernel '{kernel.name}' asks for {len(out)} user SGPRs, at most {MAX_USER_SGPRS} exist")
     out += [0] * (min(kernel.user_sgprs, MAX_USER_SGPRS) - len(out))
     return out

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpusim.jit import records, views
 from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT, ROW_BYTES
-from isa.encoding.decoder import branch_target, decode_kernel
+from isa.encoding.control_flow import decode_kernel
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Unsupported, highest_vgpr, parse_operands
 from isa.execution.codes import Kind
@@ -89,9 +89,8 @@ def build_program(kernel: Kernel) -> Program:
         row.unit = instruction.opcode.unit
         if row.kind in (Kind.GET_PC, Kind.SWAP_PC):
             row.next_byte = instruction.address + instruction.size - kernel.code_address
-        target = branch_target(instruction)
-        if target is not None:
-            row.target = int(index_of[(target - kernel.code_address) // 4])
+        if instruction.branch_target is not None:
+            row.target = int(index_of[(instruction.branch_target - kernel.code_address) // 4])
         if row.kind in _WITH_PATTERNS:
             row.patterns = patterns
             with_patterns.append(i)

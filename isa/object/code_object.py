@@ -1,9 +1,14 @@
 """Code objects: AMDGPU ELF files and the kernels in them (LLVM AMDGPU guide, code-object versions 2 to 6)."""
 
+import io
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from gpusim.base.errors import UserError
+from isa.object.bundle import code_objects
 from isa.object.elf_image import STT_FUNC, STT_KERNEL, STT_OBJECT, Image, MalformedError, Symbol, read_image
 from isa.object.kernel_descriptor import (
     DESCRIPTOR_BYTES,
@@ -15,9 +20,10 @@ from isa.object.kernel_descriptor import (
 )
 from isa.object.kernel_metadata import Metadata, read_metadata
 from isa.object.line_table import LineTable, SourceLine
+from isa.object.names import parameter_types
 
 
-class CodeObjectError(Exception):
+class CodeObjectError(UserError):
     """A file that is not a usable gfx803 code object; the message names file, place and what is wrong."""
 
 
@@ -25,7 +31,8 @@ class CodeObjectError(Exception):
 class KernelArgument:
     """One argument of the kernel argument block.
 
-    kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer' or a hidden kind's metadata name ('hidden_...').
+    kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer' or a hidden kind's metadata name ('hidden_...');
+    type_name: as the source wrote it, value_type: of the element ('f32'), each empty where the metadata has none.
     """
 
     name: str
@@ -34,6 +41,7 @@ class KernelArgument:
     size: int
     type_name: str = ""
     alignment: int = 0
+    value_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,8 @@ class Kernel:
     enable_grid_workgroup_count: tuple[bool, bool, bool] = (False, False, False)  # user SGPRs of version 2 only
     user_sgprs: int = 0  # SGPRs before the work-group ids
     functions: tuple[int, ...] = ()  # offsets in `code` of the functions that are no kernels
+    code_pointers: tuple[int, ...] = ()  # offsets in `code` to which pointers in data point
+    code_end: int = 0  # offset in `code` where the kernel's own code ends; 0: the object does not say
     image: bytes = b""  # all that is loaded: constants, variables, the code once more; relocated to linked addresses
     image_address: int = 0
     relocations: tuple[tuple[int, int], ...] = ()  # (offset in image, 64-bit value): both move with the load address
@@ -103,19 +113,44 @@ _VERSIONS = {0: 2, 1: 3, 2: 4, 3: 5, 4: 6}  # by EI_ABIVERSION
 
 
 def load_code_object(source: str | Path | bytes) -> CodeObject:
-    """Reads a code object from a file or from memory. Raises CodeObjectError, whatever is wrong with it."""
+    """Reads a code object from a file or from memory: an AMDGPU ELF file, or a bundle or fat binary that holds some.
+
+    A name that several code objects of a fat binary give a kernel gets '@' and the object's number. Raises
+    CodeObjectError, whatever is wrong with it.
+    """
     name = "code object in memory" if isinstance(source, bytes) else str(source)
     try:
-        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+        with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
+            found = code_objects(file)
+        if len(found) == 1:
+            return CodeObject(name, _kernels(read_image(found[0])))
+        return CodeObject(name, _together([_kernels_if_any(read_image(data)) for data in found]))
     except OSError as error:
         raise CodeObjectError(f"{name}: cannot be read: {error.strerror or error}") from None
-    try:
-        image = read_image(data)
-        return CodeObject(name, _kernels(image))
     except MalformedError as error:
         raise CodeObjectError(f"{name}: {error}") from None
     except Exception as error:  # the ELF parser raises all kinds on a damaged file
         raise CodeObjectError(f"{name}: damaged ELF file ({type(error).__name__}: {error})") from None
+
+
+def _together(objects: list[dict[str, Kernel]]) -> dict[str, Kernel]:
+    """The kernels of all translation units; those that share a name get a number."""
+    times = Counter(name for kernels in objects for name in kernels)
+    together = {}
+    for number, kernels in enumerate(objects):
+        for name, kernel in kernels.items():
+            if times[name] > 1:
+                kernel = replace(kernel, name=f"{name}@{number}")
+            together[kernel.name] = kernel
+    if not together:
+        raise MalformedError("has no kernel")
+    return together
+
+
+def _kernels_if_any(image: Image) -> dict[str, Kernel]:
+    """The same as `_kernels`; a translation unit may have device functions or variables alone."""
+    has = any(s.kind == STT_KERNEL or (s.kind == STT_OBJECT and s.name.endswith(".kd")) for s in image.symbols)
+    return _kernels(image) if has else {}
 
 
 def _kernels(image: Image) -> dict[str, Kernel]:
@@ -133,8 +168,8 @@ def _kernels(image: Image) -> dict[str, Kernel]:
     if not found:
         raise MalformedError("has no kernel")
     entries = {symbol.address + descriptor.entry_offset for _, symbol, descriptor in found}
-    functions = _functions(image, entries)
-    return {name: _kernel(name, image, symbol, d, metadata, version, functions) for name, symbol, d in found}
+    functions, ends = _functions(image, entries), _code_ends(image)
+    return {name: _kernel(name, image, symbol, d, metadata, version, functions, ends) for name, symbol, d in found}
 
 
 def _version_2(image: Image, symbol: Symbol) -> Descriptor:
@@ -152,12 +187,49 @@ def _named(symbol: Symbol, read: Callable[[bytes], Descriptor], contents: bytes)
 
 def _functions(image: Image, entries: set[int]) -> tuple[int, ...]:
     """Where functions that kernels may call begin."""
-    starts = {
-        symbol.address - image.text_address
-        for symbol in image.symbols
-        if symbol.kind == STT_FUNC and symbol.section == image.text_section and symbol.address not in entries
-    }
-    return tuple(sorted(start for start in starts if 0 <= start < len(image.text)))
+    return _in_text(
+        image,
+        {
+            symbol.address
+            for symbol in image.symbols
+            if symbol.kind == STT_FUNC and symbol.section == image.text_section and symbol.address not in entries
+        },
+    )
+
+
+def _in_text(image: Image, addresses: set[int]) -> tuple[int, ...]:
+    """The offsets in the text of those addresses that lie there."""
+    offsets = (address - image.text_address for address in addresses)
+    return tuple(sorted(offset for offset in offsets if 0 <= offset < len(image.text) and offset % 4 == 0))
+
+
+def _code_ends(image: Image) -> Callable[[int], int]:
+    """By a kernel's entry, where its code ends in the text: its symbol's end, else the next symbol, else the text's."""
+    sizes = {s.address: s.size for s in image.symbols if s.kind in (STT_FUNC, STT_KERNEL)}
+    starts = sorted({s.address for s in image.symbols if s.section == image.text_section})
+
+    def code_end(entry: int) -> int:
+        address = image.text_address + entry
+        for start in (address, address - KERNEL_CODE_BYTES):  # version 2's symbol names the header before the code
+            if sizes.get(start):
+                return min(start + sizes[start] - image.text_address, len(image.text))
+        following = starts[bisect_right(starts, address) :]
+        return following[0] - image.text_address if following else len(image.text)
+
+    return code_end
+
+
+def _arguments(name: str, described: Metadata) -> tuple[KernelArgument, ...]:
+    """The arguments as the metadata gives them; HIP's metadata has no types, but the mangled name has."""
+    arguments = tuple(
+        KernelArgument(a.name, a.kind, a.offset, a.size, a.type_name, a.alignment, a.value_type)
+        for a in described.arguments
+    )
+    explicit = [argument for argument in arguments if not argument.kind.startswith("hidden_")]
+    types = () if any(argument.type_name for argument in explicit) else parameter_types(name)
+    if len(types) != len(explicit):
+        return arguments
+    return tuple(replace(a, type_name=t) for a, t in zip(explicit, types, strict=True)) + arguments[len(explicit) :]
 
 
 def _kernel(
@@ -168,6 +240,7 @@ def _kernel(
     metadata: dict[str, Metadata],
     version: int,
     functions: tuple[int, ...],
+    code_end: Callable[[int], int],
 ) -> Kernel:
     entry = symbol.address + descriptor.entry_offset - image.text_address
     if not 0 <= entry < len(image.text) or entry % 4:
@@ -176,9 +249,7 @@ def _kernel(
         )
     described = metadata.get(name, Metadata())
     kernarg_bytes = descriptor.kernarg_bytes or described.kernarg_bytes or 0
-    arguments = tuple(
-        KernelArgument(a.name, a.kind, a.offset, a.size, a.type_name, a.alignment) for a in described.arguments
-    )
+    arguments = _arguments(name, described)
     for argument in arguments:
         if argument.offset + argument.size > kernarg_bytes:
             raise MalformedError(
@@ -217,6 +288,8 @@ def _kernel(
         required_workgroup_size=described.required_workgroup_size,
         max_workgroup_size=described.max_workgroup_size,
         functions=functions,
+        code_pointers=_in_text(image, {value for _, value in image.relocations}),
+        code_end=code_end(entry),
         image=image.image,
         image_address=image.image_address,
         relocations=image.relocations,

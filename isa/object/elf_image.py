@@ -9,10 +9,10 @@ from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, Section, SymbolTableSection
 
 from isa.object.line_table import LineTable
+from isa.object.targets import GPU, gpu_of
 
 EM_AMDGPU = 224
 ELFOSABI_AMDGPU_HSA = 64
-MACH_MASK, MACH_GFX803 = 0xFF, 0x2A
 STT_OBJECT, STT_FUNC, STT_KERNEL = "STT_OBJECT", "STT_FUNC", "STT_LOOS"  # STT_LOOS is the version 2 kernel symbol
 SHF_EXECINSTR = 4
 MAX_IMAGE_BYTES = 1 << 28  # far above any kernel; keeps a corrupt header from asking for terabytes
@@ -104,14 +104,16 @@ def _check_target(elf: ELFFile, data: bytes) -> None:
         raise MalformedError(f"ELF machine {machine}, not AMDGPU ({EM_AMDGPU})")
     if data[7] != ELFOSABI_AMDGPU_HSA:
         raise MalformedError(f"ELF OS ABI {data[7]}, not AMDGPU HSA ({ELFOSABI_AMDGPU_HSA})")
+    found = gpu_of(int.from_bytes(data[48:52], "little"), lambda: _notes(elf))
+    if found is None:
+        raise MalformedError(f"names no GPU, neither in its header's flags nor in a note; not known to be for {GPU}")
+    if found != GPU:
+        raise MalformedError(f"built for {found}, not {GPU}")
     kind = int.from_bytes(data[16:18], "little")
     if kind == 1:
         raise MalformedError("a relocatable object: link it first (ld.lld -shared FILE.o -o FILE.hsaco)")
     if kind != 3:
         raise MalformedError(f"ELF type {kind}, not a shared object")
-    flags = int.from_bytes(data[48:52], "little")
-    if flags & MACH_MASK != MACH_GFX803:
-        raise MalformedError(f"built for another GPU (EF_AMDGPU_MACH 0x{flags & MACH_MASK:x}), not gfx803 (0x2a)")
 
 
 def _segments(elf: ELFFile, data: bytes) -> list[tuple[int, bytes, int]]:

@@ -28,6 +28,7 @@ class Argument:
     size: int
     type_name: str
     alignment: int
+    value_type: str
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,17 @@ class Metadata:
 
 
 def read_metadata(image: Image) -> dict[str, Metadata]:
-    """Metadata by kernel name; empty for an object without metadata. Raises MalformedError."""
+    """Metadata by kernel name; empty for an object without metadata. Raises MalformedError.
+
+    An object that was linked from several has the note of each.
+    """
+    found: dict[str, Metadata] = {}
     for owner, kind, contents in image.notes:
         if (owner, kind) == NT_AMDGPU_METADATA:
-            return _from_msgpack(contents)
+            found |= _from_msgpack(contents)
         if (owner, kind) == NT_AMD_HSA_METADATA:
-            return _from_yaml(contents)
-    return {}
+            found |= _from_yaml(contents)
+    return found
 
 
 def _from_msgpack(contents: bytes) -> dict[str, Metadata]:
@@ -70,6 +75,7 @@ def _from_msgpack(contents: bytes) -> dict[str, Metadata]:
                     _number(entry.get(".size"), ".size"),
                     _text(entry.get(".type_name", ""), ".type_name"),
                     _number(entry.get(".pointee_align", 0), ".pointee_align"),
+                    _text(entry.get(".value_type", ""), ".value_type"),
                 )
             )
         kernels[symbol.removesuffix(".kd")] = Metadata(
@@ -107,6 +113,7 @@ def _from_yaml(contents: bytes) -> dict[str, Metadata]:
                     size,
                     _text(entry.get("TypeName", ""), "TypeName"),
                     _number(entry.get("PointeeAlign", 0), "PointeeAlign"),
+                    _text(entry.get("ValueType", ""), "ValueType"),
                 )
             )
             offset += size

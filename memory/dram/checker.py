@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpusim.base.errors import SimulationError
 from gpusim.jit import address_of
 from memory.dram.constants import (
     ACTIVATE,
@@ -48,7 +49,7 @@ class Command(NamedTuple):
     column: int
 
 
-class ProtocolError(Exception):
+class ProtocolError(SimulationError):
     """A command stream breaks a timing rule or a bank's state."""
 
 

@@ -138,6 +138,28 @@ def test_a_jump_costs_the_branch_latency(gpu: GpuSpec) -> None:
     assert case("jump", gpu).cycles == finished(turn(first_issue(gpu) + 3 * TURN + gpu.cu.branch_cycles))
 
 
+ASSEMBLY.kernel(
+    "jump_known_when_it_runs",
+    """
+    s_bcnt1_i32_b32 s4, 0x0f0f0f0f
+    s_getpc_b64 s[2:3]
+    s_add_u32 s2, s2, s4
+    s_addc_u32 s3, s3, 0
+    s_setpc_b64 s[2:3]
+    s_nop 0
+    s_endpgm
+    s_endpgm
+    """,
+)
+
+
+def test_a_jump_whose_target_is_known_when_it_runs_costs_the_same(gpu: GpuSpec) -> None:
+    # 16 bytes behind s_getpc_b64: two additions, the jump, s_nop
+    assert case("jump_known_when_it_runs", gpu).cycles == finished(
+        turn(first_issue(gpu) + 4 * TURN + gpu.cu.branch_cycles)
+    )
+
+
 PASSES = 7
 ASSEMBLY.kernel(
     "loop",

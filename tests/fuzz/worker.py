@@ -34,10 +34,9 @@ def serve(requests: BinaryIO, answers: BinaryIO, checked: bool) -> None:
 
 def attempt(data: bytes) -> str:
     """What becomes of a code object; errors that speak to the user are refusals, any other is a defect."""
-    from isa.device_memory import DeviceMemoryError
-    from isa.encoding.decoder import DecodeError, decode_kernel
+    from gpusim.base.errors import UserError
+    from isa.encoding.control_flow import decode_kernel
     from isa.encoding.disassembler import disassemble
-    from isa.execution.faults import ExecutionFault
     from isa.object.code_object import CodeObjectError, load_code_object
 
     outcome = "ran"
@@ -52,12 +51,8 @@ def attempt(data: bytes) -> str:
             for instruction in decode_kernel(kernel):
                 disassemble(instruction)
             _execute(kernel)
-        except (CodeObjectError, DecodeError, DeviceMemoryError, ExecutionFault) as error:
+        except UserError as error:
             outcome = f"refused {type(error).__name__}: {error}"
-        except ValueError as error:
-            if f"kernel '{kernel.name}'" not in str(error):
-                return "broken " + traceback.format_exc()
-            outcome = f"refused ValueError: {error}"
         except BaseException:
             return "broken " + traceback.format_exc()
     return outcome

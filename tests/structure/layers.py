@@ -65,6 +65,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "spartan",
         "gpusim.core",
         "workloads",
+        "workloads.data",
         "workloads.operators",
     ),
     "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
@@ -87,15 +88,16 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.host",
         ),
     ),
-    "gpusim": (*("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"), "gpusim.api"),
-    "gpusim.run": (
-        *("gpusim.base", "isa", "spartan", "gpusim.core", "workloads", "workloads.data", "workloads.operators"),
-        *("gpusim.config", "gpusim.results", "gpusim.host", "gpusim.api"),
+    "gpusim.jobs": (
+        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core"),
+        *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
+        *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
     ),
+    "gpusim": (*("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"), "gpusim.api", "gpusim.jobs"),
     "gpusim.microbench": ("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
     "gpusim.bench": (
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
-        *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.run"),
+        *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
     ),
     "gpusim.cli": (
         *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.operators", "gpusim.config"),
@@ -104,7 +106,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.results.metrics",
             "gpusim.report",
             "gpusim.timeline",
-            "gpusim.run",
+            "gpusim.jobs",
             "gpusim.microbench",
             "gpusim.bench",
         ),

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-_MAIN = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.main import main; main()"
+_MAIN = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.start import main; main()"
 
 
 def interrupted(arguments: list[str], number: signal.Signals = signal.SIGINT) -> str:

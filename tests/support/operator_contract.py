@@ -11,7 +11,7 @@ from gpusim.core.cu.spec import SIMDS
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
-from gpusim.run.operators import gpu_facts
+from gpusim.jobs.operators import gpu_facts
 from isa.device_memory import DeviceMemory
 from isa.execution.emulator import FunctionalResult, run_functional
 from isa.launch import Launch

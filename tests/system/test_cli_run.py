@@ -1,6 +1,7 @@
 """Does `gpusim run` do what it says: every kernel verified, JSON complete, same metrics twice, files kept whole?"""
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.config.run import load_run
-from gpusim.run import operators
+from gpusim.jobs import operators
 from tests.support.interrupted import interrupted
 from workloads.operators.operator import Operator
 from workloads.operators.verify import Verification, verify
@@ -180,10 +181,11 @@ def test_memory_too_small_for_the_layer_is_told(capfd) -> None:  # type: ignore[
     assert "do not fit" in capfd.readouterr().err
 
 
-def test_interrupt_ends_the_run_with_partial_results(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_the_run_with_partial_results(tmp_path: Path, number: int) -> None:
     path = tmp_path / "partial.json"
     arguments = ["run", "layerB.yaml", "--engine", "off", "--set", "workload.data=synthetic", "--json", str(path)]
-    assert "partial" in interrupted(arguments)
+    assert "partial" in interrupted(arguments, number)
     run = json.loads(path.read_text())
     assert run["partial"] is True
     assert run["kernel"]["workgroups"] < run["kernel"]["workgroups_total"]

@@ -19,6 +19,7 @@ from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from spartan.engine_spec import EngineSpec
+from tests.support import figures
 from tests.support.gemm import random_gemm
 from tests.support.trace_reader import ReadTrace, read_trace
 
@@ -346,3 +347,9 @@ def test_a_fault_leaves_what_was_drawn(tmp_path: Path) -> None:
     with pytest.raises(ExecutionFault), Timeline(tmp_path / "t.pftrace") as timeline:
         simulate(launch, GPU, max_instructions=200, timeline=timeline)
     assert timeline.summary() and read_trace(tmp_path / "t.pftrace").of("issued")
+
+
+@pytest.mark.parametrize("name", sorted(figures.PAGES["timeline"]))
+def test_the_answers_in_the_documentation_are_those_of_today(name: str) -> None:
+    page = (figures.DOCS / "timeline.md").read_text(encoding="utf-8")
+    assert figures.section(page, name) == figures.PAGES["timeline"][name](), "run .ci/generate"

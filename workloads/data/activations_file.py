@@ -6,7 +6,6 @@ One `.npz` (zlib) holds the zero pattern as one bit an element, the non-zero val
 import io
 import json
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,6 +155,8 @@ def _read_fields(path: Path) -> dict[str, np.ndarray]:
     try:
         if path.is_dir():
             raise ActivationFileError(f"{path}: expected an activation file (.npz), found a folder")
+        if path.exists() and not path.is_file():
+            raise ActivationFileError(f"{path}: expected an activation file (.npz), found a device or a pipe")
         with zipfile.ZipFile(path) as archive:
             stored = {name.removesuffix(".npy") for name in archive.namelist()}
         missing = [key for key in _KEYS if key not in stored]
@@ -172,7 +173,9 @@ def _read_fields(path: Path) -> dict[str, np.ndarray]:
         raise ActivationFileError(
             f"{path}: expected an activation file (.npz), found something else: {error}"
         ) from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:
+    except (UserError, MemoryError):
+        raise
+    except Exception as error:  # readers of archives raise all kinds on a damaged file
         raise ActivationFileError(f"{path}: cannot be read: {error}") from error
     for key, array in fields.items():
         if not _is_kind(array, _DTYPES[key]):

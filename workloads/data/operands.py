@@ -38,12 +38,12 @@ class CapturedOperands:
         """Raises ActivationFileError and PatternError."""
         fill_weights(weights, shape, self.seed)
         layer = self.layer
-        captured = load_activations(_found(self.file))
+        captured = load_activations(activations_path(self.file))
         maps = captured.first_images(self.batch, layer.input_channels, layer.input_height, layer.input_width)
         fill_im2col(activations, maps, layer)
 
 
-def _found(name: str) -> Path:
+def activations_path(name: str) -> Path:
     """The file at path `name`, or else the shipped one of that name; a missing file is the reader's error."""
     path = Path(name)
     return path if path.exists() or not (SHIPPED_ACTIVATIONS / name).exists() else SHIPPED_ACTIVATIONS / name

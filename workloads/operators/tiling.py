@@ -55,7 +55,7 @@ class WorkSplit:
     """What one workgroup does.
 
     rows, columns: of C that it computes; local_size: its work-items; variant: which of the code object's kernels it
-    takes, by the columns a wavefront owns (0: there is one); arguments: what the kernel is told of the split.
+    takes, by the columns a wavefront owns (0: there is one); arguments: what the kernel is given of the split.
     """
 
     rows: int

@@ -1,4 +1,4 @@
-"""Build kernels' code objects from OpenCL C, assembly or LLVM IR, and check that the committed ones are up to date.
+"""Build code objects from OpenCL C, HIP, assembly or LLVM IR, and check that the committed ones are up to date.
 
 clang and ld.lld do it where they are installed. LLVM IR needs neither: llvmlite, which Numba brings, has the back end,
 and `workloads.toolchain.link` links what it gives.
@@ -10,6 +10,16 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
+from workloads.toolchain.compilers import (
+    CLANGS,
+    TARGET_FLAGS,
+    Tools,
+    for_hip,
+    opencl_flags,
+    version_of,
+    with_library,
+    without_library,
+)
 from workloads.toolchain.errors import KernelBuildError
 from workloads.toolchain.link import link
 
@@ -18,20 +28,11 @@ MICROBENCH_DIR = Path(__file__).resolve().parents[1] / "microbench"
 BENCH_KERNELS_DIR = Path(__file__).resolve().parents[1] / "bench_kernels"
 SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR, BENCH_KERNELS_DIR)
 TRIPLES = ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-unknown")
-TARGET_FLAGS = ("-target", TRIPLES[0], "-mcpu=gfx803")
 SHIPPED_FLAGS = ("-mcode-object-version=5", "-Wall", "-Werror")
 OPENCL_LIBRARY = Path(__file__).resolve().parents[2] / "gpusim" / "opencl" / "library.h"
-OPENCL_FLAGS = (
-    "-x",
-    "cl",
-    "-cl-std=CL2.0",
-    "-nogpulib",
-    "-O3",
-    "-fno-ident",
-    "-cl-kernel-arg-info",
-)
 LANGUAGE_FLAGS = {
-    ".cl": OPENCL_FLAGS,
+    ".cl": opencl_flags(None),
+    ".hip": (),  # compilers.for_hip: not without the device library
     ".s": ("-x", "assembler"),
     ".ll": ("-x", "ir", "-O3", "-nogpulib", "-fno-ident", "-Wno-override-module"),
 }
@@ -54,33 +55,73 @@ def code_object_path(name: str, directory: Path = KERNELS_DIR) -> Path:
     return directory / f"{name}.hsaco"
 
 
-def build(source: Path, target: Path) -> None:
-    """Compile or assemble, and link one source into `target`; raises KernelBuildError.
+def build(source: Path, target: Path, debug: bool = False) -> str:
+    """Compile or assemble, and link one source into `target`; returns by what. Raises KernelBuildError.
 
-    OpenCL C gets the header with OpenCL's built-in functions, but for the shipped workloads; what is not shipped here
-    also gets the compiler's own code-object version.
+    OpenCL C gets AMD's device library where the machine has it and a compiler that reads it, else the header with
+    OpenCL's built-in functions. The shipped kernels are built without the library, so that they do not depend on the
+    machine: the workloads without any built-in function, the bench kernels with the header. What is not shipped here
+    also gets the compiler's own code-object version. debug: keep line tables, which change no instruction.
     """
-    flags = LANGUAGE_FLAGS.get(source.suffix)
-    if flags is None:
+    more = ("-g",) if debug else ()
+    if source.suffix not in LANGUAGE_FLAGS:
         raise KernelBuildError(f"{source.name}: no kernel source; sources end in {', '.join(LANGUAGE_FLAGS)}")
     if not source.is_file():
         raise KernelBuildError(f"{source}: there is no such file")
     if source.suffix == ".ll" and not compiler_available():
         target.write_bytes(_linked(source, _compile_ir(source)))
-        return
-    compiler, linker = _tool(COMPILERS), _tool(LINKERS)
+        return "llvmlite"
+    if source.suffix == ".hip":
+        return _build_hip(source, target, more)
     folder = source.resolve().parent
-    if folder in (shipped.resolve() for shipped in SHIPPED_DIRS):
+    shipped = folder in (each.resolve() for each in SHIPPED_DIRS)
+    tools = None if shipped or source.suffix != ".cl" else with_library()
+    if tools is not None:
+        _compile(tools, (*opencl_flags(tools.library), *more), source, target)
+        return tools.text
+    tools = _own_tools()
+    flags: tuple[str, ...] = (*LANGUAGE_FLAGS[source.suffix], *more)
+    if shipped:
         flags = (*flags, *SHIPPED_FLAGS)
-    if source.suffix == ".cl" and folder not in (KERNELS_DIR.resolve(), MICROBENCH_DIR.resolve()):
+    if source.suffix != ".cl":
+        _compile(tools, flags, source, target)
+        return f"clang {version_of(tools.clang)}"
+    if folder not in (KERNELS_DIR.resolve(), MICROBENCH_DIR.resolve()):
         flags = (*flags, "-include", str(OPENCL_LIBRARY))
+    _compile(tools, flags, source, target)
+    return tools.text
+
+
+def _own_tools() -> Tools:
+    """The compiler of the shipped code objects; without it, any."""
+    tools = without_library()
+    if tools is None:
+        for tools_of_a_kind in (COMPILERS, LINKERS):
+            _tool(tools_of_a_kind)  # says which is missing
+        raise KernelBuildError(f"building kernels needs {CLANGS[0]} and {LINKERS[0]} of one release")
+    return tools
+
+
+def _compile(tools: Tools, flags: tuple[str, ...], source: Path, target: Path) -> None:
+    """Compile and link; run beside the source, so that no path of this machine gets into the object."""
     with tempfile.TemporaryDirectory() as scratch:
         relocatable = Path(scratch) / "kernel.o"
         linked = Path(scratch) / "kernel.hsaco"
-        # run beside the source: no path of this machine gets into the object
-        _run([compiler, *flags, *TARGET_FLAGS, "-c", source.name, "-o", str(relocatable)], source)
-        _run([linker, "-shared", "--no-undefined", str(relocatable), "-o", str(linked)], source)
+        _run([tools.clang, *flags, *TARGET_FLAGS, "-c", source.name, "-o", str(relocatable)], source)
+        _run([tools.linker, "-shared", "--no-undefined", str(relocatable), "-o", str(linked)], source)
         shutil.copyfile(linked, target)
+
+
+def _build_hip(source: Path, target: Path, more: tuple[str, ...]) -> str:
+    try:
+        tools, flags = for_hip()
+    except KernelBuildError as error:
+        raise KernelBuildError(f"{source.name}: {error}") from None
+    with tempfile.TemporaryDirectory() as scratch:
+        linked = Path(scratch) / "kernel.hsaco"
+        _run([tools.clang, *flags, *more, source.name, "-o", str(linked)], source)
+        shutil.copyfile(linked, target)
+    return tools.text
 
 
 def _compile_ir(source: Path) -> bytes:
@@ -119,17 +160,16 @@ def shipped_sources() -> list[Path]:
 
 def build_all(directory: Path = KERNELS_DIR) -> list[Path]:
     """Build every kernel's code object beside its source; returns what was written."""
-    return build_sources(kernel_sources(directory))
+    return [target for target, _ in build_sources(kernel_sources(directory))]
 
 
-def build_sources(sources: list[Path]) -> list[Path]:
-    """Build each source's code object beside it; returns what was written."""
-    targets = []
+def build_sources(sources: list[Path], debug: bool = False) -> list[tuple[Path, str]]:
+    """Build each source's code object beside it; returns what was written, each with what built it."""
+    built = []
     for source in sources:
         target = code_object_path(source.stem, source.parent)
-        build(source, target)
-        targets.append(target)
-    return targets
+        built.append((target, build(source, target, debug)))
+    return built
 
 
 def check_all() -> list[str]:

@@ -34,7 +34,7 @@ SCALAR_CYCLES = {
 
 @dataclass(frozen=True)
 class Interlocks:
-    """By instruction: pause_cycles, beyond the turn, behind a scalar one; result_cycles, that must have passed since
+    """By instruction: pause_cycles, beyond the turn, after a scalar one; result_cycles, that must have passed since
     the last of `writers`, or 0. writers: indices of vector instructions whose scalar results are waited for."""
 
     pause_cycles: list[int]

@@ -61,7 +61,7 @@ class ComputeUnitSpec(Spec):
     branch_condition_cycles: int = param(
         4,
         "cycles beyond its turn that a conditional branch waits for what the instruction before it changed",
-        "CLRX GcnTimings, instruction scheduling: a jump on VCCZ, EXECZ or SCC right behind an instruction that"
+        "CLRX GcnTimings, instruction scheduling: a jump on VCCZ, EXECZ or SCC right after an instruction that"
         " changes VCC, EXEC or SCC adds 4 cycles",
         ge=0,
         le=60,

@@ -1,16 +1,22 @@
 """Does every kind of bad configuration get one line that says where, what, and what is allowed?"""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pytest
 import yaml
 from pydantic import model_validator
 
 from gpusim.base.errors import UserError
 from gpusim.base.spec import Spec, param
-from gpusim.config import files
-from gpusim.config.check import checked, fields_at
+from gpusim.config import files, yaml_values
+from gpusim.config.check import checked
+from gpusim.config.exec import load_exec
+from gpusim.config.gpu import load_gpu
+from gpusim.config.models import fields_at
+from gpusim.config.run import load_run
 from gpusim.config.tree import Tree, parse_set
 
 
@@ -60,9 +66,10 @@ def machine(data: dict, **sets: str) -> Machine:
         ({"name": "x", "l1": {"size_kib": True}}, ["l1.size_kib: true is not allowed: must be a whole number"]),
         ({"name": "x", "l1": {"size_kib": "big"}}, ['l1.size_kib: "big" is not allowed: must be a whole number']),
         ({"name": "x", "l1": {"rate": 0}}, ["l1.rate: 0 is not allowed: must be more than 0"]),
-        ({"name": "x", "l1": {"rate": float("nan")}}, ["l1.rate: NaN is not allowed"]),
+        ({"name": "x", "l1": {"rate": float("nan")}}, ["l1.rate: NaN is not allowed: must be a number"]),
         ({"name": "x", "l1": {"bypass": 1}}, ["l1.bypass: 1 is not allowed: must be true or false"]),
         ({"name": "x", "l1": {"grid": 3}}, ["l1.grid: 3 is not allowed: must be a list"]),
+        ({"name": "x", "l1": {"grid": [1, 2, 3]}}, ["l1.grid: [1, 2, 3] is not allowed: must have at most 2 elements"]),
         ({"name": "x", "l1": 3}, ["l1: 3 is not allowed"]),
         ({"name": 3}, ["name: 3 is not allowed: must be text"]),
         ({"name": "x", "l1": {"policy": "oldst"}}, ['"oldst" is not allowed', "did you mean 'oldest'", "round_robin"]),
@@ -109,6 +116,12 @@ def test_set_values_are_yaml(text: str, value: object) -> None:
     assert parse_set(text) == (("a", "b"), value)
 
 
+# ten lines that stand for a billion values
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefghi")
+)
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [
@@ -118,6 +131,14 @@ def test_set_values_are_yaml(text: str, value: object) -> None:
         ("3: 1\n", "not text"),
         ("- 1\n", "a configuration is a mapping"),
         ("a: !!python/object:os.system 1\n", "not valid YAML"),
+        (BOMB, "more than 100000 values, aliases counted as what they stand for"),
+        ("a: &a [*a]\n", "more than 100000 values"),
+        ("a: " + "[" * 5000, "nested more than 100 deep"),
+        ("a: " + "{b: " * 101 + "1" + "}" * 101, "nested more than 100 deep"),
+        ("a: 1\n" + "#" * (1 << 18), "has at most 256 KiB"),
+        ("a: 2001-99-99\n", "not valid YAML"),
+        ("\x7fELF\x02", "is a code object, not a configuration: use gpusim disasm"),
+        ("words", "not text"),
     ],
 )
 def test_broken_file_is_one_line(tmp_path, text: str, part: str) -> None:  # type: ignore[no-untyped-def]
@@ -135,11 +156,11 @@ def test_broken_file_is_one_line(tmp_path, text: str, part: str) -> None:  # typ
 def test_what_is_nested_too_deeply_is_refused(text: str, depth: int) -> None:
     # libyaml's composer would overflow the stack, Python's parser raises RecursionError or finds no end
     with pytest.raises(yaml.YAMLError):
-        files.parse_value(text * depth)
+        yaml_values.parse_value(text * depth)
 
 
 def test_nesting_as_people_write_it_is_read() -> None:
-    value = files.parse_value("[" * 99 + "]" * 99)
+    value = yaml_values.parse_value("[" * 99 + "]" * 99)
     for _ in range(98):
         (value,) = value
     assert value == []
@@ -148,7 +169,11 @@ def test_nesting_as_people_write_it_is_read() -> None:
 @pytest.mark.parametrize("path", sorted(files.SHIPPED.rglob("*.yaml")), ids=lambda path: path.stem)
 def test_both_parsers_read_the_same(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert yaml.load(text, files._FastLoader) == yaml.load(text, files._Loader) == files.parse_value(text)
+    assert (
+        yaml.load(text, yaml_values._FastLoader)
+        == yaml.load(text, yaml_values._Loader)
+        == yaml_values.parse_value(text)
+    )
 
 
 def test_a_mistake_is_told_in_the_words_of_python_s_parser(tmp_path: Path) -> None:
@@ -181,3 +206,82 @@ def test_own_file_comes_before_a_shipped_one(tmp_path, monkeypatch) -> None:  # 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "layerB.yaml").write_text("gpu: mi6\n")
     assert files.find("layerB.yaml").read_text() == "gpu: mi6\n"
+
+
+def test_a_wrong_configuration_says_all_that_is_wrong() -> None:
+    with pytest.raises(UserError) as caught:
+        machine({"l1": {"size_kib": 65, "ways": 0, "rat": 1.5}, "l2": {"policy": "oldst"}, "l3": {}}, l1__grid="3")
+    assert sorted(caught.value.problems) == [
+        "--set l1.grid=3: 3 is not allowed: must be a list",
+        "run.yaml: l1.rat: unknown key; did you mean 'rate'? (allowed: size_kib, ways, rate, policy, bypass, grid)",
+        "run.yaml: l1.size_kib: 65 is not allowed: must be at most 64",
+        "run.yaml: l1.ways: 0 is not allowed: must be at least 1",
+        "run.yaml: l2.policy: \"oldst\" is not allowed; did you mean 'oldest'? (allowed: oldest, round_robin)",
+        "run.yaml: l3: unknown key; did you mean 'l2'? (allowed: name, l1, l2)",
+        "run.yaml: name: is required but missing",
+    ]
+    assert str(caught.value) == "\n".join(caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("gpu.engine.sib_kib=4", "engine.sib_kib"),
+        ("gpu.sib_kib=4", "engine.sib_kib"),
+        ("workload.input_channels=4", "workload.layer.input_channels"),
+        ("l2.size_kib=4", "gpu.l2.size_kib"),
+        ("dram.standard=hbm2", "gpu.dram.standard"),
+        ("gpu.l2.sise_kib=4", "size_kib"),
+        ("run.batch=4", "workload.batch"),
+    ],
+)
+def test_a_path_that_is_none_is_answered_with_the_nearest_of_all(text: str, meant: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load_run("layerB.yaml", [text])
+    assert str(caught.value).startswith(f"--set {text}: unknown key; did you mean '{meant}'?")
+
+
+def test_every_bad_assignment_is_said() -> None:
+    with pytest.raises(UserError) as caught:
+        load_run("layerB.yaml", ["workload", "a..b=1", "a=[", "workload.batch=2"])
+    assert [problem.split(":")[0] for problem in caught.value.problems] == [
+        "--set workload",
+        "--set a..b=1",
+        "--set a=[",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("load", "name", "parts"),
+    [
+        (load_run, "vector_add", ["is the execution of one kernel, not a run", "gpusim exec vector_add"]),
+        (load_run, "mi6", ["is a GPU, not a run", "--set gpu=mi6"]),
+        (load_run, "hbm2e", ["is a DRAM standard, not a run", "--set gpu.dram.standard=hbm2e"]),
+        (load_exec, "layerB", ["is a run, not the execution of one kernel", "gpusim run"]),
+        (load_run, {"code_object": "x"}, ["configuration: is the execution of one kernel, not a run"]),
+    ],
+)
+def test_a_file_of_another_kind_is_recognised(load, name, parts: list[str]) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UserError) as caught:
+        load(name)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_mappings_are_taken_as_files_are() -> None:
+    mine = {"base": "mi6", "l2": {"size_kib": np.int64(1024)}, "name": "mine"}
+    expected = load_gpu("mi6", ["l2.size_kib=1024", "name=mine"])
+    assert (
+        load_gpu(mine)
+        == load_gpu({"gpu": mine})
+        == load_gpu("mi6", {"gpu.l2.size_kib": 1024, "name": "mine"})
+        == expected
+    )
+    endless: dict = {}
+    endless["l2"] = endless
+    for wrong in (3, None, {1: 2}, {"l2": object()}, endless, {"l2": {"size_kib": "x"}}):
+        with pytest.raises(UserError):
+            load_gpu(wrong)  # type: ignore[arg-type]
+    for odd in ("l2.size_kib=1", 3, [3], {3: 4}, {"": 4}, {"l2.size_kib": object()}):
+        with pytest.raises(UserError, match="sets"):
+            load_gpu("mi6", odd)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
 from gpusim.config import files
-from gpusim.config.check import kinds_in
+from gpusim.config.models import kinds_in
 from gpusim.config.run import RunConfig, load_run
 
 
@@ -61,8 +61,8 @@ def refused_in_one_line(*sets: str) -> None:
         try:
             load_run("layerB.yaml", list(sets))
         except UserError as error:
-            assert "\n" not in str(error)
-            assert str(error)
+            assert error.problems
+            assert all(problem and "\n" not in problem for problem in error.problems)
             raise
 
 

@@ -227,7 +227,7 @@ def test_writing_reading_and_pointing_into_arrays() -> None:
         ({"caches": "warm"}, gpusim.LaunchError, "without timing"),
         ({"checked": True}, gpusim.LaunchError, "without timing"),
         ({"hotspots": 3}, gpusim.LaunchError, "without timing"),
-        ({"max_instructions": 0}, gpusim.LaunchError, "not at least 1"),
+        ({"max_instructions": 0}, gpusim.LaunchError, "max_instructions: 0 is not a whole number of at least 1"),
         ({"kernarg": b""}, gpusim.LaunchError, "takes the place of args"),
         ({"global_offset": 1}, gpusim.KernargError, "takes no global offset x"),
         ({"args": [None]}, gpusim.KernargError, "takes 4 arguments, 1 given"),

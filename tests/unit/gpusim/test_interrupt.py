@@ -6,17 +6,18 @@ import time
 
 import pytest
 
-from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
+from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt, interrupt_python
 
 
 def press_ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_ordinary_python_is_interrupted_at_once() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ordinary_python_is_interrupted_at_once(number: int) -> None:
     with Interrupt() as interrupt, pytest.raises(KeyboardInterrupt):
-        press_ctrl_c()
-    assert interrupt.asked
+        os.kill(os.getpid(), number)
+    assert interrupt.asked and interrupt.reason == INTERRUPTED
 
 
 def test_deferred_section_only_sees_the_flag_once() -> None:
@@ -28,12 +29,6 @@ def test_deferred_section_only_sees_the_flag_once() -> None:
             press_ctrl_c()
 
 
-def test_sigterm_is_an_interrupt_too() -> None:
-    with Interrupt() as interrupt, pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), signal.SIGTERM)
-    assert interrupt.reason == INTERRUPTED
-
-
 def test_time_that_is_over_is_a_reason_of_its_own() -> None:
     with Interrupt() as interrupt, pytest.raises(KeyboardInterrupt), interrupt.timeout(0.01):
         while True:
@@ -42,7 +37,7 @@ def test_time_that_is_over_is_a_reason_of_its_own() -> None:
 
 
 def test_the_first_reason_stays() -> None:
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, interrupt.timeout(1000):
         interrupt.deferred = True
         signal.raise_signal(signal.SIGALRM)
         with pytest.raises(KeyboardInterrupt):
@@ -60,8 +55,25 @@ def test_the_timer_ends_with_its_block() -> None:
 
 
 def test_handlers_are_restored() -> None:
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    stopping, numbers = (signal.SIGINT, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
     before = [signal.getsignal(number) for number in numbers]
-    with Interrupt():
-        assert all(signal.getsignal(n) != handler for n, handler in zip(numbers, before, strict=True))
+    with Interrupt() as interrupt:
+        assert all(signal.getsignal(n) != handler for n, handler in zip(stopping, before, strict=False))
+        assert signal.getsignal(signal.SIGALRM) == before[2]  # a script may have an alarm of its own
+        with interrupt.timeout(1000):
+            assert signal.getsignal(signal.SIGALRM) != before[2]
+        assert signal.getsignal(signal.SIGALRM) == before[2]
     assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_python_is_interrupted_by_both_signals() -> None:
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    try:
+        interrupt_python()
+        for number in numbers:
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(number)
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

@@ -1,6 +1,7 @@
 """Are argument blocks laid out as the metadata says, and wrong arguments reported with index, name and both values?"""
 
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isa.kernarg import KernargError, Local, Pointer, pack, pack_undescribed, signature
-from isa.object.code_object import Kernel, KernelArgument
+from isa.object.code_object import Kernel, KernelArgument, load_code_object
+from isa.object.names import find
 
 
 def kernel(*arguments: KernelArgument, size: int = 64, lds_bytes: int = 0) -> Kernel:
@@ -29,7 +31,7 @@ def test_every_kind_lies_at_its_offset() -> None:
     packed = pack(MIXED, [Pointer(0x1_0000_1000), Local(100), -3, 2])
     assert packed.block == struct.pack("<QIifxxxx", 0x1_0000_1000, 32, -3, 2.0)
     assert packed.dynamic_lds_bytes == 112  # from the end of 20 bytes, padded to 32
-    assert signature(MIXED) == "k(float* a, float* tile, int n, float scale)"
+    assert signature(MIXED) == "k(float* a, float* tile: gpusim.Local, int n, float scale)"
 
 
 def test_by_name_in_any_order_and_null() -> None:
@@ -140,3 +142,75 @@ def test_without_metadata_values_lie_as_in_a_c_structure() -> None:
         pack_undescribed(bare, [None] * 7)
     with pytest.raises(KernargError, match="argument 1: int 3 has no size of its own"):
         pack_undescribed(bare, [None, 3])
+
+
+@pytest.mark.parametrize(
+    ("type_name", "fits", "wrong"),
+    [
+        ("float*", "float32", ("float64", "complex64", "complex128", "int32", "float16", "bool", "datetime64[s]")),
+        ("float2*", "complex64", ("complex128", "float64", "int64")),
+        ("double4*", "float64", ("float32", "int64")),
+        ("uint*", "int32", ("float32", "int64", "bool")),
+        ("const volatile int *", "uint32", ("float32",)),
+        ("__global unsigned long*", "int64", ("int32", "timedelta64[s]")),
+        ("atomic_int*", "int32", ("float32",)),
+        ("half*", "float16", ("float32", "int16")),
+        ("int16_t*", "int16", ("int32",)),
+        ("uchar*", "float64", ()),
+        ("float**", "float64", ()),
+        ("struct box*", "float64", ()),
+        ("real_t*", "float64", ()),
+        ("", "float64", ()),
+    ],
+)
+def test_element_types_of_arrays_are_those_of_the_metadata(type_name: str, fits: str, wrong: tuple[str, ...]) -> None:
+    k = kernel(KernelArgument("a", "global_buffer", 0, 8, type_name))
+    assert pack(k, [Pointer(64, np.dtype(fits))]).block[:8] == struct.pack("<Q", 64)
+    for dtype in wrong:
+        with pytest.raises(KernargError, match="argument 0 'a': expected a device array of") as caught:
+            pack(k, [Pointer(64, np.dtype(dtype))])
+        assert f"found one of {dtype};" in str(caught.value)
+        assert pack(k, [Pointer(64)]).block[:8] == struct.pack("<Q", 64), "an address without a type is not checked"
+
+
+def test_the_elements_type_serves_where_the_source_s_name_is_missing() -> None:
+    pointer = KernelArgument("a", "global_buffer", 0, 8, "", 0, "f32")
+    with pytest.raises(KernargError, match=r"expected a device array of float32 \(f32\), found one of float64"):
+        pack(kernel(pointer), [Pointer(0, np.dtype("f8"))])
+    assert pack(kernel(KernelArgument("a", "global_buffer", 0, 8, "", 0, "I8")), [Pointer(0, np.dtype("f8"))])
+    scalar = KernelArgument("x", "by_value", 0, 4, "", 0, "F32")
+    assert pack(kernel(scalar), [3]).block[:4] == struct.pack("<f", 3.0)
+    with pytest.raises(KernargError, match=r"expected a value of 4 bytes \(F32\), found int32"):
+        pack(kernel(scalar), [np.int32(3)])
+
+
+@pytest.mark.parametrize(
+    ("type_name", "size", "number", "message"),
+    [
+        ("float", 4, 1e300, "1e+300 is too large for float32"),
+        ("float", 4, 10**400, "a number of 1329 bits is too large for float32"),
+        ("int", 4, 10**400, "a number of 1329 bits does not fit 4 bytes"),
+        ("double", 8, np.complex64(1), "expected a value of 8 bytes (double), found complex64"),
+        ("long", 8, np.datetime64(0, "s"), "expected a value of 8 bytes (long), found datetime64"),
+    ],
+)
+def test_values_out_of_their_type_s_range_are_refused(type_name: str, size: int, number: object, message: str) -> None:
+    with pytest.raises(KernargError) as caught:
+        pack(kernel(value(type_name, size)), [number])
+    assert message in str(caught.value)
+    assert pack(kernel(value("float", 4)), [float("inf")]).block[:4] == struct.pack("<f", float("inf"))
+
+
+def test_an_address_is_a_whole_number() -> None:
+    with pytest.raises(KernargError, match=r"gpusim\.Pointer takes an address, not str"):
+        Pointer("4096")  # type: ignore[arg-type]
+
+
+def test_types_of_hip_kernels_are_those_of_their_names() -> None:
+    objects = Path(__file__).resolve().parents[2] / "data/kernels"
+    kernels = load_code_object(objects / "hip_kernels.hsaco").kernels
+    scaled_sum = kernels[find(kernels, "scaled_sum<float, 256>", "hip_kernels.hsaco")]
+    arrays = [Pointer(0x1_0000_1000, np.dtype(np.float32)), Pointer(0x1_0000_2000, np.dtype(np.float64))]
+    with pytest.raises(KernargError, match=r"kernel 'scaled_sum<float, 256u>', argument 1.*array of float32.*float64"):
+        pack(scaled_sum, [*arrays, 2.0, 100])
+    assert pack(scaled_sum, [arrays[0], arrays[0], 2.0, 100]).block[16:24] == struct.pack("<fI", 2.0, 100)

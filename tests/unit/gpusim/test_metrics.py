@@ -18,6 +18,7 @@ from gpusim.core.cu.counters import INSTRUCTION_KINDS, STALL_REASONS
 from gpusim.core.facts import RunFacts, combined
 from gpusim.results import metrics
 from gpusim.results.metrics.documentation import markdown
+from gpusim.results.metrics.elsewhere import ROCPROF, names_elsewhere
 from gpusim.results.metrics.metric import Metric, RunMetric
 from gpusim.results.record import RunRecord, VerificationFacts
 
@@ -316,3 +317,14 @@ def test_documentation_is_current() -> None:
     assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == markdown(), (
         "docs/metrics.md is not what the tables say: renew it with .ci/generate"
     )
+
+
+def test_names_of_other_profilers_lead_to_metrics() -> None:
+    assert [path for _, path, _ in ROCPROF if metrics.describe(path) is None] == []
+    prefixes = {path.removeprefix("profile.").partition("_")[0] for path in dict(_profile_paths())}
+    assert {"sm", "tex", "shared", "alu", "l2"} <= prefixes
+    assert all(f"`{prefix}_" in names_elsewhere() for prefix in ("sm", "tex", "shared", "alu_fu", "l2"))
+
+
+def _profile_paths() -> list[tuple[str, str]]:
+    return [(metric.path, metric.unit) for metric in metrics.METRICS if metric.path.startswith("profile.")]

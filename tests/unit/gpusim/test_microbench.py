@@ -194,7 +194,7 @@ def test_a_picture_shows_every_group(names: Results) -> None:
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"gpusim\[plot\]"):
+    with pytest.raises(MissingExtraError, match=r"-m pip install .*\[plot\]"):
         picture.require_matplotlib()
 
 

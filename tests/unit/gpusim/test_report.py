@@ -2,16 +2,26 @@
 
 import io
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from gpusim.base import files as output
+from gpusim.base.counters import DISTINCT, EACH, JOINED
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Rate, Reporter, clock, scaled
+from gpusim.cli.show import show_command
+from gpusim.cli.tables import print_metrics
+from gpusim.config.gpu import load_gpu
+from gpusim.core.counters import TABLES
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.facts import Hotspot, RunFacts
+from gpusim.microbench import table as microbench_table
+from gpusim.microbench.references import PUBLISHED as REFERENCES
+from gpusim.microbench.result import Results
 from gpusim.report import terminal as report
+from gpusim.results.metrics import METRICS
 from gpusim.results.record import RunRecord
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
@@ -222,3 +232,54 @@ def test_files_are_replaced_together_or_not_at_all(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["first"]
     output.write_together({first: "new", second: b"new"})
     assert first.read_text() == second.read_text() == "new"
+
+
+def everything(value: int) -> RunRecord:
+    """A run in which every counter of every unit has counted, and which has several launches and hot spots."""
+    sections: dict[str, dict[str, object]] = {}
+    for table in TABLES:
+        for counter in table.counters:
+            kinds = {EACH: [value] * 64, JOINED: "a_kernel_of_a_long_name", DISTINCT: "vector registers"}
+            one = [value] * counter.length if counter.length else kinds.get(counter.aggregation, value)
+            sections.setdefault(table.section, {})[counter.name] = one
+    sections["kernel"] |= {"name": "a_kernel_of_a_long_name", "clock_ghz": 1.0, "cycles": value}
+    facts = RunFacts.of(**sections)
+    instruction = "buffer_load_dwordx4 v[100:103], v[104:105], s[96:99], s100 offen offset:4095 glc slc"
+    facts.hotspots = [Hotspot("k", 0x1A00, instruction, dict.fromkeys(STALL_REASONS, value // 8))]
+    return RunRecord(True, "sgemm_dib_tiled_nnz", [facts, facts], host_time_us=1e9 + 0.5, variant="sparse")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_tables_fit_80_columns(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = Terminal()
+    report.show([everything(999_999_999_999)] * count, out)
+    assert too_wide(out) == []
+    assert "999,999,999,999" in out.getvalue()
+
+
+def test_tables_of_metrics_and_microbenchmarks_fit_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = Terminal()
+    monkeypatch.setattr("sys.stdout", out)
+    print_metrics(False)
+    paths = {line.split()[0] for line in out.getvalue().splitlines() if line.split()}
+    assert {metric.path for metric in METRICS} <= paths, "whole, to be copied"
+    results = Results()
+    for name in dict.fromkeys(row.figure for row in REFERENCES):
+        results.add(name, f"what {name} is in a line of the usual length for a figure", 123456.789, "bytes/cycle")
+    results.add_curve("stride 64", "loads", ("bytes", "cycles"), [(1 << k, 10.0**k) for k in range(7)])
+    microbench_table.show(results, load_gpu("mi6"), out)
+    assert too_wide(out) == []
+
+
+@pytest.mark.parametrize("name", ["layerA", "layerB", "layerC", "mi6", "r9nano", "vector_add"])
+def test_machines_fit_80_columns(name: str, capsys: pytest.CaptureFixture) -> None:
+    show_command(name, [], False)
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
+
+
+def too_wide(out: io.StringIO) -> list[str]:
+    """Lines beyond 80 columns, and those in which something was cut off."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    return [line for line in lines if len(line.rstrip()) > 80 or "…" in line]

@@ -21,11 +21,11 @@ from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host import command_processor
 from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand, RunOptions
+from gpusim.jobs import runner
+from gpusim.jobs.job import JobOptions, Variant
+from gpusim.jobs.kinds import JOBS, job_of
 from gpusim.report.document import document
 from gpusim.results.record import RunRecord, VerificationFacts
-from gpusim.run import runner
-from gpusim.run.job import JobOptions, Variant
-from gpusim.run.kinds import JOBS, job_of
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Mismatch, Verification
 
@@ -116,7 +116,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def run(job: FakeJob, said: io.StringIO | None = None) -> list[RunRecord]:
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, interrupt.timeout(1000):
         return runner.run(job, Reporter(stream=said or io.StringIO()), interrupt)
 
 

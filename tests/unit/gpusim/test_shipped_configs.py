@@ -7,9 +7,9 @@ import yaml
 
 from gpusim.base.errors import UserError
 from gpusim.config import files
-from gpusim.config.check import kinds_in
 from gpusim.config.describe import annotated
 from gpusim.config.gpu import load_gpu
+from gpusim.config.models import kinds_in
 from gpusim.config.run import RunConfig, load_run
 from gpusim.core.gpu_spec import GpuSpec
 from workloads.shapes import GemmShape, gemm_shape
@@ -124,7 +124,7 @@ def test_bad_values_are_told(tmp_path: Path, gpu: str, sets: list[str], parts: l
         load_run(run_file(tmp_path, gpu), sets)
     for part in parts:
         assert part in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert all("\n" not in problem for problem in caught.value.problems)
 
 
 def test_base_that_refers_to_itself_is_told(tmp_path: Path) -> None:

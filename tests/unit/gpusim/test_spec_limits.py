@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
 from gpusim.base.spec import Spec
-from gpusim.config.check import kinds_in
+from gpusim.config.models import kinds_in
 from gpusim.config.run import RunConfig
 
 

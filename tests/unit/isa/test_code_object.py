@@ -1,6 +1,8 @@
 """Are code objects of every version read as the LLVM AMDGPU guide says, and everything else refused?"""
 
+import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
 
@@ -9,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isa.encoding.decoder import DecodeError, decode_kernel
+from isa.encoding.control_flow import decode_kernel
+from isa.encoding.decoder import DecodeError
 from isa.encoding.disassembler import disassemble
 from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
-from isa.object.elf_image import MalformedError
+from isa.object.elf_image import MalformedError, read_image
 from isa.object.kernel_descriptor import read_descriptor, read_kernel_code
+from isa.object.kernel_metadata import read_metadata
 
 DATA = Path(__file__).parents[2] / "data" / "isa"
 OBJECTS = {path.name: path.read_bytes() for path in sorted(DATA.glob("*.hsaco"))}
@@ -111,6 +115,12 @@ def patched(name: str, offset: int, value: bytes) -> bytes:
 V5 = "basic_clang19_v5.hsaco"
 
 
+def relocatable_of_another_gpu() -> bytes:
+    data = bytearray(OBJECTS[V5])
+    data[16], data[48] = 1, 0x2C
+    return bytes(data)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -120,7 +130,10 @@ V5 = "basic_clang19_v5.hsaco"
         (OBJECTS[V5][:3000], "truncated"),
         (patched(V5, 18, b"\x3e"), "ELF machine 62, not AMDGPU"),
         (patched(V5, 7, b"\x00"), "OS ABI 0"),
-        (patched(V5, 48, b"\x2c"), "built for another GPU (EF_AMDGPU_MACH 0x2c)"),
+        (patched(V5, 48, b"\x2c"), "built for gfx900, not gfx803"),
+        (patched(V5, 48, b"\xfe"), "built for an unknown GPU (EF_AMDGPU_MACH 0xfe), not gfx803"),
+        (patched(V5, 48, b"\x02"), "names no GPU, neither in its header's flags nor in a note"),
+        (relocatable_of_another_gpu(), "built for gfx900, not gfx803"),
         (patched(V5, 16, b"\x01"), "relocatable object: link it first"),
         (patched(V5, 8, b"\x09"), "ABI version 9"),
         (patched(V5, 4, b"\x01"), "64-bit"),
@@ -130,6 +143,22 @@ def test_foreign_files_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(CodeObjectError) as caught:
         load_code_object(data)
     assert message in str(caught.value) and "in memory" in str(caught.value)
+
+
+def test_the_note_is_believed_where_the_header_names_no_gpu() -> None:
+    """What was built before EF_AMDGPU_MACH has flags for features alone: 2 is version 2's trap handler."""
+    version_2 = "basic_clang14_v2.hsaco"
+    old = patched(version_2, 48, (2).to_bytes(4, "little"))
+    assert [k.code for k in load_code_object(old).kernels.values()] == [k.code for k in kernels(version_2).values()]
+    machine = struct.pack("<HHIII", 4, 7, 8, 0, 3)
+    for numbers, name in (((8, 0, 1), "gfx801"), ((9, 0, 10), "gfx90a")):
+        other = old.replace(machine, struct.pack("<HHIII", 4, 7, *numbers))
+        with pytest.raises(CodeObjectError, match=f"built for {name}, not gfx803"):
+            load_code_object(other)
+    unnamed = old.replace(machine, bytes(16), 1)
+    assert unnamed != old
+    with pytest.raises(CodeObjectError, match="built for gfx000, not gfx803"):
+        load_code_object(unnamed)
 
 
 def test_missing_file_names_the_path(tmp_path: Path) -> None:
@@ -185,6 +214,17 @@ def test_broken_metadata_is_refused() -> None:
     at = OBJECTS[V5].index(packed)
     with pytest.raises(CodeObjectError, match=r"amdhsa\.kernels: expected a list"):
         load_code_object(patched(V5, at, msgpack.packb("amdhsa.kernelz")))
+
+
+def test_an_object_linked_from_several_has_the_metadata_of_each() -> None:
+    image = read_image(OBJECTS[V5])
+    owner, kind, contents = next(note for note in image.notes if note[0] == "AMDGPU")
+    whole = msgpack.unpackb(contents)
+    notes = tuple(
+        (owner, kind, msgpack.packb({**whole, "amdhsa.kernels": [kernel]})) for kernel in whole["amdhsa.kernels"]
+    )
+    assert len(notes) == 4
+    assert read_metadata(replace(image, notes=notes)) == read_metadata(image)
 
 
 def test_argument_defaults() -> None:

@@ -14,6 +14,8 @@ from isa.execution.faults import (
     FAULT_UNMAPPED,
     ExecutionFault,
 )
+from isa.grid import GridError
+from isa.kernarg import KernargError
 from isa.region import SparseRegion
 from spartan.format import pack
 from tests.support.functional import Device, kernel
@@ -87,16 +89,16 @@ def test_short_kernel_arguments():
     device = Device()
     launch = device.launch(kernel("geometry", "bad_store"), 64, 64, 0x1000, 0)
     object.__setattr__(launch, "kernarg", b"1234")
-    with pytest.raises(ValueError, match="bytes of arguments, got 4"):
+    with pytest.raises(KernargError, match="bytes of arguments, got 4"):
         run_functional(launch)
 
 
 def test_work_group_sizes_the_kernel_was_not_compiled_for():
     device = Device()
     device.put("out", np.zeros(1024, np.int32))
-    with pytest.raises(ValueError, match="requires work-groups"):
+    with pytest.raises(GridError, match="requires work-groups"):
         device.run(kernel("reduction", "reduce_sum"), 256, 128, "out", "out", "out")
-    with pytest.raises(ValueError, match="up to"):
+    with pytest.raises(GridError, match="up to"):
         device.run(kernel("geometry", "endless"), 2048, 2048, "out")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isa.encoding.decoder import decode_kernel
+from isa.encoding.control_flow import decode_kernel
 from isa.encoding.hazards import HAZARDS, find_violations
 from isa.object.code_object import load_code_object
 from tests.corpus.build import OBJECTS

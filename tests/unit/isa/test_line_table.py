@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isa.encoding.decoder import decode_kernel
+from isa.encoding.control_flow import decode_kernel
 from isa.execution.faults import ExecutionFault
 from isa.object.code_object import Kernel, load_code_object
 from isa.object.line_table import LineTable, SourceFile

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from isa.encoding.decoder import decode_kernel
+from isa.encoding.control_flow import decode_kernel
 from isa.object.code_object import load_code_object
 from workloads.operators.gemm_kernels import GEMM_KERNELS
 from workloads.toolchain import build

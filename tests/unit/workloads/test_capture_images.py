@@ -103,7 +103,7 @@ def test_learning_rate_rises_to_its_peak_then_falls_towards_zero(epochs, steps, 
 
 def test_absent_pytorch_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(UserError, match=r"pip install 'gpusim\[capture\]'"):
+    with pytest.raises(UserError, match=r"-m pip install .*\[capture\]"):
         capture("resnet10", tmp_path / "set.npz", tmp_path)
 
 

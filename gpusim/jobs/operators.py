@@ -1,4 +1,4 @@
-"""Operators in runs: what they are told of a GPU, and the tasks that they become."""
+"""Operators in runs: what they know of a GPU, and the tasks that they become."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,12 +9,12 @@ from workloads.operators.verify import Verification, verify
 
 
 def gpu_facts(gpu: GpuSpec) -> GpuFacts:
-    """What operators are told of a GPU."""
+    """What operators know of a GPU."""
     return GpuFacts(gpu.cus, gpu.cu.lds_kib * 1024)
 
 
 class OperatorTask:
-    """An operator's launches, checked against its reference (gpusim.run.job.Task)."""
+    """An operator's launches, checked against its reference (gpusim.jobs.job.Task)."""
 
     def __init__(self, operator: Operator, counts: Mapping[str, float] | None = None) -> None:
         self._operator, self._counts = operator, counts or {}

@@ -1,5 +1,6 @@
 """Arguments of `gpusim exec`: arrays and numbers from their descriptions in the execution's file."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,9 @@ import numpy as np
 from gpusim.api.device import Device
 from gpusim.api.device_array import DeviceArray
 from gpusim.base.errors import UserError
-from gpusim.config.exec import ArgumentSpec
+from gpusim.config.exec import ArgumentSpec, file_beside
 from isa.kernarg import Local
 from workloads.operators.verify import Expected
-
-
-def find(name: str, beside: Path) -> Path:
-    """The file a path means: from here, else beside the execution's file. A missing one is its reader's error."""
-    asked = Path(name).expanduser()
-    return asked if asked.exists() or asked.is_absolute() else beside.parent / asked
 
 
 def value_of(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
@@ -28,7 +23,7 @@ def value_of(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
     if spec.value is not None:
         return _number(f"{path}: arguments.{name}.value", spec.value, spec.dtype or "")[()]
     if spec.npy is not None:
-        return device.array(_loaded(find(spec.npy, path)), name=name)
+        return device.array(_loaded(file_beside(spec.npy, path)), name=name)
     shape = spec.shape or ()
     if spec.fill is not None:
         element = _number(f"{path}: arguments.{name}.fill", spec.fill, spec.dtype or "")
@@ -53,7 +48,7 @@ def _wanted(array: DeviceArray, expected: str | int | float | None, path: Path) 
         raise UserError(f"{path}: arguments.{array.name}: elements of type {array.dtype} cannot be compared")
     if not isinstance(expected, str):
         return np.broadcast_to(np.asarray(expected), array.shape)
-    where = find(expected, path)
+    where = file_beside(expected, path)
     values = _loaded(where)
     if values.shape != array.shape:
         raise UserError(f"{where}: has shape {values.shape}, the array '{array.name}' has {array.shape}")
@@ -67,12 +62,15 @@ def _number(where: str, value: int | float, dtype: str) -> np.ndarray:
     kind = np.dtype(dtype)
     if kind.kind in "iu":
         least, most = np.iinfo(kind).min, np.iinfo(kind).max
-        if value != int(value) or not least <= value <= most:
+        if not math.isfinite(value) or value != int(value) or not least <= value <= most:
             raise UserError(f"{where}: {value} is not allowed: must be a whole number from {least} to {most} ({dtype})")
         return np.array(int(value), kind)
-    with np.errstate(over="ignore"):
-        number = np.array(value, kind)
-    if not np.isfinite(number):
+    try:
+        with np.errstate(over="ignore"):
+            number = np.array(float(value), kind)
+    except OverflowError:  # a whole number beyond every real one
+        number = np.array(math.inf, kind)
+    if np.isinf(number) and not (isinstance(value, float) and math.isinf(value)):
         raise UserError(f"{where}: {value} is too large for {dtype}")
     return number
 
@@ -99,7 +97,9 @@ def _loaded(path: Path) -> np.ndarray:
         array = np.load(path, allow_pickle=False)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError):
+    except MemoryError:
+        raise
+    except Exception:  # readers of archives raise all kinds on a damaged file
         raise UserError(f"{path}: holds no array as numpy.save writes it") from None
     if not isinstance(array, np.ndarray):
         raise UserError(f"{path}: is an archive of arrays (.npz), expected one array (.npy)")

@@ -14,17 +14,18 @@ from gpusim.api.module import Module
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.progress import Reporter
-from gpusim.config.exec import ExecConfig
+from gpusim.config.exec import ExecConfig, file_beside
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import LaunchCommand, RunOptions
-from gpusim.run.arguments import expected_of, find, value_of
-from gpusim.run.job import JobOptions, Task, Variant
+from gpusim.jobs.arguments import expected_of, value_of
+from gpusim.jobs.job import JobOptions, Task, Variant
 from isa.kernarg import pack_undescribed
+from isa.object.names import listed
 from workloads.operators.verify import Expected, Verification, compare
 
 
 class ExecJob:
-    """A kernel, its grid, its arguments and what they should hold after it (gpusim.run.job.Job).
+    """A kernel, its grid, its arguments and what they should hold after it (gpusim.jobs.job.Job).
 
     path: of the execution's file, beside which the files it names are looked for.
     """
@@ -65,17 +66,15 @@ class ExecJob:
 
     @cached_property
     def _module(self) -> Module:
-        return self._device.load(find(self._config.code_object, self._path))
+        return self._device.load(file_beside(self._config.code_object, self._path))
 
     @cached_property
     def _kernel_name(self) -> str:
         if self._config.kernel is not None:
             return self._config.kernel
-        names = sorted(self._module)
+        names = list(self._module)
         if len(names) > 1:
-            raise UserError(
-                f"{self._module.source} has several kernels; name one of them in kernel: {', '.join(names)}"
-            )
+            raise UserError(f"{self._module.source} has several kernels; name one of them in kernel: {listed(names)}")
         return names[0]
 
     def _prepare(self) -> Task:

@@ -1,7 +1,7 @@
 """What a run does: a job, in one or several variants, each a list of commands whose outcome can be checked.
 
-A job is made from a configuration (gpusim.run.kinds for `gpusim run`, gpusim.run.exec for `gpusim exec`) and run by
-gpusim.run.runner, which knows nothing of what is computed.
+A job is made from a configuration (gpusim.jobs.kinds for `gpusim run`, gpusim.jobs.exec for `gpusim exec`) and run by
+gpusim.jobs.runner, which knows nothing of what is computed.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,8 @@ from gpusim.config.run import RunConfig
 from gpusim.config.workload import EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import RunOptions
-from gpusim.run.job import JobOptions, Task, Variant
-from gpusim.run.operators import OperatorTask, gpu_facts
+from gpusim.jobs.job import JobOptions, Task, Variant
+from gpusim.jobs.operators import OperatorTask, gpu_facts
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec, sib_layout
 from workloads.data.operands import CapturedOperands, SyntheticOperands
@@ -53,7 +53,7 @@ def gemm_problem(workload: GemmWorkload) -> GemmProblem:
 
 
 class GemmJob:
-    """A matrix product by the configured kernels (gpusim.run.job.Job)."""
+    """A matrix product by the configured kernels (gpusim.jobs.job.Job)."""
 
     def __init__(self, config: RunConfig, problem: GemmProblem) -> None:
         self._config, self._problem = config, problem

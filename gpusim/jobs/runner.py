@@ -8,8 +8,8 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.recording import Watcher
 from gpusim.host.command_processor import CommandProcessor
+from gpusim.jobs.job import Job, Task, Variant
 from gpusim.results.record import RunRecord, VerificationFacts
-from gpusim.run.job import Job, Task, Variant
 
 CYCLE_LIMIT = "cycle limit"  # beside the reasons of gpusim.base.interrupt
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import GemmWorkload, LayerWorkload
-from gpusim.run.gemm import GemmJob, gemm_problem, layer_problem
-from gpusim.run.job import Job
+from gpusim.jobs.gemm import GemmJob, gemm_problem, layer_problem
+from gpusim.jobs.job import Job
 
 # class of `workload` in a configuration → its job
 JOBS: dict[type, Callable[[RunConfig, Any], Job]] = {

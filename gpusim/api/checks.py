@@ -1,0 +1,57 @@
+"""What a script passes, checked at the door: an error names the argument, what was given and what is needed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpusim.api.module import KernelFunction
+from gpusim.host.command_processor import LaunchError
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least `least`; raises LaunchError."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise LaunchError(f"{name}: {shown(value)} is not a whole number of at least {least}")
+    return int(value)
+
+
+def function_or_none(name: str, value: Any) -> Callable[..., Any] | None:
+    """A function, or None; raises LaunchError."""
+    if value is not None and not callable(value):
+        raise LaunchError(f"{name}: {shown(value)} is not a function")
+    return value
+
+
+def kernel_function(value: Any) -> KernelFunction:
+    """A kernel of a loaded code object; raises LaunchError."""
+    if not isinstance(value, KernelFunction):
+        raise LaunchError(f"kernel: {shown(value)} is no kernel; gpu.load(file)['name'] is one")
+    return value
+
+
+def arguments(value: Any) -> Sequence[Any] | Mapping[str, Any]:
+    """Arguments in order or by name; raises LaunchError."""
+    if value is None:
+        return ()
+    if isinstance(value, str | bytes | bytearray) or not isinstance(value, Sequence | Mapping):
+        raise LaunchError(f"args: {shown(value)} is neither a list of arguments nor a mapping by their names")
+    return value
+
+
+def watcher(value: Any) -> Any:
+    """What draws a timeline, or None; raises LaunchError."""
+    if value is not None and not callable(getattr(value, "attach", None)):
+        raise LaunchError(f"timeline: {shown(value)} is no gpusim.timeline.timeline.Timeline")
+    return value
+
+
+def shown(value: Any) -> str:
+    """A value in a message: its type, and what it is where that is short."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        text = "..."
+    if isinstance(value, int | float):
+        return text[:60]
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

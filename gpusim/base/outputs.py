@@ -1,0 +1,43 @@
+"""Files that a run writes: checked before it does the work, so that none takes the place of what it reads."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gpusim.base.errors import UserError
+
+STANDARD_OUTPUT = Path("-")
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path] = ()) -> None:
+    """Raise UserError for an output that cannot be written, that another one overwrites, or that is an input.
+
+    outputs: by the option that asks for them. Links are followed; one file by two names is one file.
+    """
+    seen: list[tuple[str, Path]] = []
+    for option, path in outputs.items():
+        if path is None or path == STANDARD_OUTPUT or _is_stream(path):
+            continue
+        folder = path.absolute().parent
+        if not folder.is_dir():
+            raise UserError(f"{option} {path}: folder {folder} does not exist")
+        if path.is_dir():
+            raise UserError(f"{option} {path}: is a folder; a file is needed")
+        for read in inputs:
+            if _same(path, read):
+                raise UserError(f"{option} {path}: is read by this run ({read}) and would be overwritten")
+        for other, written in seen:
+            if _same(path, written):
+                raise UserError(f"{option} {path}: is also the file of {other}")
+        seen.append((option, path))
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is a device or a pipe, to which is written without taking anything's place."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _same(a: Path, b: Path) -> bool:
+    try:
+        return a.resolve() == b.resolve() or a.samefile(b)
+    except (OSError, RuntimeError):  # one of them does not exist, or is a link to itself
+        return False

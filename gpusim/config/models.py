@@ -1,0 +1,102 @@
+"""Walking through configuration classes by the paths of a configuration's values."""
+
+import types
+import typing
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import BaseModel, Discriminator, Tag
+
+Steps = tuple[str, ...]
+
+
+def fields_at(model: type[BaseModel], path: Steps, data: Any = None) -> list[str]:
+    """Names allowed inside the model that `path` leads to; empty where there is none.
+
+    data: the values under judgement, which say what kind a part of several kinds is.
+    """
+    found = _model_at(model, path, data)
+    return list(found.model_fields) if found is not None else []
+
+
+def names_at(model: type[BaseModel], path: Steps, data: Any) -> dict[str, list[str]]:
+    """Of the keys that `fields_at` names, those whose value is one of a table of names: key → names."""
+    found = _model_at(model, path, data)
+    names: dict[str, list[str]] = {}
+    for key, field in found.model_fields.items() if found is not None else ():
+        extra = field.json_schema_extra
+        among = extra.get("among") if isinstance(extra, dict) else None
+        literal = typing.get_origin(field.annotation) is typing.Literal
+        listed = among if isinstance(among, list) else typing.get_args(field.annotation) if literal else ()
+        names[key] = [name for name in listed if isinstance(name, str)]
+    return names
+
+
+def kinds_in(annotation: Any) -> dict[str, type[BaseModel]]:
+    """Kind → model of an annotation whose values name their kind; empty for any other."""
+    tagged = (typing.get_args(member) for member in typing.get_args(annotation))
+    return {part.tag: args[0] for args in tagged for part in args[1:] if isinstance(part, Tag)}
+
+
+def all_paths(model: type[BaseModel], prefix: Steps = ()) -> Iterator[Steps]:
+    """The path of every value and section that a configuration may have, those of every kind of a part included."""
+    for name, field in model.model_fields.items():
+        path = (*prefix, name)
+        yield path
+        annotation = field.annotation
+        for inside in (*kinds_in(annotation).values(), *filter(None, (_model_in(annotation),))):
+            yield from all_paths(inside, path)
+
+
+def keys(model: type[BaseModel], steps: Sequence[str | int], data: Any) -> Steps:
+    """The steps of an error's path that are keys of the data: pydantic names the kind of a value as a step, too."""
+    here: Any = model
+    path: list[str] = []
+    skip = False
+    for step in steps:
+        if skip:
+            skip = False
+            continue
+        path.append(str(step))
+        data = data.get(step) if isinstance(data, dict) else None
+        annotation = _annotation_in(here, str(step))
+        here = _chosen(annotation, data)
+        skip = here is not annotation and bool(kinds_in(typing.get_args(annotation)[0]))
+    return tuple(path)
+
+
+def _model_at(model: type[BaseModel], path: Steps, data: Any) -> type[BaseModel] | None:
+    here: Any = model
+    for key in path:
+        data = data.get(key) if isinstance(data, dict) else None
+        here = _chosen(_annotation_in(here, key), data)
+    return _model_in(here)
+
+
+def _annotation_in(holder: Any, key: str) -> Any:
+    """What the value under `key` of a model or of a mapping may be; None for what is neither."""
+    if typing.get_origin(holder) is dict:
+        return typing.get_args(holder)[1]
+    model = _model_in(holder)
+    if model is None or key not in model.model_fields:
+        return None
+    return model.model_fields[key].rebuild_annotation()
+
+
+def _chosen(annotation: Any, value: Any) -> Any:
+    """The annotation, or of one with several kinds the model that `value` names."""
+    if typing.get_origin(annotation) is not typing.Annotated:
+        return annotation
+    bare, *more = typing.get_args(annotation)
+    naming = next((part.discriminator for part in more if isinstance(part, Discriminator)), None)
+    return kinds_in(bare).get(str(naming(value))) if callable(naming) else bare
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _model_in(typing.get_args(annotation)[0])
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return next((m for m in map(_model_in, typing.get_args(annotation)) if m), None)
+    return None

@@ -1,0 +1,119 @@
+"""`gpusim.run`: what a configuration says, simulated from a script."""
+
+import contextlib
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from gpusim.api.sections import Section
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.outputs import check_outputs
+from gpusim.base.progress import Reporter
+from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
+from gpusim.config.files import Document, NoSuchConfiguration, opened, shelf_of
+from gpusim.config.run import RUN_FOLDER, load_run
+from gpusim.config.tree import Sets, assignments
+from gpusim.config.workload import EngineMode
+from gpusim.core.recording import Watcher
+from gpusim.jobs import runner
+from gpusim.jobs.exec import ExecJob
+from gpusim.jobs.job import Job
+from gpusim.jobs.kinds import job_of
+from gpusim.report import terminal
+from gpusim.report.document import document
+from gpusim.results.record import RunRecord
+from isa.execution.resident import note_resident
+
+
+class RunResult(Section):
+    """The result of a run: the object that `gpusim run --json` writes, with its sections as attributes and mappings.
+
+    `result.dram.reads`, `result["dram"]["reads"]`, `dict(result.dram)`; of engine="both" `result.dense`,
+    `result.sparse` and `result.normalized`. records: the counts themselves, one of each variant; to_dict: plain data.
+    """
+
+    def __init__(self, values: Mapping[str, Any], records: Sequence[RunRecord]) -> None:
+        super().__init__("", values)
+        self.records = list(records)
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every result was as expected; None where nothing was compared."""
+        compared = [r.verification.passed for r in self.records if r.verification is not None]
+        return all(compared) if compared else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object, as plain data."""
+        return dict(self._values)
+
+    def __repr__(self) -> str:
+        text = io.StringIO()
+        terminal.show(self.records, text)
+        return text.getvalue().rstrip("\n")
+
+
+def run(
+    config: str | Path | Mapping[str, Any],
+    *,
+    engine: EngineMode | None = None,
+    sets: Sets = (),
+    verify: bool | None = None,
+    checked: bool | None = None,
+    hotspots: int | None = None,
+    quiet: bool = False,
+    timeline: Watcher | None = None,
+) -> RunResult:
+    """Simulate what a configuration says, as `gpusim run` and `gpusim exec` do, and return its result.
+
+    config: a run's or an execution's file, the name of a shipped one, or a mapping such as a file holds; engine: "on",
+    "off" or "both"; sets: values laid over the configuration, `path=value` texts or a mapping of paths to values;
+    verify: compare with the reference; checked: assert the model's conservation laws; hotspots: how many of the
+    costliest instructions are listed (each of these: None leaves it to the configuration); quiet: report no progress on
+    standard error; timeline: what happens in each cycle is drawn into it.
+
+    Raises UserError for a configuration that is wrong, with a line for each thing wrong, and what `Device.launch`
+    raises.
+    """
+    given = _opened(config)
+    options = {"engine": engine, "verify": verify, "checked": checked, "hotspots": hotspots}
+    if engine is not None and engine not in get_args(EngineMode):
+        raise UserError(f"engine: {unknown_name('mode', str(engine), get_args(EngineMode))}")
+    overrides = {f"run.{name}": value for name, value in options.items() if value is not None}
+    reporter = Reporter(quiet)
+    job = _exec_job(given, sets, overrides, reporter) if _is_exec(given) else _run_job(given, sets, overrides)
+    with Interrupt() as interrupt:
+        records = runner.run(job, reporter, interrupt, timeline)
+    if interrupt.asked:
+        stopped = KeyboardInterrupt()
+        note_resident(stopped, records[-1].total.resident)
+        raise stopped
+    return RunResult(document(job.resolved(), records, [variant.name for variant in job.variants]), records)
+
+
+def _opened(config: str | Path | Mapping[str, Any]) -> Document:
+    """A run's configuration, or an execution's."""
+    try:
+        return opened(config, RUN_FOLDER)
+    except NoSuchConfiguration as error:
+        with contextlib.suppress(NoSuchConfiguration):
+            return opened(config, EXAMPLE_FOLDER)
+        raise error from None
+
+
+def _is_exec(given: Document) -> bool:
+    return shelf_of(given) == EXAMPLE_FOLDER
+
+
+def _run_job(given: Document, sets: Sets, overrides: Mapping[str, Any]) -> Job:
+    return job_of(load_run(given, [*assignments(sets), *assignments(overrides)]))
+
+
+def _exec_job(given: Document, sets: Sets, overrides: Mapping[str, Any], reporter: Reporter) -> Job:
+    for name in ("engine", "verify"):
+        if f"run.{name}" in overrides:
+            raise UserError(f"{name}: {given.path} is the execution of one kernel, for which there is no such choice")
+    config, path = load_exec(given, [*assignments(sets), *assignments(overrides)])
+    check_outputs(config.outputs, [*given.files, *config.inputs(path)])
+    return ExecJob(config, path, reporter)

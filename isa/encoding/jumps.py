@@ -1,0 +1,181 @@
+"""Jumps through registers whose targets the code itself tells: constants followed from the program counter on.
+
+Long branches are written so: s_getpc_b64 gives the counter, scalar additions of constants move it, s_setpc_b64 jumps
+(LLVM's relaxed branches, Tensile's assembly), and functions of the same object are called so (s_swappc_b64). From each
+s_getpc_b64 the ways of control flow are followed with the scalar registers that hold known values.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from isa.architecture import SCALAR_REGISTERS
+from isa.encoding.instruction import Instruction
+from isa.encoding.operands import parse_operands
+from isa.encoding.registers import SCC, registers
+from isa.opcodes.formats import LITERAL
+
+MAX_STEPS = 1 << 16  # followed in one kernel
+_SCC = -1  # SCC's value among the registers'
+_WORD, _SIGN = (1 << 32) - 1, 1 << 31
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "eq": int.__eq__,
+    "lg": int.__ne__,
+    "gt": int.__gt__,
+    "ge": int.__ge__,
+    "lt": int.__lt__,
+    "le": int.__le__,
+}
+Values = dict[int, int]
+
+
+@dataclass
+class Followed:
+    """What was found; all addresses as linked.
+
+    targets: where each jump goes that was reached with a known target; unknown: jumps that were reached without;
+    passed: the instructions on the ways that were followed; ways: where each branch on them went; points: code
+    addresses that were computed, whoever jumps to them; steps: how many instructions were followed; complete: every
+    way was followed to its end.
+    """
+
+    targets: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    unknown: set[int] = field(default_factory=set)
+    passed: set[int] = field(default_factory=set)
+    ways: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    points: set[int] = field(default_factory=set)
+    steps: int = 0
+    complete: bool = True
+
+
+def follow(counter: Instruction, at: Callable[[int], Instruction | None], found: Followed) -> None:
+    """Follow the ways from the s_getpc_b64 `counter` into `found`, as long as any value is known.
+
+    at: the instruction at an address, if there is one.
+    """
+    after = counter.address + counter.size
+    first = counter.fields["sdst"]
+    found.passed.add(counter.address)
+    pending: list[tuple[int, Values]] = [(after, {first: after & _WORD, first + 1: after >> 32})]
+    seen: set[tuple[int, frozenset[tuple[int, int]]]] = set()
+    while pending:
+        address, values = pending.pop()
+        instruction = at(address)
+        key = address, frozenset(values.items())
+        if instruction is None or key in seen or not any(register != _SCC for register in values):
+            continue
+        if found.steps == MAX_STEPS:
+            found.complete = False
+            return
+        found.steps += 1
+        seen.add(key)
+        found.passed.add(address)
+        following = _following(instruction, values, found)
+        if instruction.branch_target is not None:
+            found.ways[address].update(following)
+        values = _after(instruction, values, found)
+        pending.extend((way, values) for way in following)
+
+
+def _following(instruction: Instruction, values: Values, found: Followed) -> list[int]:
+    """Where control flow goes on; the target of a jump goes to `found`."""
+    address, mnemonic = instruction.address, instruction.opcode.mnemonic
+    following = [] if "ends_block" in instruction.opcode.flags else [address + instruction.size]
+    if instruction.branch_target is not None:
+        taken = _taken(mnemonic, values)
+        return (
+            [instruction.branch_target]
+            if taken
+            else following
+            if taken is False
+            else ([instruction.branch_target, *following])
+        )
+    if mnemonic in ("s_setpc_b64", "s_swappc_b64"):
+        low = instruction.fields["ssrc0"]
+        if low in values and low + 1 in values:
+            found.targets[address].add(values[low] | values[low + 1] << 32)
+        else:
+            found.unknown.add(address)
+    return following
+
+
+def _taken(mnemonic: str, values: Values) -> bool | None:
+    """Whether a direct branch is taken; None: not known."""
+    if mnemonic == "s_branch":
+        return True
+    if mnemonic in ("s_cbranch_scc0", "s_cbranch_scc1") and _SCC in values:
+        return values[_SCC] == int(mnemonic[-1])
+    return None
+
+
+def _after(instruction: Instruction, values: Values, found: Followed) -> Values:
+    """The values that are known after an instruction; addresses that it completes go to `found`."""
+    written = registers(instruction)[1]
+    known = {r: v for r, v in values.items() if not (written & SCC if r == _SCC else written >> r & 1)}
+    if instruction.opcode.encoding not in ("sop1", "sop2", "sopc", "sopk"):
+        return known
+    result, scc = _computed(instruction, values)
+    if scc is not None:
+        known[_SCC] = scc
+    if result is not None:
+        destination = instruction.fields["sdst"]
+        known[destination] = result & _WORD
+        if instruction.opcode.mnemonic.endswith("64"):
+            known[destination + 1] = result >> 32
+        elif instruction.opcode.mnemonic in ("s_addc_u32", "s_subb_u32") and destination - 1 in known:
+            found.points.add(known[destination - 1] | known[destination] << 32)
+    return known
+
+
+def _computed(instruction: Instruction, values: Values) -> tuple[int | None, int | None]:
+    """Result and SCC of a scalar instruction, where its operands are known and its operation is one that counts."""
+    name = instruction.opcode.mnemonic
+    sources = [_value(instruction, o.field, o.dwords, values) for o in parse_operands(instruction.opcode.operands)]
+    if any(source is None for source in sources):
+        return None, None
+    operands = [source for source in sources if source is not None and source >= 0]
+    match name, operands:
+        case (("s_mov_b32" | "s_mov_b64" | "s_movk_i32"), [a]):
+            return a, None
+        case "s_abs_i32", [a]:
+            size = abs(_signed(a))
+            return size, int(size != 0)
+        case (("s_add_u32" | "s_sub_u32" | "s_addc_u32" | "s_subb_u32"), [a, b]):
+            with_carry = name in ("s_addc_u32", "s_subb_u32")
+            if with_carry and _SCC not in values:
+                return None, None
+            carry = values[_SCC] if with_carry else 0
+            total = a + b + carry if "add" in name else a - b - carry
+            return total & _WORD, int(not 0 <= total <= _WORD)
+        case (("s_add_i32" | "s_sub_i32"), [a, b]):
+            total = _signed(a) + _signed(b) if name == "s_add_i32" else _signed(a) - _signed(b)
+            return total & _WORD, int(not -_SIGN <= total < _SIGN)
+        case _, [a, b] if name.startswith("s_cmp_") and name[6:8] in _COMPARISONS:
+            if name.endswith("i32"):
+                a, b = _signed(a), _signed(b)
+            return None, int(_COMPARISONS[name[6:8]](a, b))
+    return None, None
+
+
+def _value(instruction: Instruction, name: str, dwords: int, values: Values) -> int | None:
+    """An operand's value: -1 for a destination, None where it is not known."""
+    if name == "sdst":
+        return -1
+    code = instruction.fields[name]
+    if name == "simm16":
+        return (code ^ 0x8000) - 0x8000 & _WORD
+    if code == LITERAL:
+        return instruction.literal
+    if code < SCALAR_REGISTERS:
+        low, high = values.get(code), values.get(code + 1)
+        if dwords == 1 or low is None or high is None:
+            return low if dwords == 1 else None
+        return low | high << 32
+    if 128 <= code <= 208:  # inline integers (GCN3 ISA manual, table of source operands)
+        number = code - 128 if code <= 192 else 192 - code
+        return number & ((1 << 32 * dwords) - 1)
+    return None
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 32) if word & _SIGN else word

@@ -1,0 +1,42 @@
+"""Which GPU a code object is for: the ELF header's flags, and the notes of files from before they said so.
+
+LLVM AMDGPU guide, "ELF header" and "note records". EF_AMDGPU_MACH came in 2018; what was built before has flags for
+features alone (version 2's trap handler bit is 2), and a note that names the instruction set by numbers.
+"""
+
+import struct
+from collections.abc import Callable, Iterable
+
+GPU = "gfx803"
+MACH_MASK = 0xFF
+_FIRST_MACH = 0x20  # lower numbers are R600's, which runs none of this; in version 2 those bits are features
+
+# EF_AMDGPU_MACH_AMDGCN_...
+GPUS_BY_MACH = {
+    **dict(enumerate(("gfx600", "gfx601", "gfx700", "gfx701", "gfx702", "gfx703", "gfx704"), 0x20)),
+    **dict(enumerate(("gfx801", "gfx802", "gfx803", "gfx810", "gfx900", "gfx902", "gfx904", "gfx906"), 0x28)),
+    **dict(enumerate(("gfx908", "gfx909", "gfx90c", "gfx1010", "gfx1011", "gfx1012", "gfx1030", "gfx1031"), 0x30)),
+    **dict(enumerate(("gfx1032", "gfx1033", "gfx602", "gfx705", "gfx805", "gfx1035", "gfx1034", "gfx90a"), 0x38)),
+    **dict(enumerate(("gfx940", "gfx1100", "gfx1013", "gfx1150", "gfx1103", "gfx1036", "gfx1101", "gfx1102"), 0x40)),
+    **{0x48: "gfx1200", 0x4A: "gfx1151", 0x4B: "gfx941", 0x4C: "gfx942", 0x4E: "gfx1201", 0x4F: "gfx950"},
+}
+
+NT_AMD_HSA_ISA_VERSION = ("AMD", 3)
+NT_AMD_HSA_ISA_NAME = ("AMD", 11)
+
+
+def gpu_of(flags: int, notes: Callable[[], Iterable[tuple[str, int, bytes]]]) -> str | None:
+    """The GPU's name by the file's header, or by its notes where the header names none; None: neither does.
+
+    notes: gives (owner, type, contents) of each.
+    """
+    mach = flags & MACH_MASK
+    if mach >= _FIRST_MACH:
+        return GPUS_BY_MACH.get(mach, f"an unknown GPU (EF_AMDGPU_MACH 0x{mach:x})")
+    for owner, kind, contents in notes():
+        if (owner, kind) == NT_AMD_HSA_ISA_VERSION and len(contents) >= 16:
+            _, _, major, minor, stepping = struct.unpack_from("<HHIII", contents)
+            return f"gfx{major}{minor:x}{stepping:x}"
+        if (owner, kind) == NT_AMD_HSA_ISA_NAME:
+            return contents.rstrip(b"\0").decode("ascii", "replace").rpartition("-")[2]
+    return None

@@ -1,0 +1,221 @@
+"""Tables of figures in docs/, from runs and files: `python -m tests.support.figures [PAGE...]`.
+
+Writes each page with the text between each pair of markers renewed. `claims` takes an hour or so and is made only when
+it is named; the others take a minute together. Of the host's own speed (docs/performance.md) no table is made anew: it
+is a log of measurements.
+"""
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from gpusim.config.run import load_run
+from tests.support import library_accuracy
+from tests.support.trace_reader import read_trace
+from workloads.data.activations_file import load_activations
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+MAPS = ROOT / "workloads" / "activations"
+LAYERS = ("A", "B", "C")
+EPOCHS = (1, 2, 5, 10, 20, 40, 60, 80, 100)
+# network and convolution, as Dong 2020 would call them
+CONVOLUTIONS = {"A": ("ResNet-10", "block 4, second"), "B": ("VGGNet-11", "sixth"), "C": ("VGGNet-11", "eighth")}
+REASONS = ("memory_dependency", "execution_dependency", "memory_throttle", "instruction_fetch")
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Markdown."""
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
+
+
+def map_files() -> str:
+    """docs/activations.md: the files of captured maps."""
+    rows = []
+    for label in LAYERS:
+        path = MAPS / f"layer{label}.npz"
+        maps = load_activations(path)
+        cells = [f"`{path.name}`", *CONVOLUTIONS[label], " × ".join(map(str, maps.array.shape))]
+        source = float(maps.metadata["source_sparsity"])
+        rows.append(
+            [*cells, f"{100 * maps.sparsity:.1f} %", f"{100 * source:.0f} %", f"{path.stat().st_size / 1e6:.1f} MB"]
+        )
+    head = ["file", "network", "convolution", "maps", "sparsity", "sparsity in Dong 2020", "file size"]
+    return table(head, rows)
+
+
+def zero_maps() -> str:
+    """docs/activations.md: whole maps that are zero."""
+    rows = []
+    for label in LAYERS:
+        maps = load_activations(MAPS / f"layer{label}.npz")
+        _, _, height, width = maps.array.shape
+        zero = float(np.mean(~maps.array.any(axis=(2, 3))))
+        independent = maps.sparsity ** (height * width)
+        rows.append([label, f"{100 * zero:.1f} %", f"{100 * independent:.2g} %"])
+    return table(["", "measured", "if zeros were independent at the same sparsity"], rows)
+
+
+def training() -> str:
+    """docs/activations.md: how sparsity developed, from what was recorded with the maps."""
+    recorded = {}
+    for network in ("resnet10", "vggnet11"):
+        with (MAPS / f"{network}.csv").open(encoding="utf-8") as file:
+            recorded[network] = {int(row["epoch"]): row for row in csv.DictReader(file)}
+    rows = []
+    for epoch in EPOCHS:
+        res, vgg = recorded["resnet10"][epoch], recorded["vggnet11"][epoch]
+        shares = [res["test_accuracy"], res["sparsity_block4.conv2"]]
+        more = [vgg["test_accuracy"], *(vgg[f"sparsity_conv{n}"] for n in (5, 6, 7, 8))]
+        cells = [str(epoch), f"{float(res['train_loss']):.3f}", *(f"{100 * float(s):.1f} %" for s in shares)]
+        rows.append([*cells, f"{float(vgg['train_loss']):.3f}", *(f"{100 * float(s):.1f} %" for s in more)])
+    head = ["epoch", "ResNet-10 loss", "test accuracy", "**A**", "VGGNet-11 loss", "test accuracy"]
+    return table([*head, "fifth", "**B** (sixth)", "seventh", "**C** (eighth)"], rows)
+
+
+def sweep() -> str:
+    """docs/own-kernels.md: what docs/own-kernels/sweep.py prints."""
+    return _printed("arrays.py", "sweep.py")
+
+
+def precision() -> str:
+    """docs/own-kernels-hip.md: what docs/own-kernels/precision.py prints."""
+    return _printed("logits.py", "precision.py")
+
+
+def _printed(inputs: str, script: str) -> str:
+    """What an example's script prints when its input is there, of the committed code objects."""
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copytree(DOCS / "own-kernels", Path(scratch) / "docs/own-kernels")
+        for name in (inputs, script):
+            command = [sys.executable, f"docs/own-kernels/{name}"]
+            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+            done = subprocess.run(command, cwd=scratch, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return "```\n" + done.stdout.rstrip("\n") + "\n```"
+
+
+def _vector_add_trace() -> Path:
+    from gpusim.cli.main import invoke
+
+    path = Path(tempfile.mkdtemp()) / "vector_add.pftrace"
+    assert invoke(["exec", "vector_add", "--quiet", "--timeline", str(path)]) == 0
+    return path
+
+
+def miss_steps() -> str:
+    """docs/timeline.md: the first query's answer, of the shipped vector_add."""
+    steps: dict[str, list[float]] = {}
+    for request in read_trace(_vector_add_trace()).slices:
+        if request.name == "load miss":
+            for step in request.inside:
+                steps.setdefault(step.name, []).append(step.cycles)
+    rows = [[name, str(len(c)), f"{int(sum(c)) // len(c)}", f"{max(c):.0f}"] for name, c in steps.items()]
+    return table(["step", "requests", "mean_cycles", "max_cycles"], rows)
+
+
+def waits() -> str:
+    """docs/timeline.md: the second query's answer."""
+    cycles: dict[tuple[str, str], float] = {}
+    for part in read_trace(_vector_add_trace()).slices:
+        if part.category in REASONS:
+            key = (part.category, str(part.notes.get("at", "")))
+            cycles[key] = cycles.get(key, 0.0) + part.cycles
+    most = sorted(cycles.items(), key=lambda item: -item[1])[:5]
+    return table(["reason", "instruction", "cycles"], [[*key, f"{total:.0f}"] for key, total in most])
+
+
+def claimed_cycles() -> str:
+    """docs/claims.md: layers A, B, C with each kernel, from full runs."""
+    kernels = ["`sgemm_4x4`", "`sgemm_wide`", "engine", "vs `sgemm_4x4`", "vs best dense", "software path"]
+    head = ["layer", "batch", "data", "zeros", "zero lines", *kernels]
+    return table(head, [claim_cells(*row)[0] for row in claim_rows()])
+
+
+def claimed_memory() -> str:
+    """docs/claims.md: their caches and DRAM, engine beside `sgemm_4x4`."""
+    caches = ["L2 transactions", "L2 hit rate dense → engine", "L2 read latency"]
+    head = ["layer", "batch", "data", *caches, "DRAM bytes", "row hits", "DRAM bandwidth"]
+    return table(head, [claim_cells(*row)[1] for row in claim_rows()])
+
+
+def claim_rows() -> Iterator[tuple[str, int, str]]:
+    """Layer, batch and kind of data of each row."""
+    for layer in LAYERS:
+        for batch in (128, 256):
+            for data in ("real", "equal", "synthetic"):
+                yield layer, batch, data
+
+
+@cache
+def claim_cells(layer: str, batch: int, data: str) -> tuple[list[str], list[str]]:
+    """One row of each of the two tables."""
+    import gpusim
+    from gpusim.jobs.kinds import job_of
+
+    name, sets = f"layer{layer}.yaml", {"workload.batch": batch}
+    if data != "real":
+        sets["workload.data"] = "synthetic"
+    if data == "equal":
+        real = job_of(load_run(name, {"workload.batch": batch})).variants[0].prepare()
+        sets["workload.sparsity"] = real.counts()["zero_fraction"]
+    both = gpusim.run(name, engine="both", sets=sets, checked=True, quiet=True)
+    wide = gpusim.run(name, engine="off", sets={**sets, "kernels.dense": "sgemm_wide"}, checked=True, quiet=True)
+    software = None
+    if data != "equal":
+        software = gpusim.run(name, engine="on", sets={**sets, "kernels.sparse": "software"}, checked=True, quiet=True)
+    dense, sparse, ratio = both.dense, both.sparse, both.normalized
+    best = min(dense.kernel.cycles, wide.kernel.cycles)
+    first = [layer, str(batch), data]
+    cycles = [f"{c / 1e3:,.0f} k" for c in (dense.kernel.cycles, wide.kernel.cycles, sparse.kernel.cycles)]
+    against = [f"{c / sparse.kernel.cycles:.2f}×" for c in (dense.kernel.cycles, best)]
+    last = "–" if software is None else f"{software.kernel.cycles / 1e3:,.0f} k"
+    zeros = [f"{100 * sparse.data[name]:.1f} %" for name in ("zero_fraction", "zero_line_fraction")]
+    memory = [
+        f"{ratio['l2.transactions']:.3f}",
+        f"{100 * dense.l2.hit_rate:.1f} % → {100 * sparse.l2.hit_rate:.1f} %",
+        f"{ratio['l2.read_latency_cycles']:.2f}",
+        f"{ratio['dram.bytes']:.2f}",
+        f"{100 * sparse.dram.row_hit_rate:.0f} %",
+        f"{100 * sparse.dram.bandwidth_utilization:.0f} %",
+    ]
+    return [*first, *zeros, *cycles, *against, last], [*first, *memory]
+
+
+PAGES: dict[str, dict[str, Callable[[], str]]] = {
+    "activations": {"files": map_files, "zero maps": zero_maps, "training": training},
+    "opencl": {"accuracy": library_accuracy.table},
+    "own-kernels": {"sweep": sweep},
+    "own-kernels-hip": {"precision": precision},
+    "timeline": {"steps": miss_steps, "waits": waits},
+}
+SLOW: dict[str, dict[str, Callable[[], str]]] = {"claims": {"cycles": claimed_cycles, "memory": claimed_memory}}
+
+
+def section(page: str, name: str) -> str:
+    """The text between a section's markers; ValueError if it is not there once."""
+    found = re.findall(f"<!-- {re.escape(name)} -->\n(.*?)\n<!-- end of {re.escape(name)} -->", page, re.DOTALL)
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} sections '{name}'")
+    return str(found[0])
+
+
+def renew(page: str) -> None:
+    """Make a page's sections anew."""
+    path = DOCS / f"{page}.md"
+    for name, make in {**PAGES, **SLOW}[page].items():
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(section(text, name), make()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for each in sys.argv[1:] or PAGES:
+        renew(each)

@@ -1,0 +1,189 @@
+"""Does the shipped header compute double, half and integers as NumPy does, or refuse what it does not have?"""
+
+import shutil
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpusim
+from tests.support import library_accuracy
+from tests.support.figures import DOCS, section
+
+ROOT = Path(__file__).resolve().parents[3]
+HEADER = ROOT / "gpusim/opencl/library.h"
+SOURCE = ROOT / "tests/data/kernels/opencl_precise.cl"
+FLAGS = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803", "-nogpulib", "-O1", "-Wall"]
+CLANGS = ["clang-14", "clang-15", "clang-19"]
+
+
+def compile_(clang: str, source: Path, target: Path) -> subprocess.CompletedProcess[str]:
+    if shutil.which(clang) is None:
+        pytest.skip(f"{clang} is not installed")
+    command = [clang, *FLAGS, "-Werror", "-cl-kernel-arg-info", "-include", str(HEADER), "-c", str(source)]
+    return subprocess.run([*command, "-o", str(target)], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module", params=["committed", *CLANGS])
+def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> gpusim.Module:
+    made = SOURCE.with_suffix(".hsaco")
+    if request.param != "committed":
+        made = tmp_path_factory.mktemp("precise") / "precise.hsaco"
+        assert compile_(request.param, SOURCE, made.with_suffix(".o")).returncode == 0
+        linker = shutil.which("ld.lld-19") or shutil.which("ld.lld") or pytest.skip("ld.lld is not installed")
+        subprocess.run([linker, "-shared", "--no-undefined", made.with_suffix(".o"), "-o", made], check=True)
+    return gpu().load(made)
+
+
+def gpu() -> gpusim.Device:
+    return gpusim.Device(gpusim.GpuSpec(memory_mib=16), timing=False, quiet=True)
+
+
+def launch(module: gpusim.Module, kernel: str, rows: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    device = gpu()
+    out = device.zeros((rows, x.size), x.dtype)
+    device.launch(device.load(module.source)[kernel], x.size, 64, [device.array(x), device.array(y), out, x.size])
+    return out.numpy()
+
+
+def rounded(value: Fraction) -> float:
+    """The nearest double."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
+def doubles() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    edges = [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 123456789.123, 1e-300, 5e-324, 1.7e308, 4.5e15, np.inf, -np.inf]
+    sizes = rng.uniform(-1, 1, 178) * 10.0 ** rng.uniform(-12, 12, 178)
+    # squares of what lies between two doubles: the roots that are hardest to round
+    wide = rng.uniform(1, 4, 4096).astype(np.float64).astype(np.longdouble)
+    hard = ((wide + np.spacing(wide.astype(np.float64)) / 2) ** 2).astype(np.float64)
+    x = np.concatenate([edges, sizes, hard])
+    return x, rng.permutation(np.where(np.isinf(x), 1.0, x))
+
+
+def test_double_is_exact(module: gpusim.Module) -> None:
+    x, y = doubles()
+    got = launch(module, "doubles", 23, x, y)
+    with np.errstate(invalid="ignore", over="ignore"):
+        expected = [
+            np.floor(x),
+            np.ceil(x),
+            np.trunc(x),
+            np.rint(x),
+            np.trunc(x + np.copysign(0.5, x)),
+            np.abs(x),
+            np.sign(x),
+            np.sqrt(x),
+            np.fmin(x, y),
+            np.fmax(x, y),
+            np.copysign(x, y),
+            np.where(y < x, 0.0, 1.0),
+            None,  # fma: below
+            None,
+            None,
+            np.maximum(x, y) - np.minimum(x, y),
+            np.clip(x, -1, 1),
+            np.where(np.isinf(x), 2, 4),
+            np.where(x < y, y, x),
+            np.sqrt(np.abs(x)) + np.sqrt(np.abs(y)),
+            np.rint(np.clip(x, -1e9, 1e9)).astype(np.int32),
+        ]
+        for k, values in enumerate(expected):
+            if values is not None:
+                np.testing.assert_array_equal(got[k], values, str(k))
+        finite = np.isfinite(x)
+        pairs = [(Fraction(v), Fraction(w)) for v, w in zip(x[finite].tolist(), y[finite].tolist(), strict=True)]
+        np.testing.assert_array_equal(got[12][finite], [rounded(v * w - v) for v, w in pairs])
+        np.testing.assert_array_equal(got[13][finite], [rounded(2 * v + w) for v, w in pairs])
+        mixed, largest = (x + (y - x) / 4)[finite], np.maximum(np.abs(x), np.abs(y))[finite]
+        assert np.all(np.abs(got[14][finite] - mixed) <= np.spacing(largest))
+    np.testing.assert_array_equal(got[21:].ravel(), np.stack([x, y], axis=1).ravel())
+
+
+def test_half_is_rounded_once(module: gpusim.Module) -> None:
+    rng = np.random.default_rng(2)
+    x = np.concatenate([[0.5, 1.5, -2.5, 6e-8, 65504, np.inf], rng.uniform(-9, 9, 186)]).astype(np.float16)
+    y = rng.uniform(0.25, 3, 192).astype(np.float16)
+    got = launch(module, "halves", 10, x, y)
+    v, w = x.astype(np.float64), y.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        expected = [
+            np.floor(v),
+            np.rint(v),
+            np.abs(v),
+            np.sqrt(v),
+            np.fmin(v, w),
+            v * w + 1,
+            np.exp(v),
+            np.abs(v) ** w,
+            np.fmod(v, w),
+            np.where(np.isinf(v), 2, 4),
+        ]
+        for k, values in enumerate(expected):
+            np.testing.assert_array_equal(got[k], values.astype(np.float16), str(k))
+
+
+def test_integers_of_every_width(module: gpusim.Module) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 1 << 64, 128, np.uint64, endpoint=False)
+    x[:4] = 0, 1, (1 << 64) - 1, 1 << 63
+    y = rng.integers(0, 1 << 64, 128, np.uint64, endpoint=False)
+    got = launch(module, "integers", 40, x, y)
+    k = 0
+    for bits in (8, 16, 32, 64):
+        for signed in (True, False):
+            mask, pairs = (1 << bits) - 1, []
+            for v, w in zip(x.tolist(), y.tolist(), strict=True):
+                u, s = v & mask, w & mask
+                a, b = (n - (1 << bits) if signed and n >> bits - 1 else n for n in (u, s))
+                turn = s % bits
+                pairs.append(
+                    (
+                        abs(a),
+                        u.bit_count(),
+                        bits - u.bit_length(),
+                        u << turn | u >> bits - turn,
+                        a * b >> bits,
+                    )
+                )
+            for row in zip(*pairs, strict=True):
+                np.testing.assert_array_equal(got[k], np.array([n & mask for n in row], np.uint64), f"{k} {bits}")
+                k += 1
+
+
+@pytest.mark.parametrize("clang", CLANGS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("exp(x)", "log(x)", "sin(x)", "cos(x)", "tan(x)", "tanh(x)", "pow(x, x)", "powr(x, x)", "pown(x, 3)"),
+        *("hypot(x, x)", "fmod(x, x)", "exp2(x)", "log2(x)", "exp10(x)", "log10(x)", "native_recip(x)"),
+        *("native_exp(x)", "native_sqrt(x)", "native_rsqrt(x)", "native_divide(x, x)", "native_sin(x)"),
+    ],
+)
+def test_what_double_does_not_have_does_not_compile(clang: str, call: str, tmp_path: Path) -> None:
+    source = tmp_path / "k.cl"
+    source.write_text(f"kernel void k(global double *p) {{ double x = p[0]; p[0] = {call}; }}")
+    done = compile_(clang, source, tmp_path / "k.o")
+    assert done.returncode != 0
+    assert "only AMD's device library has it for double" in done.stderr
+
+
+@pytest.mark.parametrize("clang", CLANGS)
+def test_mixed_arguments_of_single_precision_stay_single(clang: str, tmp_path: Path) -> None:
+    source = tmp_path / "k.cl"
+    calls = ("fmax(2.0f, get_local_id(0))", "pow(x, 2)", "sqrt(x)", "clamp(x, 0.0f, 1.0f)", "fabs(x * 2)")
+    source.write_text(f"kernel void k(global float *p) {{ float x = p[0]; p[0] = {' + '.join(calls)}; }}")
+    assert compile_(clang, source, tmp_path / "k.o").returncode == 0
+
+
+def test_the_page_has_the_measured_accuracy() -> None:
+    if np.finfo(np.longdouble).nmant < 63:
+        pytest.skip("the host has no extended precision to compare double precision with")
+    page = (DOCS / "opencl.md").read_text(encoding="utf-8")
+    assert library_accuracy.table() == section(page, "accuracy"), "run .ci/generate"

@@ -1,0 +1,171 @@
+"""Are gfx803's code objects found in bundles and fat binaries, and is everything else refused with the reason?"""
+
+import io
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isa.object.bundle import BUNDLE_MAGIC, Entry, entries
+from isa.object.code_object import CodeObjectError, load_code_object
+
+DATA = Path(__file__).parents[2] / "data"
+V5 = (DATA / "isa/basic_clang19_v5.hsaco").read_bytes()
+V4 = (DATA / "isa/basic_clang19_v4.hsaco").read_bytes()
+OTHER = (DATA / "kernels/reduction.hsaco").read_bytes()
+HOST = "host-x86_64-unknown-linux--"
+
+
+def bundle(*contents: tuple[str, bytes]) -> bytes:
+    """A bundle as clang-offload-bundler lays it out."""
+    header = BUNDLE_MAGIC + struct.pack("<Q", len(contents))
+    at = len(header) + sum(24 + len(target) for target, _ in contents)
+    body = b""
+    for target, data in contents:
+        start = -(-(at + len(body)) // 4096) * 4096 if data else at + len(body)
+        body = body.ljust(start - at, b"\0") + data
+        header += struct.pack("<QQQ", start, len(data), len(target)) + target.encode()
+    return header + body
+
+
+def of(gpu: str, data: bytes = V5, kind: str = "hipv4-amdgcn-amd-amdhsa--") -> tuple[str, bytes]:
+    return kind + gpu, data
+
+
+def compressed(data: bytes, version: int = 2, method: int = 0, size: int | None = None) -> bytes:
+    packed = zlib.compress(data)
+    size = len(data) if size is None else size
+    layout = {1: "<I", 2: "<II", 3: "<QQ"}[version]
+    whole = 8 + struct.calcsize(layout) + 8 + len(packed)
+    sizes = (size,) if version == 1 else (whole, size)
+    return b"CCOB" + struct.pack("<HH", version, method) + struct.pack(layout, *sizes) + bytes(8) + packed
+
+
+def fat_binary(contents: bytes, name: bytes = b".hip_fatbin") -> bytes:
+    """An x86-64 ELF file with one section beside its names."""
+    names = b"\0" + name + b"\0.shstrtab\0"
+    sections = bytes(64)
+    at = 64
+    for name_at, kind, data in ((1, 1, contents), (2 + len(name), 3, names)):
+        sections += struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, at, len(data), 0, 0, 1, 0)
+        at += len(data)
+    header = b"\x7fELF\x02\x01\x01" + bytes(9)
+    header += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, at, 0, 64, 56, 0, 64, 3, 2)
+    return header + contents + names + sections
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        bundle((HOST, b""), of("gfx803")),
+        bundle((HOST, b""), of("gfx900", V4), of("gfx803", kind="hip-amdgcn-amd-amdhsa--")),
+        bundle(of("gfx803", kind="openmp-amdgcn-amd-amdhsa--"), of("gfx90a:xnack+", V4)),
+        bundle(of("gfx803", kind="hip-amdgcn-amd-amdhsa-unknown-")),
+        compressed(bundle(of("gfx803")), 1),
+        compressed(bundle(of("gfx803")), 2),
+        compressed(bundle(of("gfx803")), 3),
+        fat_binary(bundle((HOST, b""), of("gfx803"))),
+        fat_binary(compressed(bundle(of("gfx900", V4), of("gfx803")))),
+    ],
+)
+def test_the_code_object_is_found_by_its_gpu(data: bytes, tmp_path: Path) -> None:
+    expected = load_code_object(V5).kernels
+    assert load_code_object(data).kernels == expected
+    (tmp_path / "file").write_bytes(data)
+    assert load_code_object(tmp_path / "file").kernels == expected
+
+
+def padded(data: bytes) -> bytes:
+    return data.ljust(-(-len(data) // 4096) * 4096, b"\0")
+
+
+@pytest.mark.parametrize("pack", [lambda data: data, compressed], ids=["plain", "compressed"])
+def test_a_fat_binary_has_a_bundle_for_each_translation_unit(pack) -> None:  # type: ignore[no-untyped-def]
+    units = [bundle(of("gfx803", data), of("gfx1100", V4)) for data in (V5, OTHER, V4)]
+    found = load_code_object(fat_binary(b"".join(padded(pack(unit)) for unit in units))).kernels
+    basic, other = load_code_object(V5).kernels, load_code_object(OTHER).kernels
+    numbered = {f"{name}@{number}" for name in basic for number in (0, 2)}
+    assert set(found) == numbered | set(other)
+    assert found["add@0"].name == "add@0" and found["add@0"].code == basic["add"].code
+    assert (found["add@0"].code_object_version, found["add@2"].code_object_version) == (5, 4)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (bundle((HOST, b""), of("gfx900"), of("gfx90a:xnack+")), "code objects for gfx900, gfx90a, none for gfx803"),
+        (bundle((HOST, b"x")), "the bundle holds no GPU's code object"),
+        (bundle(of("gfx803", V5))[:-1], "'hipv4-amdgcn-amd-amdhsa--gfx803' ends after the end of the file"),
+        (bundle(of("gfx803", V5))[:40], "ends within its header"),
+        (BUNDLE_MAGIC, "ends within its header"),
+        (BUNDLE_MAGIC + bytes([255] * 8), "more than the limit of 1024"),
+        (fat_binary(b"", b".text"), "ELF machine 62, not AMDGPU (224), and without a section .hip_fatbin"),
+        (fat_binary(bytes(4096)), "0x0 in .hip_fatbin: no bundle begins there"),
+        (fat_binary(bundle(of("gfx1030"))), "code objects for gfx1030, none for gfx803"),
+        (compressed(b"x", method=7), "compressed by method 7"),
+        (compressed(bundle(of("gfx803")), size=100), "ends after the end of the file"),
+        (compressed(bundle(of("gfx803")), size=1 << 20), "of 1048576 bytes, or no bundle in it"),
+        (compressed(bundle(of("gfx803")))[:-40], "cut off"),
+        (compressed(bundle(of("gfx803"))).replace(b"\x78\x9c", b"\x00\x00", 1), "is damaged"),
+        (b"CCOB\x09\x00\x00\x00" + bytes(40), "of version 9; 1, 2, 3 can be read"),
+    ],
+)
+def test_what_holds_no_code_of_gfx803_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(CodeObjectError) as caught:
+        load_code_object(data)
+    assert message in str(caught.value)
+
+
+def test_zstandard_is_read_where_python_has_it() -> None:
+    plain = bundle(of("gfx803"))
+    try:
+        from compression import zstd
+    except ImportError:
+        with pytest.raises(CodeObjectError, match=r"compressed with Zstandard, which Python reads from 3\.14 on"):
+            load_code_object(compressed(plain, method=1))
+        return
+    packed = zstd.compress(plain)
+    header = b"CCOB" + struct.pack("<HHII", 2, 1, 24 + len(packed), len(plain)) + bytes(8)
+    assert set(load_code_object(header + packed).kernels) == set(load_code_object(V5).kernels)
+
+
+@pytest.mark.parametrize(
+    ("target", "gpu"),
+    [
+        ("hipv4-amdgcn-amd-amdhsa--gfx803", "gfx803"),
+        ("hip-amdgcn-amd-amdhsa-unknown-gfx90a:sramecc+:xnack-", "gfx90a"),
+        ("hipv4-amdgcn-amd-amdhsa--gfx9-4-generic", "gfx9-4-generic"),
+        (HOST, None),
+        ("gfx803", None),
+    ],
+)
+def test_targets(target: str, gpu: str | None) -> None:
+    assert Entry(target, 0, 1).gpu == gpu
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_damage_never_ends_in_anything_but_one_error(data: st.DataObject) -> None:
+    whole = bytearray(data.draw(st.sampled_from(WHOLE)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, min(400, len(whole)) - 1))
+        whole[at] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(whole)))
+    for damaged in (bytes(whole), bytes(whole[:cut])):
+        try:
+            load_code_object(damaged)
+        except CodeObjectError as error:
+            assert str(error)
+
+
+WHOLE = [bundle((HOST, b""), of("gfx803")), compressed(bundle(of("gfx803"))), fat_binary(bundle(of("gfx803")))]
+
+
+def test_entries_are_what_the_header_lists() -> None:
+    data = bundle((HOST, b""), of("gfx803", b"abc"))
+    listed = entries(memoryview(data))
+    assert [(e.target, data[e.start : e.start + e.size]) for e in listed] == [(HOST, b""), of("gfx803", b"abc")]
+    assert io.BytesIO(data).read(8) == b"__CLANG_"

@@ -1,0 +1,145 @@
+"""Which compilers, linkers and device libraries this machine has, and which of them belong together.
+
+AMD's device library is LLVM bitcode: OpenCL's built-in functions and the mathematics of HIP (Debian's package
+rocm-device-libs). A compiler reads bitcode of its own release and of earlier ones alone, so that each is tried.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from workloads.toolchain.errors import KernelBuildError
+
+LIBRARY_VARIABLE = "GPUSIM_DEVICE_LIBRARY"
+LIBRARY_PACKAGE = "rocm-device-libs"
+HIP_PACKAGE = "libamdhip64-dev"
+TARGET_FLAGS = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803")
+_ROOT = Path("/")
+_LIBRARY_PATTERNS = ("usr/lib/*/amdgcn/bitcode", "usr/lib/amdgcn/bitcode", "opt/rocm*/amdgcn/bitcode")
+_HIP_PATTERNS = ("usr", "opt/rocm*")
+_LIBRARY_FILES = ("opencl.bc", "ocml.bc", "ockl.bc", "oclc_isa_version_803.bc")
+_RELEASES = (19, 21, 20, 18, 17, 16, 15)  # the shipped code objects' own release goes first
+CLANGS = (*(f"clang-{release}" for release in _RELEASES), "clang", "clang-14")
+_PROBE = "kernel void probe(global float *x) { x[0] = sin(x[1]); }"
+
+
+@dataclass(frozen=True)
+class Tools:
+    """A compiler with its linker, and the device library that it can read; None: it is used without one."""
+
+    clang: str
+    linker: str
+    library: Path | None
+
+    @property
+    def text(self) -> str:
+        """'clang 19.1.7, device library /usr/lib/...'."""
+        library = f"device library {self.library}" if self.library else "gpusim's OpenCL header"
+        return f"clang {version_of(self.clang)}, {library}"
+
+
+def device_library() -> Path | None:
+    """The folder of AMD's device library with gfx803's part; None where there is none.
+
+    The environment variable GPUSIM_DEVICE_LIBRARY names another folder, or 'none' for doing without. Raises
+    KernelBuildError where it names a folder that is no such library.
+    """
+    named = os.environ.get(LIBRARY_VARIABLE)
+    if named and named.lower() == "none":
+        return None
+    if named:
+        missing = [name for name in _LIBRARY_FILES if not (Path(named) / name).is_file()]
+        if missing:
+            raise KernelBuildError(f"{LIBRARY_VARIABLE}={named}: not AMD's device library, has no {', '.join(missing)}")
+        return Path(named).resolve()
+    found = (folder for pattern in _LIBRARY_PATTERNS for folder in sorted(_ROOT.glob(pattern)))
+    return next((f for f in found if all((f / name).is_file() for name in _LIBRARY_FILES)), None)
+
+
+def for_hip() -> tuple[Tools, tuple[str, ...]]:
+    """Tools and flags for HIP; KernelBuildError says what is missing."""
+    tools, root = with_library(), hip_root()
+    if tools is None or tools.library is None:
+        raise KernelBuildError(f"HIP {_why_not()}")
+    if root is None:
+        folders = ", ".join(f"/{pattern}/include" for pattern in _HIP_PATTERNS)
+        raise KernelBuildError(f"HIP needs its headers (Debian: {HIP_PACKAGE}); no hip/hip_runtime.h in {folders}")
+    return tools, hip_flags(tools.library, root)
+
+
+def with_library() -> Tools | None:
+    """The first compiler that can use the device library; None where there is no library, or no such compiler."""
+    library = device_library()
+    if library is None:
+        return None
+    return next((Tools(c, linker, library) for c, linker in _pairs() if can_read(c, library)), None)
+
+
+def without_library() -> Tools | None:
+    """The first compiler with a linker."""
+    return next((Tools(clang, linker, None) for clang, linker in _pairs()), None)
+
+
+def _why_not() -> str:
+    """What is missing for the device library, as a clause."""
+    library = device_library()
+    if without_library() is None:
+        return f"needs {CLANGS[0]} with {linkers_of(CLANGS[0])[0]}, or another release from 15 on; none is installed"
+    if library is None:
+        return f"needs AMD's device library (Debian: {LIBRARY_PACKAGE}; another folder: {LIBRARY_VARIABLE}); none found"
+    have = ", ".join(f"clang {version_of(clang)}" for clang, _ in _pairs())
+    return f"needs a compiler that can read the device library in {library}; {have} cannot"
+
+
+@cache
+def can_read(clang: str, library: Path) -> bool:
+    """Whether the compiler builds a kernel with the library: it may be of a later release of LLVM."""
+    command = [clang, *opencl_flags(library), *TARGET_FLAGS, "-c", "-", "-o", os.devnull]
+    return subprocess.run(command, input=_PROBE, capture_output=True, text=True, check=False).returncode == 0
+
+
+def hip_root() -> Path | None:
+    """The folder whose include/hip holds HIP's headers; None: not installed."""
+    roots = (root for pattern in _HIP_PATTERNS for root in sorted(_ROOT.glob(pattern)))
+    return next((root for root in roots if (root / "include/hip/hip_runtime.h").is_file()), None)
+
+
+def opencl_flags(library: Path | None) -> tuple[str, ...]:
+    """Flags for OpenCL C, with the device library or with none."""
+    library_flag = "-nogpulib" if library is None else f"--rocm-device-lib-path={library}"
+    return ("-x", "cl", "-cl-std=CL2.0", library_flag, "-O3", "-fno-ident", "-cl-kernel-arg-info")
+
+
+def hip_flags(library: Path, root: Path) -> tuple[str, ...]:
+    """Flags for the device side of HIP alone: one linked code object, with the arguments' names."""
+    return (
+        *("-x", "hip", "--offload-arch=gfx803", "--offload-device-only", "--no-gpu-bundle-output"),
+        *("-O3", "-fno-ident", "-fhip-kernel-arg-name", f"--rocm-device-lib-path={library}", f"--rocm-path={root}"),
+    )
+
+
+@cache
+def version_of(clang: str) -> str:
+    """'19.1.7'."""
+    done = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def linkers_of(clang: str) -> tuple[str, ...]:
+    """Names of the linkers for a compiler, of its own release first."""
+    release = re.search(r"-(\d+)$", clang)
+    return (f"ld.lld-{release[1]}", "ld.lld") if release else ("ld.lld",)
+
+
+def _pairs() -> Iterator[tuple[str, str]]:
+    """Paths of the compilers that are installed, each with a linker."""
+    for name in CLANGS:
+        clang = shutil.which(name)
+        linker = next((path for linker in linkers_of(name) if (path := shutil.which(linker))), None)
+        if clang and linker:
+            yield clang, linker
