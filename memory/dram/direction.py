@@ -18,7 +18,7 @@ def _unfinished(m, channel, direction, special):
     dram = m.dram
     state = dram.channel[channel]
     banks = state.begun[direction]
-    if state.served < dram.longest_run[direction]:  # else a stream of hits would starve the other side
+    if state.served < dram.longest_run:  # else a stream of hits would starve the other side
         hits = state.hits[direction]
         banks |= hits & candidate_banks(m, channel, direction) if special else hits
     return banks
@@ -59,12 +59,12 @@ def ending_banks(m, channel, direction):
     """Banks that may have bursts while the direction ends."""
     dram = m.dram
     state = dram.channel[channel]
-    return ALL_BANKS if state.served < dram.longest_run[direction] else state.begun[direction]
+    return ALL_BANKS if state.served < dram.longest_run else state.begun[direction]
 
 
 @jit(inline=True)
 def banks_to_prepare(m, channel, direction, ending):
-    """Banks that may be opened or closed for the other side: it gets the bus soon, and this side has no use for them."""
+    """Banks to open or close for the other side, where it gets the bus soon and this side has no use for them."""
     dram = m.dram
     state = dram.channel[channel]
     if ending:

@@ -2,8 +2,8 @@
 
 A refresh covers all banks of a rank, or, where the standard has it and the configuration asks for it, one bank or set
 of banks, in turn. When it is due, no row of its banks is opened any more. Those that are open serve their requests
-first, for some clocks at most, since to open them again costs more; then they are closed and the refresh goes. Ranks are
-refreshed at different times, so that others can work meanwhile.
+first, for some clocks at most, since to open them again costs more; then they are closed and the refresh goes. Ranks
+are refreshed at different times, so that others can work meanwhile.
 """
 
 from gpusim.jit import ctz, jit

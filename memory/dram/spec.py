@@ -144,9 +144,10 @@ class DramSpec(Spec):
         32, "held writes at which a drain ends if reads wait", "gem5 MemCtrl: 50 %", ge=0, le=MAX_QUEUE
     )
     write_batch: int = param(
-        22,
-        "requests after which a direction of the data bus ends if the other side presses; those of open rows may follow",
-        "assumed: ...",
+        32,
+        "requests after which reads or writes give up the data bus if the other side presses; as many may follow that "
+        "find their rows open",
+        "assumed: most bandwidth on random mixes, see docs/dram.md",
         ge=1,
         le=MAX_QUEUE,
     )

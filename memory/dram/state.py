@@ -72,7 +72,7 @@ _SETTINGS = {
     "write_high": Field((), "held writes that start a drain"),
     "write_low": Field((), "held writes that end a drain if reads wait"),
     "write_batch": Field((), "requests served in a direction while the other side presses, but for those of open rows"),
-    "longest_run": Field((2,), "the same with them, of reads, of writes"),
+    "longest_run": Field((), "the same with those of open rows"),
     "write_idle": Field((), "clocks without reads after which few writes are written too"),
     "age_cap": Field((), "clocks after which a request goes before row hits"),
     "hit_cap": Field((), "row hits that may overtake a bank's oldest request, where the scheduler counts them"),
@@ -203,8 +203,7 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float, rules: tuple[Ru
     dram.depth[READ], dram.depth[WRITE] = spec.read_queue, spec.write_queue
     dram.write_high, dram.write_low, dram.write_idle = spec.write_high, spec.write_low, spec.write_idle_clocks
     dram.write_batch = spec.write_batch
-    dram.longest_run[READ] = spec.write_batch + spec.read_queue
-    dram.longest_run[WRITE] = spec.write_batch + spec.write_queue
+    dram.longest_run = 2 * spec.write_batch
     dram.scheduler, dram.age_cap, dram.hit_cap = SCHEDULERS[spec.scheduler].number, spec.age_cap_clocks, spec.hit_cap
     dram.page_policy, dram.page_timeout = PAGE_POLICIES[spec.page_policy].number, spec.page_timeout_clocks
     usual_policies = dram.scheduler == FR_FCFS and dram.page_policy == OPEN_PAGE

@@ -1,7 +1,7 @@
 """Random mixes of reads and writes on one DRAM channel: `python -m tests.support.dram_mixes [--batches]`.
 
-Prints, by standard and mix, activates a request, bandwidth when requests wait, and the reads' mean latency at two loads;
-with `--batches` the same for several `write_batch`.
+Prints, by standard and mix, activates a request, bandwidth when requests wait, and the reads' mean latency at two
+loads; with `--batches` the same for several `write_batch`.
 """
 
 import sys
@@ -52,9 +52,7 @@ def requests(mix: Mix, seed: int, cycles_between: float) -> list[Request]:
     first = random.integers(0, LINES // mix.lines, blocks) * mix.lines
     kinds = np.where(random.random(blocks) < mix.write_share, WRITE, READ)
     at = 1 + np.cumsum(random.exponential(cycles_between * mix.lines, blocks)).astype(int)
-    return [
-        (int(at[b]), int(kinds[b]), int(first[b]) + k) for b in range(blocks) for k in range(mix.lines)
-    ]
+    return [(int(at[b]), int(kinds[b]), int(first[b]) + k) for b in range(blocks) for k in range(mix.lines)]
 
 
 def measure(spec: DramSpec, mix: Mix, loads: tuple[float, float]) -> Measured:

@@ -159,8 +159,7 @@ class Controller:
     def _unfinished(self, kind: int) -> set[int]:
         """Banks that a direction that ends still serves: begun lines, and, not without bound, what open rows hold."""
         begun = {request.bank for request in self._listed(kind) if request.bursts}
-        room = (self.spec.read_queue, self.spec.write_queue)[kind]
-        if self._served >= self.spec.write_batch + room:
+        if self._served >= 2 * self.spec.write_batch:
             return begun
         return begun | {number for number in self._served_banks(kind) if self.banks[number].hits(kind)}
 
