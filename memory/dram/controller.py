@@ -166,7 +166,7 @@ def dram_write(m, now, channel, line, mask):
             left |= 1 << burst
     local = dram_local_line(m, line)
     s = held_write(m, channel, local)
-    # a write that is begun gains no bytes, however many of its bursts are left: which are decided already depends on how
+    # a write that is begun gains no bytes, however many of its bursts are left: how many are decided depends on how
     # far the channel has looked ahead. One that is decided ahead of time has all its bytes
     whole_and_ahead = s >= 0 and state.mask[s] == WHOLE_LINE and state.first_burst[s] >= now
     if s >= 0 and (whole_and_ahead or state.first_burst[s] == NEVER):

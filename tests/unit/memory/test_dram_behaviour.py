@@ -52,7 +52,7 @@ def test_conflicts_over_all_banks_reach_the_activate_window_bound():
     t = resolve(spec)
     n = 512
     out = run(spec, [(1, READ, line_at(spec, row=i // 16, group=i % 4, bank=i // 4 % 4)) for i in range(n)])
-    bound = (n / 4 - 1) * t.tfaw
+    bound = max((n / 4 - 1) * t.tfaw, (n / 32 - 1) * t.t32aw)
     assert bound <= clocks_used(out) <= 1.1 * bound
 
 
