@@ -75,11 +75,17 @@ def hold_back_all(m, channel, command, bank, clock):
 
 
 @jit(inline=True)
+def _rank(m, bank, special):
+    """Rank of a bank: of several only where a configuration is `special`."""
+    return bank >> m.dram.rank_shift if special else 0
+
+
+@jit(inline=True)
 def _hold_back_after_burst(m, channel, command, bank, clock, special):
     dram = m.dram
     _hold_back(m, channel, command, clock, BANK, bank, 0)
     _hold_back(m, channel, command, clock, GROUP, GROUP_ROW + (bank & dram.group_mask), 0)
-    _hold_back(m, channel, command, clock, RANK, RANK_ROW + (bank >> dram.rank_shift), 0)
+    _hold_back(m, channel, command, clock, RANK, RANK_ROW + _rank(m, bank, special), 0)
     if special and dram.reaches_further[command]:
         hold_back_all(m, channel, command, bank, clock)
 
@@ -88,7 +94,7 @@ def _hold_back_after_burst(m, channel, command, bank, clock, special):
 def _hold_back_after_precharge(m, channel, bank, clock, special):
     dram = m.dram
     _hold_back(m, channel, PRECHARGE, clock, BANK, bank, HALF)
-    _hold_back(m, channel, PRECHARGE, clock, RANK, RANK_ROW + (bank >> dram.rank_shift), 0)
+    _hold_back(m, channel, PRECHARGE, clock, RANK, RANK_ROW + _rank(m, bank, special), 0)
     if special and dram.reaches_further[PRECHARGE]:
         hold_back_all(m, channel, PRECHARGE, bank, clock)
 
@@ -99,17 +105,17 @@ def _hold_back_after_activate(m, channel, bank, clock, special):
     _hold_back(m, channel, ACTIVATE, clock, BANK, bank, 0)
     _hold_back(m, channel, ACTIVATE, clock, BANK, bank, HALF)
     _hold_back(m, channel, ACTIVATE, clock, GROUP, GROUP_ROW + (bank & dram.group_mask), HALF)
-    _hold_back(m, channel, ACTIVATE, clock, RANK, RANK_ROW + (bank >> dram.rank_shift), HALF)
+    _hold_back(m, channel, ACTIVATE, clock, RANK, RANK_ROW + _rank(m, bank, special), HALF)
     if special and dram.reaches_further[ACTIVATE]:
         hold_back_all(m, channel, ACTIVATE, bank, clock)
 
 
 @jit(inline=True)
-def _window_moves(m, channel, bank, clock):
+def _window_moves(m, channel, bank, clock, special):
     """Rules over a window of activates: the next one waits for the oldest in the window."""
     dram = m.dram
     state = dram.channel[channel]
-    rank = bank >> dram.rank_shift
+    rank = _rank(m, bank, special)
     for rule in range(dram.windows):
         ring = rank * MAX_WINDOWS + rule
         position = state.window_oldest[ring]
@@ -182,7 +188,7 @@ def issue_activate(m, channel, kind, bank, clock, special):
     state.open_row[bank] = row
     state.open_banks |= 1 << bank
     _hold_back_after_activate(m, channel, bank, clock, special)
-    _window_moves(m, channel, bank, clock)
+    _window_moves(m, channel, bank, clock, special)
     state.activates += 1
     if state.slot[s].found == HIT:
         state.slot[s].found = CLOSED

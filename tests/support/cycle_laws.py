@@ -231,7 +231,12 @@ def step(m: Any, visit: Callable[[], None], limit: int = 1 << 60) -> int:
 def stepped(on_start: Callable[[Any], Callable[[], None]]) -> Iterator[None]:
     """While it lasts, `simulate` steps its machine: `on_start(m)` gives what visits it after each cycle."""
     before = simulator._loop
-    simulator._loop = lambda m, observer, recording: step(m, on_start(m))  # type: ignore[assignment]
+
+    def loop(m: Any, observer: Any, recording: Any, max_cycles: int) -> Any:
+        assert not max_cycles
+        return step(m, on_start(m))
+
+    simulator._loop = loop  # type: ignore[assignment]
     try:
         yield
     finally:

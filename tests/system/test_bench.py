@@ -62,7 +62,7 @@ def _small_cases(monkeypatch: pytest.MonkeyPatch, *names: str, bound: str = "lat
 
 def test_history_has_an_object_a_case_and_comparison_is_with_the_last(monkeypatch, capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     _small_cases(monkeypatch, "vector_add", "lds_links")
-    history = tmp_path / "new" / "history.jsonl"
+    history = tmp_path / "history.jsonl"
     arguments = ["bench", "--history", str(history)]
     assert invoke(arguments) == 0
     first = capfd.readouterr().out
@@ -86,6 +86,11 @@ def test_a_case_that_is_bound_by_something_else_is_told(monkeypatch, capfd, tmp_
     assert "relu is a case of the bound 'lds', but bound by latency" in capfd.readouterr().err
     # another machine may be bound elsewhere
     assert invoke(["bench", "--history", str(tmp_path / "h.jsonl"), "--set", "gpu.cus_per_array=2"]) == 0
+
+
+def test_a_history_in_a_folder_that_is_not_there_is_refused_before_measuring(capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    assert invoke(["bench", "--history", str(tmp_path / "new" / "h.jsonl")]) == 2
+    assert "new does not exist" in capfd.readouterr().err and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ REFUSED = [
     ({"refresh": "per_bank"}, "'gddr5' refreshes all banks at once"),
     ({"refresh": "per_bank", "organization": {"per_bank_refresh": "bank"}}, "give timing.trfc_bank_ns"),
     ({"standard": "hbm2", "refresh": "per_bank", "timing": {"trefb_to_refb_ns": 400}}, "leaves 243 clocks"),
-    ({"standard": "gdr5"}, "did you mean 'gddr5'"),
+    ({"standard": "gdr5"}, "should be 'gddr5', 'gddr6'"),
 ]
 
 
