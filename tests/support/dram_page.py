@@ -1,6 +1,7 @@
 """The tables of docs/dram.md, from those of the code and from runs of the model: `python -m tests.support.dram_page`.
 
-Writes the page with the text between each pair of markers renewed.
+Writes the page with the text between each pair of markers renewed, but for the random mixes, which
+`tests.support.dram_mixes` measures.
 """
 
 import re
@@ -23,7 +24,8 @@ RANDOM_LINES = 4_000
 CORE_CLOCK_HZ = 2e9
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
@@ -41,7 +43,7 @@ def standards() -> str:
                 f"{t.channel_bytes_per_s / 1e9:g} GB/s",
                 f"{t.channel_bytes / 2**30:g} GiB",
                 f"{s.bank_groups} × {s.banks_per_group}",
-                f"{s.row_bytes / 1024:g} KiB",
+                f"{s.rows} × {s.row_bytes / 1024:g} KiB",
                 f"{t.bursts_per_line} × {t.burst_clocks} clocks",
                 str(s.max_ranks),
                 PER_BANK_REFRESH[s.per_bank_refresh] if s.per_bank_refresh != "none" else "–",
@@ -53,12 +55,12 @@ def standards() -> str:
         "a channel",
         "capacity",
         "groups × banks",
-        "row",
+        "rows of a bank",
         "a line",
         "ranks",
         "a refresh of banks",
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def rules() -> str:
@@ -77,11 +79,11 @@ def rules() -> str:
         ]
         for rule in RULES
     ]
-    return _table(["rule", "level", "after", "before", "clocks"], rows)
+    return table(["rule", "level", "after", "before", "clocks"], rows)
 
 
-def _policies(table: dict[str, Policy]) -> str:
-    return _table(["name", "what it does", "source"], [[f"`{n}`", p.meaning, p.source] for n, p in table.items()])
+def _policies(policies: dict[str, Policy]) -> str:
+    return table(["name", "what it does", "source"], [[f"`{n}`", p.meaning, p.source] for n, p in policies.items()])
 
 
 def measured() -> str:
@@ -110,7 +112,7 @@ def measured() -> str:
             ]
         )
     head = ["standard", "streamed, of the pins", "refresh leaves", "random lines", "row conflicts of one bank", "tRC"]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 SECTIONS: dict[str, Callable[[], str]] = {
