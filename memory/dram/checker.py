@@ -90,7 +90,8 @@ class _Channel:
     open_rows: dict[int, int] = field(default_factory=dict)
     recent: deque[_Seen] = field(default_factory=deque)
     windows: dict[tuple[str, int], list[int]] = field(default_factory=dict)  # rule's name, rank -> clocks
-    bus_clock: dict[bool, int] = field(default_factory=dict)
+    bus_clock: dict[bool, int] = field(default_factory=dict)  # row bus or not -> its last command
+    bus_free: dict[bool, int] = field(default_factory=dict)  # and when it takes the next
     data: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # data bus -> last burst's command, rank, end
     refreshes: dict[int, int] = field(default_factory=dict)  # bank -> count
     refreshed: dict[int, int] = field(default_factory=dict)  # bank -> clock of the last
@@ -152,8 +153,8 @@ def _check(state: _Channel, c: Command, timing: Timing, rules: list[tuple[Rule, 
         fail("no such command or bank")
     row_bus = timing.separate_row_bus and c.command not in COLUMN_COMMANDS
     if c.clock <= state.bus_clock.get(row_bus, -1):
-        fail(f"command bus taken until clock {state.bus_clock[row_bus]}")
-    state.bus_clock[row_bus] = c.clock + _command_clocks(c.command, timing) - 1
+        fail(f"command bus taken in clock {state.bus_clock[row_bus]}")
+    state.bus_clock[row_bus] = c.clock
 
     banks = _covered(c, timing)
     rank = c.bank // timing.rank_banks
@@ -170,6 +171,9 @@ def _check(state: _Channel, c: Command, timing: Timing, rules: list[tuple[Rule, 
                 distance = c.clock - before.clock
                 if distance < clocks and before.command in rule.preceding and _share(rule.level, before, seen):
                     fail(f"{rule.name}: {distance} clocks after {COMMAND_NAMES[before.command]}, least is {clocks}")
+    if c.clock < state.bus_free.get(row_bus, 0):
+        fail(f"command bus taken until clock {state.bus_free[row_bus]}")
+    state.bus_free[row_bus] = c.clock + _command_clocks(c.command, timing)
     _check_state(state, c, timing, banks, fail)
     state.recent.append(seen)
 

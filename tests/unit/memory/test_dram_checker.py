@@ -149,7 +149,7 @@ def test_a_command_bus_is_taken_for_all_clocks_of_a_command(split, following):
     slow = replace(T, separate_row_bus=split, act=2, trrd_short=1, trrd_long=1)
     rules = tuple(rule for rule in RULES if not rule.name.startswith("ACT on"))
     stream = [act(0), act(50, 1), following]
-    with pytest.raises(ProtocolError, match="command bus taken until clock 51"):
+    with pytest.raises(ProtocolError, match="command bus taken until clock 52"):
         check_commands(stream, slow, rules)
     assert check_commands([*stream[:-1], following._replace(clock=52)], slow, rules) == 3
 
