@@ -1,6 +1,7 @@
 """The tables of docs/dram.md, from those of the code and from runs of the model: `python -m tests.support.dram_page`.
 
-Writes the page with the text between each pair of markers renewed.
+Writes the page with the text between each pair of markers renewed, but for the random mixes, which
+`tests.support.dram_mixes` measures.
 """
 
 from collections.abc import Callable
@@ -36,7 +37,7 @@ def standards() -> str:
                 f"{t.channel_bytes_per_s / 1e9:g} GB/s",
                 f"{t.channel_bytes / 2**30:g} GiB",
                 f"{s.bank_groups} × {s.banks_per_group}",
-                f"{s.row_bytes / 1024:g} KiB",
+                f"{s.rows} × {s.row_bytes / 1024:g} KiB",
                 f"{t.bursts_per_line} × {t.burst_clocks} clocks",
                 str(s.max_ranks),
                 PER_BANK_REFRESH[s.per_bank_refresh] if s.per_bank_refresh != "none" else "–",
@@ -48,7 +49,7 @@ def standards() -> str:
         "a channel",
         "capacity",
         "groups × banks",
-        "row",
+        "rows of a bank",
         "a line",
         "ranks",
         "a refresh of banks",
