@@ -116,11 +116,11 @@ class Device:
         global_size, local_size: work-items in up to three dimensions; the last workgroups may be partial. args: in
         the kernel's order or by name: device arrays (None: null), `gpusim.Pointer`, `gpusim.Local(bytes)`, NumPy
         scalars or Python numbers. kernarg: instead of args, the whole argument block. dynamic_lds_bytes: LDS in
-        addition to that of `gpusim.Local` arguments. caches: 'warm' leaves in L2 what the launch before left there
-        (L1 is always empty at first). max_instructions: of one wavefront, before it counts as an endless loop.
-        checked: assert the model's conservation laws. hotspots: how many of the costliest instructions
-        `result.hotspots` lists. observer: called several times a second, ends the launch by
-        returning False. timeline: what happens in each cycle is drawn into it (gpusim.timeline.timeline.Timeline).
+        addition to that of `gpusim.Local` arguments. caches: 'warm' leaves in L2 and the TLBs what the launch before
+        left there (L1 is always empty at first). max_instructions: of one wavefront, before it counts as an endless
+        loop. checked: assert the model's conservation laws. hotspots: how many of the costliest instructions
+        `result.hotspots` lists. observer: called several times a second, ends the launch by returning False. timeline:
+        what happens in each cycle is drawn into it (gpusim.timeline.timeline.Timeline).
 
         Raises KernargError, GridError, LaunchError, DecodeError, ProgramError, OccupancyError, DeviceMemoryError;
         ExecutionFault for what the kernel does wrong: its message names kernel, program counter, instruction,

@@ -73,9 +73,9 @@ def simulate(
     observer: called several times a second, ends the run by returning False (the facts are then partial, as with
     max_cycles); checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in
     every cycle, which must not change any result; max_instructions: of one wavefront, before it counts as an endless
-    loop (see isa.execution.faults); warm: what earlier launches left in L2, and where this one leaves its own (None: L2
-    is empty at first); hotspots: account for the wavefronts' cycles by static instruction too; timeline: draw what
-    happens into it; max_cycles: end the run in this cycle, 0: at its end.
+    loop (see isa.execution.faults); warm: what earlier launches left in L2 and the TLBs, and where this one leaves its
+    own (None: they are empty at first); hotspots: account for the wavefronts' cycles by static instruction too;
+    timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end.
 
     Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
     Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.

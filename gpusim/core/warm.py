@@ -1,13 +1,16 @@
-"""Warm caches: what a launch leaves in L2 for the next one on the same GPU.
+"""Warm caches: what a launch leaves in L2 and in the TLBs for the next one on the same GPU.
 
-Only L2 keeps anything. A launch begins with an acquire, which invalidates the L1 caches (LLVM AMDGPU guide, memory
+Nothing else keeps anything. A launch begins with an acquire, which invalidates the L1 caches (LLVM AMDGPU guide, memory
 model for GFX6 to GFX9), and the microseconds between two launches exceed the DRAM's refresh interval, so that its rows
-are closed and its write queues empty.
+are closed and its write queues empty. An acquire leaves translations alone, those of the L1 TLBs too: they are
+invalidated where page tables change (Linux kernel, amdgpu_vm.c), which neither a launch nor a copy does. Memory that
+the host frees counts as still mapped, as in a runtime's pool.
 """
 
 from typing import Any
 
 from memory.cache.l2_contents import L2Contents
+from memory.translation.contents import TlbContents
 
 
 class WarmCaches:
@@ -15,11 +18,18 @@ class WarmCaches:
 
     def __init__(self) -> None:
         self._l2 = L2Contents()
+        self._tlbs = TlbContents()
 
     def restore(self, m: Any) -> None:
-        """Fill the caches of a new machine; those of another shape stay empty."""
+        """Fill the caches and TLBs of a new machine; those of another shape stay empty."""
         self._l2.restore(m)
+        self._tlbs.restore(m)
 
     def keep(self, m: Any) -> None:
-        """Remember the caches of a machine whose launch has ended."""
+        """Remember the caches and TLBs of a machine whose launch has ended."""
         self._l2.keep(m)
+        self._tlbs.keep(m)
+
+    def flush_l2(self) -> None:
+        """Empty L2, whose lines something else has written back; translations stay."""
+        self._l2 = L2Contents()

@@ -27,7 +27,10 @@ class LaunchError(UserError):
 
 @dataclass(frozen=True)
 class LaunchCommand:
-    """Run a kernel to its end. warm: L2 holds what the launch before left there; otherwise caches are empty."""
+    """Run a kernel to its end.
+
+    warm: L2 and the TLBs hold what the launch before left there; otherwise caches and TLBs are empty.
+    """
 
     launch: Launch
     warm: bool = False
@@ -134,7 +137,7 @@ class CommandProcessor:
     def _copy(self, command: CopyCommand) -> float:
         command.move()
         # the copy engine passes L2 by: what L2 held has been written back and dropped before
-        self._warm = WarmCaches()
+        self._warm.flush_l2()
         return self.gpu.host_link.copy_us(command.size_bytes)
 
     def _launch(self, command: LaunchCommand, options: RunOptions, observer: Observer | None) -> RunFacts:

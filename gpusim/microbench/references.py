@@ -1,7 +1,10 @@
 """Published figures of GCN parts, each beside the microbenchmark of the same quantity.
 
-A figure that nobody seems to have published has no row: latencies of L1, L2, scalar cache and LDS hits on GCN3, DRAM
-write and copy bandwidth, atomics at L2. Where a published number had to be converted, `source` says how.
+A figure that nobody seems to have published has no row: DRAM write and copy bandwidth, atomics at L2. Of latencies of
+L1, L2, scalar cache and LDS hits none was found of GCN3; the rows are of CDNA parts, whose compute units are GCN's:
+16 KB of vector L1 in lines of 64 bytes, 16 KB of scalar cache for up to three CUs, 64 KB of LDS in 32 banks. Their
+loads from DRAM are no row, as those go over a fabric that GCN3 lacks. Where a published number had to be converted,
+`source` says how.
 """
 
 import math
@@ -45,6 +48,9 @@ _GCN = "GCN"
 _DP16 = "GCN with FP64 at 1/16"
 _FURY, _NANO, _RX570, _R9_380X = "R9 Fury (Fiji)", "R9 Nano (Fiji)", "RX 570 (Polaris 10)", "R9 380X (Tonga)"
 _HD7970 = "HD 7970 (Tahiti)"
+_MI100, _MI210 = "MI100 (CDNA)", "MI210 (CDNA 2)"
+_MT4G = "caps-tum/mt4g, sample results"
+_GPU_BENCHES = "te42kyfo/gpu-benches, gpu-latency at 1700 MHz"
 
 
 def _row(figure: str, value: float | tuple[float, float], unit: str, part: str, source: str) -> Published:
@@ -53,6 +59,16 @@ def _row(figure: str, value: float | tuple[float, float], unit: str, part: str, 
 
 
 def _rows() -> Iterable[Published]:
+    for name, what, mi100, mi210 in (
+        ("vector_first", "l1", 136, 124),
+        ("vector_l2", "l2", 336, 292),
+        ("scalar_first", "scalarL1", 48, 48),
+        ("lds", "shared", 48, 48),
+    ):
+        for part, median in ((_MI100, mi100), (_MI210, mi210)):
+            yield _row(f"latency.{name}", median, "cycles", part, f"{_MT4G}: pointer chase, median of `{what}`")
+    yield _row("latency.vector_first", 125.1, "cycles", _MI210, f"{_GPU_BENCHES}: sets up to 13 KB")
+    yield _row("latency.vector_l2", (233, 249), "cycles", _MI210, f"{_GPU_BENCHES}: sets of 18 KB to 1 MB")
     cycles, rate = "cycles/instruction", "instructions/cycle/CU"
     for name in ("latency.vector_dram", "latency.vector_far"):
         yield _row(name, (300, 600), "cycles", _GCN, f"{_AMD}, section 2.6.1")

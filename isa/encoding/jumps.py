@@ -161,6 +161,8 @@ def _value(instruction: Instruction, name: str, dwords: int, values: Values) -> 
     """An operand's value: -1 for a destination, None where it is not known."""
     if name == "sdst":
         return -1
+    if name == "literal":
+        return instruction.literal
     code = instruction.fields[name]
     if name == "simm16":
         return (code ^ 0x8000) - 0x8000 & _WORD

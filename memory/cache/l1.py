@@ -37,7 +37,7 @@ from memory.rings import RING_FRONT
 from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.timeline import LOOKED_UP, record
-from memory.translation.l1_tlb import page_of, translated
+from memory.translation.l1_tlb import page_of, translate
 from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import (
     L1_LINE,
@@ -259,11 +259,17 @@ def _load(m, now, cu, q, header, position):
 
 @jit(inline=True)
 def _translated(m, now, cu, line):
-    """1 if the line's translation is there. While look-up waits for it, it looks ahead for pages: misses overlap."""
-    if translated(m, now, cu, line):
+    """1 if the line's translation is there. From a miss on pages are looked ahead for: misses overlap."""
+    page = page_of(m, line)
+    if page == m.translation.last[cu]:
+        return 1
+    ahead = m.translation.ahead[cu]
+    if translate(m, now, cu, page):
+        if ahead:  # one of the pages looked ahead for has been come to: there is room for one more
+            look_ahead(m, now, cu, page)
         return 1
     if short_since(m, TRANSLATION + cu) < now:
-        look_ahead(m, now, cu, page_of(m, line))
+        look_ahead(m, now, cu, page)
     else:
         wake_at(m, CU_LOOK_UP, now + 1, cu)
     return 0

@@ -13,7 +13,7 @@ from memory.sets.rows import clear_rows, next_order, set_fields, stride_of
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
 MAX_SLOTS = LANES * MAX_L1_LINES
-MAX_QUEUE = 16  # vector memory instructions that may wait at an L1; a power of two
+MAX_QUEUE = 64  # vector memory instructions that may wait at an L1; a power of two
 MAX_RETURN = 256
 MAX_MSHRS = 256
 MAX_TARGETS = 1024
@@ -36,16 +36,16 @@ class L1Spec(Spec):
     ways: int = param(4, "associativity", "Dong 2020, table 6.3", ge=1, le=64)
     replacement: Replacement = replacement_param("AMD GCN whitepaper (2012): LRU")
     hit_latency_cycles: int = param(
-        100,
+        116,
         "cycles from tag look-up to the first data beat of a hit",
-        "assumed: a dependent load that hits takes 108 cycles; no figure for GCN was found",
+        "a dependent load that hits takes 124 cycles, as on MI210 (mt4g, gpu-benches); MI100: 136; none found of GCN3",
         ge=1,
         le=900,
     )
     fill_latency_cycles: int = param(
-        40,
+        56,
         "cycles from a response's arrival to its data being ready to return",
-        "assumed: its share of the 188 cycles of a load that hits L2",
+        "assumed: its share of the 204 cycles of a load that hits L2",
         ge=1,
         le=500,
     )
@@ -57,7 +57,14 @@ class L1Spec(Spec):
         le=MAX_MSHRS,
     )
     mshr_targets: int = param(512, "line requests that may wait for missing lines", "assumed", ge=1, le=MAX_TARGETS)
-    queue_instructions: int = param(8, "vector memory instructions waiting for look-up", "assumed", ge=1, le=MAX_QUEUE)
+    queue_instructions: int = param(
+        16,
+        "vector memory instructions waiting for look-up",
+        "assumed: AMD names the FIFOs from SQ to TA, not their depth; MGPUSim R9 Nano: 14 before coalescing (6 stages, "
+        "a buffer of 8); gem5 CU tokens: 4 by default, 160 for Vega 20; docs/caches.md",
+        ge=1,
+        le=MAX_QUEUE,
+    )
     return_entries: int = param(
         64, "load instructions between look-up and return", "assumed: hides a miss to L2", ge=1, le=MAX_RETURN
     )

@@ -58,7 +58,7 @@ class L2Spec(Spec):
     latency_cycles: int = param(
         70,
         "cycles from look-up to a hit's answer leaving the channel",
-        "assumed: a load that misses L1 and hits L2 takes 188 cycles; no figure for GCN was found",
+        "assumed: a load that hits L2 takes 204 cycles; MI210, with a larger L2: 233 (gpu-benches); none found of GCN3",
         ge=1,
         le=300,
     )

@@ -1,7 +1,11 @@
-"""Looking ahead in a CU's queue of vector memory instructions while look-up waits for a translation.
+"""Looking ahead in a CU's queue of vector memory instructions for the pages that look-up will come to.
 
-One page a cycle, in the order in which look-up will need them, at most as many as the L1 TLB has MSHRs: so the misses
-of one instruction's pages, and of the instructions after it, overlap.
+As in hardware, translations are looked up ahead of tags while those wait, but lines come to the tags in their order:
+the UTCL1 of later parts has a FIFO that hides the UTCL2's latency, counts misses under misses, and stands still while
+the translation of the FIFO's oldest line is not there (AMD, *MI350 Series performance counters*: TCP_UTCL1_LFIFO_FULL,
+TCP_UTCL1_TRANSLATION_MISS_UNDER_MISS, TCP_UTCL1_STALL_LFIFO_NOT_RES). Here the instructions queued at the L1 are that
+FIFO. One page a cycle is looked ahead for while look-up waits, then one for each that it comes to, at most as many as
+the L1 TLB has MSHRs.
 """
 
 from gpusim.jit import jit
@@ -13,14 +17,14 @@ from memory.wheel import wake_at
 
 
 @jit(cold=True)
-def look_ahead(m, now, cu, waited_for):
-    """Ask for the next page after those already looked at; look-up waits for the page `waited_for`."""
+def look_ahead(m, now, cu, come_to):
+    """Ask for the next page after those already looked at; look-up has come to the page `come_to`."""
     cache = m.l1.unit[cu]
     instruction = cache.ahead
     position = cache.ahead_position
     if instruction == 0 and position <= cache.q_position:
         position = cache.q_position + 1
-        cache.ahead_page = waited_for
+        cache.ahead_page = come_to
     page = cache.ahead_page
     found = 0
     while instruction < cache.q_count and not found:

@@ -49,9 +49,9 @@ class ScalarCacheSpec(Spec):
     ways: int = param(4, "associativity", "AMD GCN whitepaper (2012): 4-way", ge=1, le=64)
     replacement: Replacement = replacement_param("assumed, as the vector L1's")
     hit_latency_cycles: int = param(
-        50,
+        42,
         "cycles from look-up, or from a fill, to the data in scalar registers",
-        "assumed: no figure for GCN was found",
+        "a dependent load that hits takes 48 cycles, as on MI100 and MI210 (mt4g); none found of GCN3",
         ge=1,
         le=500,
     )

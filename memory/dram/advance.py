@@ -4,121 +4,59 @@ What could be issued when is a function of state and clock alone. So clocks in w
 over, and looking at a channel more often changes nothing.
 """
 
-from gpusim.jit import ctz, jit
+from gpusim.jit import jit
 from memory.dram.commands import close_row, issue_activate, issue_column, issue_precharge
 from memory.dram.constants import (
     ACTIVATE,
     ALL_BANKS,
-    GROUP_ROW,
-    MAX_BANKS,
     NEVER,
     PRECHARGE,
-    RANK_ROW,
     READ,
     READ_BURST,
     WHOLE_LINE,
     WRITE,
 )
+from memory.dram.direction import ENDING, banks_to_prepare, bus_direction, ending_banks
 from memory.dram.page_policy import OPEN_PAGE, row_to_close
+from memory.dram.ready import rank_ready, ready_bank
 from memory.dram.refresh import refresh_step
 from memory.dram.scheduler import candidate_banks
 
-ENDING = 2  # added to READ or WRITE: the direction ends with the lines begun
 
+@jit(outline=True)
+def _prepare(m, channel, kind, banks, clock, too_early, special):
+    """Open or close one of `banks` for the side that waits for the data bus.
 
-@jit(inline=True)
-def _rank_ready(m, channel, command, special):
-    """First clock in which the rules of some rank allow a command."""
-    if special:
-        return _soonest_rank(m, channel, command)
-    return m.dram.channel[channel].earliest[RANK_ROW, command]
-
-
-@jit(cold=True)
-def _soonest_rank(m, channel, command):
-    soonest = NEVER
-    for rank in range(m.dram.ranks):
-        soonest = min(soonest, m.dram.channel[channel].earliest[RANK_ROW + rank, command])
-    return soonest
-
-
-@jit(cold=True)
-def _ready_ranks(m, channel, command, clock):
-    """Banks of the ranks whose rules allow a command now."""
-    dram = m.dram
-    banks = 0
-    for rank in range(dram.ranks):
-        if dram.channel[channel].earliest[RANK_ROW + rank, command] <= clock:
-            banks |= ((1 << dram.rank_banks) - 1) << (rank * dram.rank_banks)
-    return banks
-
-
-@jit(cold=True)
-def _soonest_late_rank(m, channel, command, banks, clock):
-    """First clock after this one in which the rules of a rank allow a command, of those that have one of `banks`."""
-    dram = m.dram
-    soonest = NEVER
-    for rank in range(dram.ranks):
-        t = dram.channel[channel].earliest[RANK_ROW + rank, command]
-        if t > clock and (banks >> (rank * dram.rank_banks)) & ((1 << dram.rank_banks) - 1):
-            soonest = min(soonest, t)
-    return soonest
-
-
-@jit(inline=True)
-def _ready_bank(m, channel, kind, command, banks, clock, special):
-    """Bank of the oldest request in `banks` that can have its `command` now, or -1 - the first clock for one."""
-    dram = m.dram
-    state = dram.channel[channel]
-    best = NEVER
-    soonest = NEVER
-    if special:  # of one rank `_rank_ready` has said all
-        soonest = _soonest_late_rank(m, channel, command, banks, clock)
-        banks &= _ready_ranks(m, channel, command, clock)
-    while banks:
-        bank = ctz(banks)
-        banks &= banks - 1
-        t = state.earliest[bank, command]
-        if command != PRECHARGE:  # which does not wait for its bank group
-            t = max(t, state.earliest[GROUP_ROW + (bank & dram.group_mask), command])
-        # NEVER is a bit that only negative numbers have set: no branch, as which bank comes late has no pattern
-        best = min(best, state.claim[kind, bank] | ((clock - t) & NEVER))
-        soonest = min(soonest, t)
-    return best & (MAX_BANKS - 1) if best < NEVER else -1 - soonest
-
-
-@jit(inline=True)
-def _direction(m, channel, clock):
-    """READ or WRITE: who has the data bus; plus ENDING if it changes after the lines that are begun.
-
-    To change the direction costs idle clocks, so writes are held back and drained in batches. A batch ends while the
-    other side presses, so neither starves.
+    Returns `clock` if done, -1 if it could be but must not be decided yet, else the first clock in which it can be.
     """
-    dram = m.dram
-    state = dram.channel[channel]
-    direction = state.direction
-    reads = state.listed[READ]
-    writes = state.listed[WRITE]
-    had_batch = state.served >= dram.batch
-    if direction == READ:
-        if reads:
-            change = writes >= dram.write_high and had_batch
-        else:
-            idle = clock >= state.read_idle_since + dram.write_idle
-            change = writes > dram.write_low or (writes > 0 and idle)
-    else:
-        change = writes == 0 or (reads > 0 and (writes <= dram.write_low or had_batch))
-    if change:
-        if state.begun[direction]:
-            return direction + ENDING
-        direction = READ + WRITE - direction
-        state.direction = direction
-        state.served = 0
-        # what was found of one direction's banks says nothing of the other's
-        state.column_not_before = 0
-        state.activate_not_before = 0
-        state.precharge_not_before = 0
-    return direction
+    state = m.dram.channel[channel]
+    soonest = NEVER
+    if special:
+        banks &= candidate_banks(m, channel, kind)
+    closed = banks & ~state.open_banks
+    if closed:
+        soonest = rank_ready(m, channel, ACTIVATE, special)
+        if clock >= soonest:
+            bank = ready_bank(m, channel, kind, ACTIVATE, closed, clock, special)
+            if bank >= 0:
+                if too_early:
+                    return -1
+                issue_activate(m, channel, kind, bank, clock, special)
+                return clock
+            soonest = -1 - bank
+    opened = banks & state.open_banks
+    if opened:
+        t = rank_ready(m, channel, PRECHARGE, special)
+        if clock >= t:
+            bank = ready_bank(m, channel, kind, PRECHARGE, opened, clock, special)
+            if bank >= 0:
+                if too_early:
+                    return -1
+                issue_precharge(m, channel, kind, bank, clock, special)
+                return clock
+            t = -1 - bank
+        soonest = min(soonest, t)
+    return soonest
 
 
 @jit(inline=True)
@@ -134,20 +72,26 @@ def _advance(m, channel, limit, ahead, special):
     while clock < limit:
         too_early = clock >= ahead and state.listed[READ] == 0
         soonest = state.refresh_due
-        allowed = ALL_BANKS
+        bursts = ALL_BANKS  # banks that may have one
+        rows = ALL_BANKS  # banks that may be opened or closed
         if clock >= soonest:
             if too_early:
                 break
             t = refresh_step(m, channel, clock)
-            if t > 0 or not special:
+            if t > 0:
                 clock = t
                 continue
             soonest = -t
-            allowed = ~state.blocked
-        kind = _direction(m, channel, clock)
-        if kind >= ENDING:
+            bursts = ~state.closing
+            rows = ~state.blocked
+        kind = bus_direction(m, channel, clock, special)
+        ending = kind >= ENDING
+        if ending:
             kind -= ENDING
-            allowed &= state.begun[kind]
+            bursts &= ending_banks(m, channel, kind)
+        others = banks_to_prepare(m, channel, kind, ending) & rows
+        if ending:
+            rows &= state.begun[kind]
         issued = 0
         row_bus_free = True
         if state.listed[kind] == 0:
@@ -157,19 +101,21 @@ def _advance(m, channel, limit, ahead, special):
                 clock = soonest
                 continue
         if special:
-            allowed &= candidate_banks(m, channel, kind)
+            candidates = candidate_banks(m, channel, kind)
+            bursts &= candidates
+            rows &= candidates
         # a burst goes before row commands: the data bus is what is scarce
-        banks = state.hits[kind] & allowed
+        banks = state.hits[kind] & bursts
         if banks:
-            t = max(_rank_ready(m, channel, READ_BURST + kind, special), state.column_not_before)
-            if state.misses[kind] & allowed == 0 and not closes_rows:
+            t = max(rank_ready(m, channel, READ_BURST + kind, special), state.column_not_before)
+            if (state.misses[kind] & rows) | others == 0 and not closes_rows:
                 # nothing else can be done before: go there at once
                 clock = max(clock, min(t, soonest))
                 if clock >= min(limit, soonest):
                     continue
                 too_early = clock >= ahead and state.listed[READ] == 0
             if clock >= t:
-                bank = _ready_bank(m, channel, kind, READ_BURST + kind, banks, clock, special)
+                bank = ready_bank(m, channel, kind, READ_BURST + kind, banks, clock, special)
                 if bank >= 0:
                     merges = kind == WRITE and state.mask[state.chosen[WRITE, bank]] != WHOLE_LINE
                     if too_early or (merges and clock >= ahead):
@@ -179,14 +125,14 @@ def _advance(m, channel, limit, ahead, special):
                     row_bus_free = dram.split_bus
                 else:
                     t = -1 - bank
-                    if allowed == ALL_BANKS:
+                    if bursts == ALL_BANKS:
                         state.column_not_before = t
             soonest = min(soonest, t)
-        banks = state.misses[kind] & allowed & ~state.open_banks
+        banks = state.misses[kind] & rows & ~state.open_banks
         if banks and row_bus_free:
-            t = max(_rank_ready(m, channel, ACTIVATE, special), state.activate_not_before)
+            t = max(rank_ready(m, channel, ACTIVATE, special), state.activate_not_before)
             if clock >= t:
-                bank = _ready_bank(m, channel, kind, ACTIVATE, banks, clock, special)
+                bank = ready_bank(m, channel, kind, ACTIVATE, banks, clock, special)
                 if bank >= 0:
                     if too_early:
                         break
@@ -195,14 +141,14 @@ def _advance(m, channel, limit, ahead, special):
                     row_bus_free = False
                 else:
                     t = -1 - bank
-                    if allowed == ALL_BANKS:
+                    if rows == ALL_BANKS:
                         state.activate_not_before = t
             soonest = min(soonest, t)
-        banks = state.misses[kind] & allowed & state.open_banks
+        banks = state.misses[kind] & rows & state.open_banks
         if banks and row_bus_free:
-            t = max(_rank_ready(m, channel, PRECHARGE, special), state.precharge_not_before)
+            t = max(rank_ready(m, channel, PRECHARGE, special), state.precharge_not_before)
             if clock >= t:
-                bank = _ready_bank(m, channel, kind, PRECHARGE, banks, clock, special)
+                bank = ready_bank(m, channel, kind, PRECHARGE, banks, clock, special)
                 if bank >= 0:
                     if too_early:
                         break
@@ -211,9 +157,18 @@ def _advance(m, channel, limit, ahead, special):
                     row_bus_free = False
                 else:
                     t = -1 - bank
-                    if allowed == ALL_BANKS:
+                    if rows == ALL_BANKS:
                         state.precharge_not_before = t
             soonest = min(soonest, t)
+        if others and row_bus_free:
+            t = _prepare(m, channel, READ + WRITE - kind, others, clock, too_early, special)
+            if t < 0:
+                break
+            if t == clock:
+                issued = 1
+                row_bus_free = False
+            else:
+                soonest = min(soonest, t)
         if closes_rows:
             bank = row_to_close(m, channel, clock) if row_bus_free else -1 - NEVER
             if bank >= 0:

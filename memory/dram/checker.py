@@ -2,7 +2,8 @@
 
 It reads the table of rules that the scheduler's arrays are compiled from, but not those arrays: each command is held
 against every earlier one that is recent enough to matter. What a table of pairs cannot say it knows by itself: bank
-states, the command and data buses, and the refresh rate.
+states and rows, the command and data buses with commands of several clocks and the idle clocks between reads and
+writes, and the count and gaps of each bank's refreshes.
 """
 
 from collections import deque
@@ -28,11 +29,13 @@ from memory.dram.constants import (
     READ_BURST,
     RECORD_WORDS,
     REFRESH,
+    WRITE_BURST,
 )
 from memory.dram.constraints import RULES, Rule, in_force
 from memory.dram.timing import Timing
 
 MAX_POSTPONED_REFRESHES = 1  # intervals by which a refresh may be late
+MAX_EARLY_REFRESHES = 1  # refreshes of a bank before they are due
 
 
 class Command(NamedTuple):
@@ -87,9 +90,11 @@ class _Channel:
     open_rows: dict[int, int] = field(default_factory=dict)
     recent: deque[_Seen] = field(default_factory=deque)
     windows: dict[tuple[str, int], list[int]] = field(default_factory=dict)  # rule's name, rank -> clocks
-    bus_clock: dict[bool, int] = field(default_factory=dict)
-    data_end: dict[int, int] = field(default_factory=dict)  # data bus -> end of its last burst
+    bus_clock: dict[bool, int] = field(default_factory=dict)  # row bus or not -> its last command
+    bus_free: dict[bool, int] = field(default_factory=dict)  # and when it takes the next
+    data: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # data bus -> last burst's command, rank, end
     refreshes: dict[int, int] = field(default_factory=dict)  # bank -> count
+    refreshed: dict[int, int] = field(default_factory=dict)  # bank -> clock of the last
 
 
 def check_commands(commands: Iterable[Command], timing: Timing, rules: tuple[Rule, ...] = RULES) -> int:
@@ -120,6 +125,12 @@ def _covered(c: Command, timing: Timing) -> frozenset[int]:
     return frozenset({c.bank})
 
 
+def _command_clocks(command: int, timing: Timing) -> int:
+    """Clocks of its command bus that a command takes."""
+    taken = timing.act if command == ACTIVATE else timing.column if command in COLUMN_COMMANDS else None
+    return taken or 1
+
+
 def _share(level: int, one: _Seen, other: _Seen) -> bool:
     """Whether a rule of a level holds between two commands of a channel."""
     if level == BANK:
@@ -142,7 +153,7 @@ def _check(state: _Channel, c: Command, timing: Timing, rules: list[tuple[Rule, 
         fail("no such command or bank")
     row_bus = timing.separate_row_bus and c.command not in COLUMN_COMMANDS
     if c.clock <= state.bus_clock.get(row_bus, -1):
-        fail(f"command bus taken until clock {state.bus_clock[row_bus]}")
+        fail(f"command bus taken in clock {state.bus_clock[row_bus]}")
     state.bus_clock[row_bus] = c.clock
 
     banks = _covered(c, timing)
@@ -160,6 +171,9 @@ def _check(state: _Channel, c: Command, timing: Timing, rules: list[tuple[Rule, 
                 distance = c.clock - before.clock
                 if distance < clocks and before.command in rule.preceding and _share(rule.level, before, seen):
                     fail(f"{rule.name}: {distance} clocks after {COMMAND_NAMES[before.command]}, least is {clocks}")
+    if c.clock < state.bus_free.get(row_bus, 0):
+        fail(f"command bus taken until clock {state.bus_free[row_bus]}")
+    state.bus_free[row_bus] = c.clock + _command_clocks(c.command, timing)
     _check_state(state, c, timing, banks, fail)
     state.recent.append(seen)
 
@@ -180,6 +194,8 @@ def _check_state(state: _Channel, c: Command, timing: Timing, banks: frozenset[i
     """Bank states, the data bus and the refresh rate; updates them."""
     rank = c.bank // timing.rank_banks
     if c.command == ACTIVATE:
+        if not 0 <= c.row < timing.rows:
+            fail(f"a bank has {timing.rows} rows")
         if c.bank in state.open_rows:
             fail(f"bank already has row {state.open_rows[c.bank]} open")
         state.open_rows[c.bank] = c.row
@@ -194,11 +210,7 @@ def _check_state(state: _Channel, c: Command, timing: Timing, banks: frozenset[i
             fail(f"open row is {state.open_rows.get(c.bank, 'none')}")
         if not 0 <= c.column < timing.lines_per_row * timing.bursts_per_line:
             fail(f"no burst {c.column} in a row")
-        start = c.clock + (timing.tcl if c.command == READ_BURST else timing.tcwl)
-        bus = rank if timing.pseudo_channels > 1 else 0  # ranks share one
-        if start < state.data_end.get(bus, 0):
-            fail(f"data bus taken until clock {state.data_end[bus]}, data would start at {start}")
-        state.data_end[bus] = start + timing.burst_clocks
+        _check_data(state, c, timing, rank, fail)
     else:
         if (c.command == REFRESH) != (timing.refresh_covers == "all"):
             fail(f"refreshes cover {timing.refresh_covers}")
@@ -206,9 +218,34 @@ def _check_state(state: _Channel, c: Command, timing: Timing, banks: frozenset[i
         if still_open:
             fail(f"banks {still_open} are open")
         for bank in banks:
-            state.refreshes[bank] = state.refreshes.get(bank, 0) + 1
+            _check_refresh(state, c.clock, timing, bank, fail)
     due = c.clock // timing.trefi
     if due > MAX_POSTPONED_REFRESHES:
         fewest = min(state.refreshes.get(bank, 0) for bank in range(timing.banks))
         if fewest < due - MAX_POSTPONED_REFRESHES:
             fail(f"tREFI: {fewest} refreshes so far, {due} were due")
+
+
+def _check_data(state: _Channel, c: Command, timing: Timing, rank: int, fail: Any) -> None:
+    """The data bus: bursts follow one another, with idle clocks where reads change to writes, or the rank changes."""
+    start = c.clock + (timing.tcl if c.command == READ_BURST else timing.tcwl)
+    bus = rank if timing.pseudo_channels > 1 else 0  # ranks share one
+    last, last_rank, end = state.data.get(bus, (c.command, rank, 0))
+    if start < end:
+        fail(f"data bus taken until clock {end}, data would start at {start}")
+    turn = timing.turnaround if (last, c.command) == (READ_BURST, WRITE_BURST) else 0
+    idle = turn if rank == last_rank else timing.trtrs or 0
+    if start < end + idle:
+        fail(f"data bus changes hands until clock {end + idle}, data would start at {start}")
+    state.data[bus] = (c.command, rank, start + timing.burst_clocks)
+
+
+def _check_refresh(state: _Channel, clock: int, timing: Timing, bank: int, fail: Any) -> None:
+    """A bank's refresh: neither too long after the last one nor too early; counts it."""
+    count = state.refreshes.get(bank, 0) + 1
+    gap = clock - state.refreshed.get(bank, 0)
+    if gap > (1 + MAX_POSTPONED_REFRESHES) * timing.trefi:
+        fail(f"tREFI: {gap} clocks without a refresh of bank {bank}")
+    if count > clock // timing.trefi + 1 + MAX_EARLY_REFRESHES:
+        fail(f"tREFI: {count} refreshes of bank {bank} so far, {clock // timing.trefi} were due")
+    state.refreshes[bank], state.refreshed[bank] = count, clock

@@ -166,10 +166,12 @@ def dram_write(m, now, channel, line, mask):
             left |= 1 << burst
     local = dram_local_line(m, line)
     s = held_write(m, channel, local)
-    begun = s >= 0 and state.first_burst[s] < now
-    if s >= 0 and not (begun and state.slot[s].left == 0):
-        state.mask[s] |= mask
-        if begun or state.first_burst[s] == NEVER:  # one decided ahead of time has all its bursts
+    # a write that is begun gains no bytes, however many of its bursts are left: how many are decided depends on how
+    # far the channel has looked ahead. One that is decided ahead of time has all its bytes
+    whole_and_ahead = s >= 0 and state.mask[s] == WHOLE_LINE and state.first_burst[s] >= now
+    if s >= 0 and (whole_and_ahead or state.first_burst[s] == NEVER):
+        if not whole_and_ahead:
+            state.mask[s] |= mask
             state.slot[s].left |= left
         state.write_merges += 1
     elif left:

@@ -1,14 +1,16 @@
 """Refresh: when one is due, what it covers, and how its banks are closed for it.
 
 A refresh covers all banks of a rank, or, where the standard has it and the configuration asks for it, one bank or set
-of banks, in turn. A due refresh is not postponed: no request of its banks is begun, their rows are closed as soon as
-they may be, then it goes. Ranks are refreshed at different times, so that others can work meanwhile.
+of banks, in turn. When it is due, no row of its banks is opened any more. Those that are open serve their requests
+first, for some clocks at most, since to open them again costs more; then they are closed and the refresh goes. Ranks
+are refreshed at different times, so that others can work meanwhile.
 """
 
 from gpusim.jit import ctz, jit
 from memory.dram.commands import close_row, hold_back_all, record_command
 from memory.dram.constants import GROUP_ROW, NEVER, PRECHARGE, PRECHARGE_ALL, RANK_ROW, REFRESH
 from memory.dram.requests import choose_both
+from memory.dram.scheduler import candidate_banks
 
 
 @jit(cold=True)
@@ -16,24 +18,33 @@ def refresh_step(m, channel, clock):
     """Do what due refreshes need in this clock.
 
     Returns the next clock to look at if a command was issued, or if no bank can do anything else; else minus the
-    first clock at which a refresh needs something, and `blocked` says which banks have to wait for it.
+    first clock at which a refresh needs something; `blocked` says which banks may not be opened or closed before it,
+    and `closing` which of them may not have bursts either.
     """
     dram = m.dram
     state = dram.channel[channel]
     soonest = NEVER
     blocked = 0
+    closing = 0
+    served = state.hits[state.direction] & candidate_banks(m, channel, state.direction)
     for rank in range(dram.ranks):
         if clock < state.refresh_at[rank]:
             soonest = min(soonest, state.refresh_at[rank])
             continue
         banks = dram.refresh_set[state.refresh_next[rank]] << (rank * dram.rank_banks)
+        blocked |= banks
+        deadline = state.refresh_at[rank] + dram.refresh_grace
+        if served & banks and clock < deadline:
+            soonest = min(soonest, deadline)
+            continue
+        closing |= banks
         t = _refresh_or_close(m, channel, rank, banks, clock)
         if t == clock:
             return clock + 1
         soonest = min(soonest, t)
-        blocked |= banks
     state.blocked = blocked
-    return soonest if dram.refreshes_everything else -soonest
+    state.closing = closing
+    return soonest if dram.refreshes_everything and closing else -soonest
 
 
 @jit

@@ -143,6 +143,21 @@ class DramSpec(Spec):
     write_low: int = param(
         32, "held writes at which a drain ends if reads wait", "gem5 MemCtrl: 50 %", ge=0, le=MAX_QUEUE
     )
+    write_batch: int = param(
+        32,
+        "requests after which reads or writes give up the data bus if the other side presses; as many may follow that "
+        "find their rows open",
+        "assumed: most bandwidth on random mixes, see docs/dram.md",
+        ge=1,
+        le=MAX_QUEUE,
+    )
+    refresh_grace_clocks: int = param(
+        200,
+        "command clocks for which a due refresh waits for requests of open rows, at most half of its interval",
+        "assumed: standards let refreshes come later by whole intervals; longer changes nothing on random mixes",
+        ge=0,
+        le=10**6,
+    )
     write_idle_clocks: int = param(
         64,
         "command clocks without a held read after which fewer writes than write_low are written too",

@@ -52,6 +52,7 @@ _TIMING = {
     "read_data_end": Field((), "read command to the end of its data"),
     "burst_clocks": Field((), "data-bus clocks of a burst"),
     "refresh_interval": Field((), "clocks between two refreshes of a rank"),
+    "refresh_grace": Field((), "clocks for which a due refresh waits for requests of open rows"),
     "refresh_command": Field((), "REFRESH or REFRESH_BANK"),
     "refresh_sets": Field((), "refreshes until each bank of a rank had its own"),
     "refresh_set": Field((MAX_BANKS,), "banks that successive refreshes cover, of rank 0"),
@@ -70,7 +71,8 @@ _SETTINGS = {
     "depth": Field((2,), "reads, writes that a channel holds"),
     "write_high": Field((), "held writes that start a drain"),
     "write_low": Field((), "held writes that end a drain if reads wait"),
-    "batch": Field((), "requests served in a direction while the other side presses"),
+    "write_batch": Field((), "requests served in a direction while the other side presses, but for those of open rows"),
+    "longest_run": Field((), "the same with those of open rows"),
     "write_idle": Field((), "clocks without reads after which few writes are written too"),
     "age_cap": Field((), "clocks after which a request goes before row hits"),
     "hit_cap": Field((), "row hits that may overtake a bank's oldest request, where the scheduler counts them"),
@@ -111,7 +113,8 @@ _CHANNEL = {
     "refresh_due": Field((), "clock from which a refresh is due"),
     "refresh_at": Field((MAX_RANKS,), "by rank: clock from which its next refresh is due"),
     "refresh_next": Field((MAX_RANKS,), "by rank: which set of banks it covers"),
-    "blocked": Field((), "banks that wait for a due refresh, while one is due"),
+    "blocked": Field((), "banks whose rows wait for a due refresh, while one is due"),
+    "closing": Field((), "of them those that have no bursts before it"),
     "direction": Field((), "READ or WRITE: who has the data bus"),
     "served": Field((), "requests served since the direction changed"),
     "read_idle_since": Field((), "clock of the last read when none is left"),
@@ -196,9 +199,11 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float, rules: tuple[Ru
     _configure_rules(dram, timing, rules)
     _configure_organization(dram, spec, timing)
     _configure_clocks(dram, spec, timing.clock_hz, core_clock_hz)
+    dram.refresh_grace = min(spec.refresh_grace_clocks, int(dram.refresh_interval) // 2)
     dram.depth[READ], dram.depth[WRITE] = spec.read_queue, spec.write_queue
     dram.write_high, dram.write_low, dram.write_idle = spec.write_high, spec.write_low, spec.write_idle_clocks
-    dram.batch = spec.write_high - spec.write_low
+    dram.write_batch = spec.write_batch
+    dram.longest_run = 2 * spec.write_batch
     dram.scheduler, dram.age_cap, dram.hit_cap = SCHEDULERS[spec.scheduler].number, spec.age_cap_clocks, spec.hit_cap
     dram.page_policy, dram.page_timeout = PAGE_POLICIES[spec.page_policy].number, spec.page_timeout_clocks
     usual_policies = dram.scheduler == FR_FCFS and dram.page_policy == OPEN_PAGE

@@ -48,7 +48,7 @@ class CrossbarSpec(Spec):
     request_latency_cycles: int = param(
         35,
         "cycles a request spends between an L1 and an L2 channel",
-        "assumed: its share of the 188 cycles of a load that hits L2",
+        "assumed: its share of the 204 cycles of a load that hits L2",
         ge=1,
         le=150,
     )

@@ -137,7 +137,7 @@ def _take_answers(m, now, tlb):
 
 
 @jit(outline=True)
-def _translate(m, now, user, page):
+def translate(m, now, user, page):
     """`translated` for another page than the user's last."""
     t = m.translation
     tlb = user if user < FIRST_INSTRUCTION_USER else user - MAX_ARRAYS
@@ -182,7 +182,7 @@ def translated(m, now, user, line):
     page = page_of(m, line)
     if page == m.translation.last[user]:
         return 1
-    return _translate(m, now, user, page)
+    return translate(m, now, user, page)
 
 
 @jit

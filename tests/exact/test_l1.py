@@ -67,9 +67,9 @@ def test_after_an_invalidation_a_load_hits_l2(gpu: GpuSpec) -> None:
     assert (facts.l1.misses, facts.l1.hits, facts.l2.hits, facts.l2.misses) == (2, 0, 1, 1)
 
 
-def test_on_mi6_a_load_that_hits_l2_takes_about_190_cycles() -> None:
+def test_on_mi6_a_load_that_hits_l2_takes_about_200_cycles() -> None:
     issue = 0
-    assert 180 < l1_miss_data(MI6, l2_hit(MI6, issue + 1)) - issue < 200
+    assert 190 < l1_miss_data(MI6, l2_hit(MI6, issue + 1)) - issue < 210
 
 
 ASSEMBLY.kernel("glc", ONE_LINE + LOAD + WAIT + GLC_LOAD + WAIT + LOAD + WAIT + END)

@@ -1,9 +1,9 @@
 """The tables of docs/dram.md, from those of the code and from runs of the model: `python -m tests.support.dram_page`.
 
-Writes the page with the text between each pair of markers renewed.
+Writes the page with the text between each pair of markers renewed, but for the random mixes, which
+`tests.support.dram_mixes` measures.
 """
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,17 +15,13 @@ from memory.dram.page_policy import PAGE_POLICIES
 from memory.dram.scheduler import SCHEDULERS
 from memory.dram.spec import DramSpec, resolve
 from memory.dram.standards import PER_BANK_REFRESH, STANDARDS
+from tests.support.pages import renewed, table
 from tests.unit.memory.dram_harness import READ, line_at, run
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "dram.md"
 STREAM_LINES = 20_000
 RANDOM_LINES = 4_000
 CORE_CLOCK_HZ = 2e9
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def standards() -> str:
@@ -41,7 +37,7 @@ def standards() -> str:
                 f"{t.channel_bytes_per_s / 1e9:g} GB/s",
                 f"{t.channel_bytes / 2**30:g} GiB",
                 f"{s.bank_groups} × {s.banks_per_group}",
-                f"{s.row_bytes / 1024:g} KiB",
+                f"{s.rows} × {s.row_bytes / 1024:g} KiB",
                 f"{t.bursts_per_line} × {t.burst_clocks} clocks",
                 str(s.max_ranks),
                 PER_BANK_REFRESH[s.per_bank_refresh] if s.per_bank_refresh != "none" else "–",
@@ -53,12 +49,12 @@ def standards() -> str:
         "a channel",
         "capacity",
         "groups × banks",
-        "row",
+        "rows of a bank",
         "a line",
         "ranks",
         "a refresh of banks",
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def rules() -> str:
@@ -77,11 +73,11 @@ def rules() -> str:
         ]
         for rule in RULES
     ]
-    return _table(["rule", "level", "after", "before", "clocks"], rows)
+    return table(["rule", "level", "after", "before", "clocks"], rows)
 
 
-def _policies(table: dict[str, Policy]) -> str:
-    return _table(["name", "what it does", "source"], [[f"`{n}`", p.meaning, p.source] for n, p in table.items()])
+def _policies(policies: dict[str, Policy]) -> str:
+    return table(["name", "what it does", "source"], [[f"`{n}`", p.meaning, p.source] for n, p in policies.items()])
 
 
 def measured() -> str:
@@ -110,7 +106,7 @@ def measured() -> str:
             ]
         )
     head = ["standard", "streamed, of the pins", "refresh leaves", "random lines", "row conflicts of one bank", "tRC"]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 SECTIONS: dict[str, Callable[[], str]] = {
@@ -120,17 +116,6 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "page policies": lambda: _policies(PAGE_POLICIES),
     "measured": measured,
 }
-
-
-def renewed(page: str, sections: dict[str, Callable[[], str]]) -> str:
-    """The page with these sections made anew; ValueError if one is not in it."""
-    for name, make in sections.items():
-        begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
-        pattern = re.escape(begin) + ".*?" + re.escape(end)
-        page, count = re.subn(pattern, lambda _, text=begin + make() + end: text, page, flags=re.DOTALL)
-        if count != 1:
-            raise ValueError(f"docs/dram.md has {count} sections '{name}'")
-    return page
 
 
 if __name__ == "__main__":

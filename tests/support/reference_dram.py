@@ -141,7 +141,7 @@ class Controller:
     def _turn(self, clock: int) -> tuple[int, bool]:
         """Which kind has the data bus, and whether it only finishes what it has begun."""
         spec, reads, writes = self.spec, len(self._listed(READ)), len(self._listed(WRITE))
-        had_batch = self._served >= spec.write_high - spec.write_low
+        had_batch = self._served >= spec.write_batch
         if self._direction == WRITE:
             change = writes == 0 or (reads > 0 and (writes <= spec.write_low or had_batch))
         elif reads:
@@ -151,33 +151,54 @@ class Controller:
             change = writes > spec.write_low or (writes > 0 and idle)
         if not change:
             return self._direction, False
-        if any(request.bursts for request in self._listed(self._direction)):
+        if self._unfinished(self._direction):
             return self._direction, True
         self._direction, self._served = READ + WRITE - self._direction, 0
         return self._direction, False
 
+    def _unfinished(self, kind: int) -> set[int]:
+        """Banks that a direction that ends still serves: begun lines, and, not without bound, what open rows hold."""
+        begun = {request.bank for request in self._listed(kind) if request.bursts}
+        if self._served >= 2 * self.spec.write_batch:
+            return begun
+        return begun | {number for number in self._served_banks(kind) if self.banks[number].hits(kind)}
+
+    def _served_banks(self, kind: int) -> set[int]:
+        """Banks that the scheduler serves at all."""
+        listed = self._listed(kind)
+        if listed and self.schedule.one_bank:
+            return {min(listed, key=lambda request: request.age).bank}
+        return set(range(len(self.banks)))
+
     def _step(self, clock: int) -> None:
         kind, ending = self._turn(clock)
-        listed = self._listed(kind)
-        may = set(range(len(self.banks)))
-        if ending:
-            may = {request.bank for request in listed if request.bursts}
-        elif listed and self.schedule.one_bank:
-            may = {min(listed, key=lambda request: request.age).bank}
+        other = READ + WRITE - kind
+        begun = {request.bank for request in self._listed(kind) if request.bursts}
+        bursts = self._served_banks(kind) & (self._unfinished(kind) if ending else set(range(len(self.banks))))
+        opened = self._served_banks(kind) & (begun if ending else set(range(len(self.banks))))
+        prepared = {
+            number
+            for number in self._served_banks(other)
+            if not self.banks[number].hits(kind) and number not in begun and (ending or not self._misses(number, kind))
+        }
+        if not ending and kind == READ and len(self._listed(WRITE)) < self.spec.write_high:
+            prepared = set()  # the bus goes to the writes at some later time, and reads may want the banks before
         row_bus_free = True
-        bank = self._first(kind, READ_BURST + kind, clock, [b for b in may if self.banks[b].hits(kind)])
+        bank = self._first(kind, READ_BURST + kind, clock, [b for b in bursts if self.banks[b].hits(kind)])
         if bank is not None:
             self._burst(clock, kind, bank)
             row_bus_free = self.timing.separate_row_bus
-        # a bank without its chosen row: first it is opened where none is open, then what is in the way is closed
-        for command, is_open in ((ACTIVATE, False), (PRECHARGE, True)):
-            banks = [b for b in may if self._misses(b, kind) and (self.banks[b].row is not None) == is_open]
-            bank = self._first(kind, command, clock, banks) if row_bus_free else None
-            if bank is not None:
-                chosen = self.banks[bank].chosen[kind]
-                assert chosen is not None
-                self._set_row(clock, bank, chosen.row if command == ACTIVATE else None)
-                row_bus_free = False
+        # a bank without its chosen row: first it is opened where none is open, then what is in the way is closed; then
+        # the same for the side that waits for the data bus
+        for side, may in ((kind, opened), (other, prepared)):
+            for command, is_open in ((ACTIVATE, False), (PRECHARGE, True)):
+                banks = [b for b in may if self._misses(b, side) and (self.banks[b].row is not None) == is_open]
+                bank = self._first(side, command, clock, banks) if row_bus_free else None
+                if bank is not None:
+                    chosen = self.banks[bank].chosen[side]
+                    assert chosen is not None
+                    self._set_row(clock, bank, chosen.row if command == ACTIVATE else None)
+                    row_bus_free = False
         if row_bus_free:
             for number, b in enumerate(self.banks):
                 if b.row is None or b.hits(READ) or b.hits(WRITE) or not self.close(self.spec, b, clock):

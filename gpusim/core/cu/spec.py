@@ -67,9 +67,9 @@ class ComputeUnitSpec(Spec):
         le=60,
     )
     lds_latency_cycles: int = param(
-        56,
+        40,
         "cycles from the last bank access to the data in registers",
-        "assumed: a dependent ds_read_b32 takes 64 cycles; no figure for GCN was found",
+        "a dependent ds_read_b32 takes 48 cycles, as on MI100 and MI210 (mt4g); none found of GCN3",
         ge=1,
         le=500,
     )

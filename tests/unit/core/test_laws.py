@@ -205,7 +205,8 @@ def test_a_deadlock_says_who_waits_for_what() -> None:
     script = Script().store([LINE])
     for n in range(8):
         script.load([LINE + 640 * n])
-    r = ScriptedRun(NARROW, [[script.load([LINE]).wait(vm=0).end()]])
+    gpu = altered(NARROW, l1={"queue_instructions": 8})
+    r = ScriptedRun(gpu, [[script.load([LINE]).wait(vm=0).end()]])
     r.m.l1.store_limit = 0
     assert r.go() == DEADLOCK
     assert "waited for: a store's answer, vector L1 0" in who_waits(r.m)

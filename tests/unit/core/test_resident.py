@@ -13,7 +13,7 @@ from isa.execution.faults import FAULT_LIMIT, ExecutionFault
 from isa.launch import Launch
 from isa.object.code_object import load_code_object
 from tests.support.functional import Device
-from tests.support.machines import LINE, simple
+from tests.support.machines import LINE, altered, simple
 from tests.support.scripted import Script, ScriptedRun
 
 LINES = Path(__file__).resolve().parents[2] / "data" / "lines" / "lines_dwarf5.hsaco"
@@ -55,8 +55,9 @@ def test_wavefronts_of_a_workgroup_stand_apart() -> None:
 
 
 def over_time(script: Script, cycles: int) -> set[str]:
-    """What the only wavefront waits for in any of the first cycles."""
-    run, found = ScriptedRun(ONE_CU, [[script.end()]]), set()
+    """What the only wavefront waits for in any of the first cycles, on a CU that queues eight memory instructions."""
+    gpu = altered(ONE_CU, l1={"queue_instructions": 8})
+    run, found = ScriptedRun(gpu, [[script.end()]]), set()
     for cycle in range(1, cycles):
         run.go(cycle)
         found |= {state for _, state in standing(run.m)}

@@ -1,6 +1,7 @@
-"""Do warm caches keep in L2 what the launch before left there, and nothing else?"""
+"""Do warm caches keep what the launch before left in L2 and in the TLBs, and nothing else?"""
 
 import numpy as np
+import pytest
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.machine import new_machine
@@ -15,8 +16,8 @@ LINES = N * 4 // 64
 ARGUMENT_LINES = 1  # of the kernel argument block, read through the scalar cache
 
 
-def _gpu(**l2: int) -> GpuSpec:
-    parts = {"l2": l2, "instruction_cache": {"model": "ideal"}}  # only data in L2
+def _gpu(translation: dict | None = None, **l2: int) -> GpuSpec:
+    parts = {"l2": l2, "translation": translation or {}, "instruction_cache": {"model": "ideal"}}  # only data in L2
     return GpuSpec.model_validate({"name": "small", "shader_arrays": 1, "cus_per_array": 2, **parts})
 
 
@@ -80,3 +81,45 @@ def test_lines_held_in_part_keep_their_bytes() -> None:
     warm.restore(after)
     assert after.l2.note[[5, 9]].tolist() == before.l2.note[[5, 9]].tolist()
     assert (after.l2.mask[5, 0], after.l2.mask[9, 1]) == (0xF0, -2)
+
+
+def test_the_tlbs_hold_the_pages_of_the_launch_before() -> None:
+    _, (first, _, _) = _device()
+    gpu, warm = _gpu({"page_kib": 4}), WarmCaches()
+    cold = simulate(first, gpu, checked=True, warm=warm)
+    assert cold.translation.walks > 3  # at least a page of each array and of the arguments
+    again = simulate(first, gpu, checked=True, warm=warm)
+    assert again.translation.l1_lookups == again.translation.l1_hits
+    assert (again.translation.l2_requests, again.translation.walks) == (0, 0)
+
+
+@pytest.mark.parametrize("policy", ["lru", "random"])
+def test_the_l2_tlb_answers_what_small_l1_tlbs_have_let_go(policy: str) -> None:
+    _, (first, _, _) = _device()
+    gpu, warm = _gpu({"page_kib": 4, "l1_entries": 1, "l2_replacement": policy}), WarmCaches()
+    cold = simulate(first, gpu, checked=True, warm=warm)
+    again = simulate(first, gpu, checked=True, warm=warm)
+    assert again.translation.walks == 0 < cold.translation.walks
+    assert again.translation.l2_hits == again.translation.l2_requests > 0
+    fresh, kept = (new_machine(gpu, first, Occupancy(1, 1, ""), False) for _ in range(2))
+    warm.restore(kept)
+    assert kept.translation.l2_order > fresh.translation.l2_order  # what is the oldest, and drawn next, goes on
+
+
+def test_l2_is_flushed_alone() -> None:
+    _, (first, _, _) = _device()
+    gpu, warm = _gpu({"page_kib": 4}), WarmCaches()
+    cold = simulate(first, gpu, checked=True, warm=warm)
+    warm.flush_l2()
+    again = simulate(first, gpu, checked=True, warm=warm)
+    assert again.dram.reads == cold.dram.reads > 0
+    assert again.translation.walks == 0
+
+
+@pytest.mark.parametrize("other", [{"page_kib": 64}, {"page_kib": 4, "l1_entries": 32}, {"page_kib": 4, "l2_ways": 16}])
+def test_tlbs_of_another_shape_start_empty(other: dict) -> None:
+    _, (first, _, _) = _device()
+    warm = WarmCaches()
+    simulate(first, _gpu({"page_kib": 4}), warm=warm)
+    after = simulate(first, _gpu(other), checked=True, warm=warm)
+    assert after.translation.walks == simulate(first, _gpu(other)).translation.walks > 0

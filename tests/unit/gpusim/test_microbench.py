@@ -49,16 +49,16 @@ def test_a_vector_chase_that_hits_l1_takes_what_the_specification_says(hit: int)
 
 
 def test_a_vector_chase_past_l1_finds_l2() -> None:
-    # look-up, crossbar 35, served a cycle after it is taken, 70 in the channel, crossbar 35, L1 fill 40, one beat
+    # look-up, crossbar 35, served a cycle after it is taken, 70 in the channel, crossbar 35, L1 fill 56, one beat
     found = latency.step_cycles(bench(l1=L1Spec(size_kib=1)), "vector_chase", 2048, 8)
-    assert found == step(1 + 35 + 1 + 70 + 35 + 40 + 1) == 188
+    assert found == step(1 + 35 + 1 + 70 + 35 + 56 + 1) == 204
 
 
 def test_a_vector_chase_past_l2_finds_dram() -> None:
     # as to L2, but 100 ns of DRAM (124 cycles) and the L2's fill latency
     found = latency.step_cycles(bench(l2=L2Spec(size_kib=64, channels=2)), "vector_chase", 256 << 10, 8)
     # caches are cold, and the two launches end in other phases of the fetch of their last instructions
-    assert found == pytest.approx(step(1 + 35 + 1 + 124 + 70 + 35 + 40 + 1), abs=0.5)
+    assert found == pytest.approx(step(1 + 35 + 1 + 124 + 70 + 35 + 56 + 1), abs=0.5)
 
 
 def test_a_scalar_chase_and_one_in_lds() -> None:

@@ -95,9 +95,9 @@ def test_times_on_the_host_s_clock_follow_one_another() -> None:
     assert queue.result.to_dict()["commands"][0]["copied_bytes"] == 4 * N
 
 
-def test_what_l2_held_is_gone_after_a_copy_over_the_host_link() -> None:
+def test_what_l2_held_is_gone_after_a_copy_over_the_host_link_and_translations_are_not() -> None:
     size = 192  # elements in 12 whole lines
-    reads = []
+    reads, walks = [], []
     for copies in (False, True):
         gpu = device()
         a, b = filled(gpu, 1, size), gpu.zeros(size)
@@ -107,7 +107,9 @@ def test_what_l2_held_is_gone_after_a_copy_over_the_host_link() -> None:
                 queue.read(b)
             queue.launch(adder(gpu), size, 64, [b, b, b, size], caches="warm")
         reads.append(queue.result.launches[1].dram.reads)
+        walks.append([launch.translation.walks for launch in queue.result.launches])
     assert reads[0] == 0 < reads[1]
+    assert all(cold > 0 == warm for cold, warm in walks)
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="minutes in plain Python")

@@ -16,6 +16,8 @@ from isa.execution.emulator import run_functional
 from isa.execution.faults import FAULT_BRANCH, ExecutionFault
 from isa.launch import Launch
 from isa.object.code_object import Kernel
+from isa.opcodes import all_opcodes
+from isa.opcodes.opcode import Opcode
 from tests.support.functional import Device, kernel
 
 
@@ -122,3 +124,34 @@ def test_any_code_behind_an_unknown_jump_is_decoded_or_left_out(noise: bytes) ->
     for i in found:
         assert i.branch_target is None or i.branch_target in addresses
         assert "ends_block" in i.opcode.flags or i.address + i.size in addresses
+
+
+def scalar_word(opcode: Opcode) -> int:
+    """A scalar instruction of inline constants (GCN3 ISA manual, chapter 13: microcode formats)."""
+    destination, first, second = (
+        value * (name in opcode.operands) for name, value in (("sdst", 4), ("ssrc0", 129), ("ssrc1", 129))
+    )
+    return {
+        "sop2": 0b10 << 30 | opcode.number << 23 | destination << 16 | second << 8 | first,
+        "sopk": 0b1011 << 28 | opcode.number << 23 | destination << 16 | 1,
+        "sop1": 0b101111101 << 23 | destination << 16 | opcode.number << 8 | first,
+        "sopc": 0b101111110 << 23 | opcode.number << 16 | second << 8 | first,
+    }[opcode.encoding]
+
+
+ONLY_REGISTERS = {"s_setpc_b64", "s_swappc_b64", "s_rfe_b64", "s_cbranch_join", "s_movrels_b32", "s_movrels_b64"}
+SCALAR = [
+    o
+    for o in all_opcodes()
+    if o.encoding in ("sop1", "sop2", "sopc", "sopk") and not o.flags & {"refused"} and o.mnemonic not in ONLY_REGISTERS
+]
+
+
+@pytest.mark.parametrize("opcode", SCALAR, ids=lambda opcode: opcode.mnemonic)
+def test_constants_are_followed_past_any_scalar_instruction(opcode: Opcode) -> None:
+    (get_pc,) = (o for o in SCALAR if o.mnemonic == "s_getpc_b64")
+    set_pc = 0xBE801D04  # s_setpc_b64 s[4:5]: what is known by then decides where it goes
+    literal = [0x1F] * ("literal" in opcode.operands)
+    words = [scalar_word(get_pc), scalar_word(opcode), *literal, set_pc, 0xBF810000]
+    code = replace(kernel("jumps", "forward"), code=struct.pack(f"<{len(words)}I", *words), entry=0)
+    assert [i.opcode.mnemonic for i in decode_kernel(code)][:2] == ["s_getpc_b64", opcode.mnemonic]

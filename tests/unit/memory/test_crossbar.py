@@ -184,8 +184,8 @@ def test_every_packet_arrives_once_in_order_and_not_before_its_latency(
 
 
 def test_a_load_through_the_ideal_crossbar() -> None:
-    # look-up 21, 9 to L2, served a cycle after it is taken, DRAM 124, 70 in L2, 9 back, 40 in L1, four beats
-    data = 21 + 9 + 1 + 124 + 70 + 9 + 40 + 4
+    # look-up 21, 9 to L2, served a cycle after it is taken, DRAM 124, 70 in L2, 9 back, 56 in L1, four beats
+    data = 21 + 9 + 1 + 124 + 70 + 9 + 56 + 4
     run = ScriptedRun(gpu(model="ideal", ideal_latency_cycles=9), [[Script().load([LINE]).wait(vm=0).end()]])
     assert run.go() == FINISHED
     assert run.cycles == -(-data // 4) * 4 + 4 + 1

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from memory.dram.checker import Command, ProtocolError, check_commands, recorded_commands
 from memory.dram.constants import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, WRITE_BURST
+from memory.dram.constraints import RULES
 from memory.dram.spec import resolve
 from tests.unit.memory.dram_harness import READ, WRITE, plain_spec, run
 
@@ -108,6 +109,11 @@ ILLEGAL = {
     "no such bank": ([act(0, 16)], "no such"),
     "no such burst": ([act(0), read(50)._replace(column=64)], "no burst"),
     "no refresh": ([act(3 * T.trefi)], "tREFI"),
+    "a refresh too late": ([ref(2 * T.trefi + 1)], f"tREFI: {2 * T.trefi + 1} clocks without a refresh of bank 0"),
+    "a gap after a refresh": ([ref(T.trefi), ref(3 * T.trefi + 1)], "tREFI"),
+    "too many refreshes": ([ref(100), ref(300), ref(500)], "tREFI: 3 refreshes of bank 0 so far, 0 were due"),
+    "no such row": ([act(0, row=T.rows)], "a bank has 16384 rows"),
+    "row below none": ([act(0, row=-1)], "a bank has 16384 rows"),
 }
 
 
@@ -122,6 +128,30 @@ def test_data_bus_collision_is_rejected():
     wide = replace(T, tccd_short=1, tccd_long=1)
     with pytest.raises(ProtocolError, match="data bus"):
         check_commands([act(0), read(40), read(41)], wide)
+
+
+def test_read_and_write_data_lie_apart_however_long_the_write_latency():
+    # CWL above CL: the write's data would start in time if its command followed the read at once
+    late = replace(T, tcwl=T.tcl + T.burst_clocks + T.turnaround - 1)
+    assert check_commands([act(0), act(10, 1), read(40), write(42, 1)], late) == 4
+    # the rule as a table without it would have it: the data says what the commands do not
+    rules = tuple(rule for rule in RULES if rule.name != "tRTW")
+    short = replace(T, tcwl=T.tcl)
+    stream = [act(0), act(10, 1), read(40), write(40 + T.burst_clocks + T.turnaround, 1)]
+    assert check_commands(stream, short, rules) == 4
+    with pytest.raises(ProtocolError, match="data bus changes hands until clock 65"):
+        check_commands([*stream[:-1], stream[-1]._replace(clock=stream[-1].clock - 1)], short, rules)
+
+
+@pytest.mark.parametrize(("split", "following"), [(True, pre(51)), (True, act(51, 2)), (False, read(51))])
+def test_a_command_bus_is_taken_for_all_clocks_of_a_command(split, following):
+    # no rule of the table says so here: the checker knows the bus by itself
+    slow = replace(T, separate_row_bus=split, act=2, trrd_short=1, trrd_long=1)
+    rules = tuple(rule for rule in RULES if not rule.name.startswith("ACT on"))
+    stream = [act(0), act(50, 1), following]
+    with pytest.raises(ProtocolError, match="command bus taken until clock 52"):
+        check_commands(stream, slow, rules)
+    assert check_commands([*stream[:-1], following._replace(clock=52)], slow, rules) == 3
 
 
 def test_row_bus_takes_a_command_beside_a_column_command():

@@ -130,11 +130,38 @@ def test_refresh_closes_open_banks_first():
     assert out.m.dram.channel[0].row_conflicts == 0
 
 
-def test_refresh_interrupts_a_line_between_its_bursts():
+def test_refresh_waits_for_the_requests_of_open_rows():
     refi = resolve(SPEC).trefi
-    out = run(SPEC, [(refi - 23, READ, 0)])
+    other = (refi - 23, READ, line_at(SPEC, row=1, group=1))
+    late = (refi + 30, READ, line_at(SPEC, group=2))
+    out = run(SPEC, [(refi - 23, READ, 0), (refi - 23, READ, line_at(SPEC, column=1)), other, late])
+    # both rows were opened before; after the precharge, which tRAS allows, tRP, then the refresh; then a row is opened
+    assert out.issued()[:2] == [(refi - 22, "ACT"), (refi - 12, "ACT")]
+    assert [name for _, name in out.issued()[2:10]] == ["RD"] * 6 + ["PREA", "REF"]
+    assert out.clocks("PREA") == [refi - 12 + 49] and out.clocks("REF") == [refi - 12 + 49 + 21]
+
+
+def test_refresh_opens_no_row():
+    refi = resolve(SPEC).trefi
+    out = run(SPEC, [(refi - 50, READ, 0), (refi, READ, line_at(SPEC, group=1))])
+    assert out.issued()[3:6] == [(refi, "PREA"), (refi + 21, "REF"), (refi + 21 + 114, "ACT")]
+
+
+def test_refresh_interrupts_a_line_between_its_bursts_after_its_grace():
+    spec = plain_spec(refresh_grace_clocks=1)
+    refi = resolve(spec).trefi
+    out = run(spec, [(refi - 23, READ, 0)])
     assert out.issued()[:3] == [(refi - 22, "ACT"), (refi - 1, "RD"), (refi + 27, "PREA")]
     assert [name for _, name in out.issued()[3:]] == ["REF", "ACT", "RD"]
+
+
+@pytest.mark.parametrize("grace", [0, 30, 200])
+def test_refresh_waits_for_a_stream_of_row_hits_no_longer_than_its_grace(grace):
+    spec = plain_spec(refresh_grace_clocks=grace, read_queue=128)
+    t = resolve(spec)
+    # reads of one row, each as long as tCCD_L allows, far beyond the time of the refresh
+    out = run(spec, [(t.trefi - 60 + 6 * i, READ, line_at(spec, column=i % 32)) for i in range(60)])
+    assert t.trefi + grace <= out.clocks("PREA")[0] <= t.trefi + grace + t.trtp + 1
 
 
 def test_an_idle_channel_makes_up_for_missed_refreshes():

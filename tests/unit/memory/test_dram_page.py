@@ -3,7 +3,9 @@
 import pytest
 
 from gpusim.jit import JIT_DISABLED
-from tests.support.dram_page import PAGE, SECTIONS, renewed
+from tests.support.dram_mixes import MIXES, row
+from tests.support.dram_page import PAGE, SECTIONS
+from tests.support.pages import renewed
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -12,3 +14,10 @@ def test_the_page_has_the_tables_of_the_code(section):
         pytest.skip("takes minutes without the compiler")
     page = PAGE.read_text(encoding="utf-8")
     assert renewed(page, {section: SECTIONS[section]}) == page, "run .ci/generate"
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="takes minutes without the compiler")
+def test_the_page_has_the_random_mixes_as_measured():
+    # one of fifteen rows; the others are made by the same command
+    line = "| " + " | ".join(row("gddr6", MIXES[2])) + " |"
+    assert line in PAGE.read_text(encoding="utf-8"), "run python -m tests.support.dram_mixes"

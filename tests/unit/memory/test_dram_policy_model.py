@@ -28,6 +28,7 @@ def random_spec(draw: np.random.Generator, scheduler: str, page_policy: str) -> 
         write_queue=64,
         write_high=6,
         write_low=2,
+        write_batch=int(draw.integers(1, 8)),
         timing={"trefi_ns": 100_000},  # the model knows no refresh
     )
 

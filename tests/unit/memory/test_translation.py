@@ -55,9 +55,9 @@ def delay(script: Script, **translation: object) -> int:
 def ends(looked_up: int) -> int:
     """End of a kernel that waits for a line looked up in this cycle that is in no cache, and then ends.
 
-    35 cycles to L2, served a cycle later, DRAM 124, 70 in L2, 35 back, 40 in L1, four beats; s_waitcnt and s_endpgm.
+    35 cycles to L2, served a cycle later, DRAM 124, 70 in L2, 35 back, 56 in L1, four beats; s_waitcnt and s_endpgm.
     """
-    data = looked_up + 35 + 1 + 124 + 70 + 35 + 40 + 4
+    data = looked_up + 35 + 1 + 124 + 70 + 35 + 56 + 4
     return -(-data // 4) * 4 + 4 + 1
 
 
@@ -95,8 +95,8 @@ def test_a_line_in_the_page_of_the_line_before_is_no_look_up() -> None:
 
 def test_a_page_held_by_the_l2_tlb() -> None:
     # workgroup 1, on another CU, loads a line that is in L2 in a page that is in the L2 TLB: issue 24 + 4000, look-up a
-    # cycle later, then 70 for the page, 35 to L2, served a cycle later, 70 there, 35 back, 40 and four beats
-    data = 24 + 4000 + 1 + L2_HIT + 35 + 1 + 70 + 35 + 40 + 4
+    # cycle later, then 70 for the page, 35 to L2, served a cycle later, 70 there, 35 back, 56 and four beats
+    data = 24 + 4000 + 1 + L2_HIT + 35 + 1 + 70 + 35 + 56 + 4
     first, second = Script().load([LINE]).wait(vm=0).end(), Script().valu(1000).load([LINE]).wait(vm=0).end()
     run = finished(machine([[first], [second]]))
     assert run.cycles == -(-data // 4) * 4 + 4 + 1
@@ -146,6 +146,26 @@ def test_look_ahead_reaches_the_instructions_behind() -> None:
     for k in range(4):
         script.load([LINE + k * PAGE])
     assert counts(finished(machine([[script.wait(vm=0).end()]])))["early"] == 3
+
+
+def test_looking_ahead_goes_on_while_lines_are_looked_up() -> None:
+    # four pages are waited for, the first from cycle c, the others a cycle after one another; page 4 is asked for in
+    # c + 100, when look-up has page 0, not in c + 104, when look-up comes to it. So page 4k + j is there in
+    # c + 100(k + 1) + j, page 15 in c + 403 and not in c + 15
+    script = Script().load([LINE + k * (PAGE + 1) for k in range(16)]).wait(vm=0).end()
+    ideal = {"model": "ideal", "ideal_latency_cycles": 100, "l1_mshrs": 4}
+    assert delay(script, **ideal) == 403 - 15
+    found = counts(finished(machine([[script]], **ideal)))
+    assert (found["misses"], found["early"], found["merges"] + found["hits"]) == (1, 15, 15)
+
+
+def test_looking_ahead_ends_with_the_misses() -> None:
+    # all pages but the first are there again: nothing is looked ahead for when look-up does not wait
+    script = Script().load([LINE + k * PAGE for k in range(6)]).wait(vm=0)
+    script.load([LINE + k * PAGE for k in range(6)]).wait(vm=0).end()
+    run = finished(machine([[script]]))
+    assert (counts(run)["early"], counts(run)["hits"] + counts(run)["merges"]) == (5, 11)
+    assert int(run.m.translation.ahead[0]) == 0
 
 
 def test_one_mshr_walks_for_one_page_after_the_other() -> None:

@@ -1,0 +1,65 @@
+"""Which banks can have a command now, and when the first can, by the rules as they are compiled."""
+
+from gpusim.jit import ctz, jit
+from memory.dram.constants import GROUP_ROW, MAX_BANKS, NEVER, PRECHARGE, RANK_ROW
+
+
+@jit(inline=True)
+def rank_ready(m, channel, command, special):
+    """First clock in which the rules of some rank allow a command."""
+    if special:
+        return _soonest_rank(m, channel, command)
+    return m.dram.channel[channel].earliest[RANK_ROW, command]
+
+
+@jit(cold=True)
+def _soonest_rank(m, channel, command):
+    soonest = NEVER
+    for rank in range(m.dram.ranks):
+        soonest = min(soonest, m.dram.channel[channel].earliest[RANK_ROW + rank, command])
+    return soonest
+
+
+@jit(cold=True)
+def _ready_ranks(m, channel, command, clock):
+    """Banks of the ranks whose rules allow a command now."""
+    dram = m.dram
+    banks = 0
+    for rank in range(dram.ranks):
+        if dram.channel[channel].earliest[RANK_ROW + rank, command] <= clock:
+            banks |= ((1 << dram.rank_banks) - 1) << (rank * dram.rank_banks)
+    return banks
+
+
+@jit(cold=True)
+def _soonest_late_rank(m, channel, command, banks, clock):
+    """First clock after this one in which the rules of a rank allow a command, of those that have one of `banks`."""
+    dram = m.dram
+    soonest = NEVER
+    for rank in range(dram.ranks):
+        t = dram.channel[channel].earliest[RANK_ROW + rank, command]
+        if t > clock and (banks >> (rank * dram.rank_banks)) & ((1 << dram.rank_banks) - 1):
+            soonest = min(soonest, t)
+    return soonest
+
+
+@jit(inline=True)
+def ready_bank(m, channel, kind, command, banks, clock, special):
+    """Bank of the oldest request in `banks` that can have its `command` now, or -1 - the first clock for one."""
+    dram = m.dram
+    state = dram.channel[channel]
+    best = NEVER
+    soonest = NEVER
+    if special:  # of one rank `_rank_ready` has said all
+        soonest = _soonest_late_rank(m, channel, command, banks, clock)
+        banks &= _ready_ranks(m, channel, command, clock)
+    while banks:
+        bank = ctz(banks)
+        banks &= banks - 1
+        t = state.earliest[bank, command]
+        if command != PRECHARGE:  # which does not wait for its bank group
+            t = max(t, state.earliest[GROUP_ROW + (bank & dram.group_mask), command])
+        # NEVER is a bit that only negative numbers have set: no branch, as which bank comes late has no pattern
+        best = min(best, state.claim[kind, bank] | ((clock - t) & NEVER))
+        soonest = min(soonest, t)
+    return best & (MAX_BANKS - 1) if best < NEVER else -1 - soonest
