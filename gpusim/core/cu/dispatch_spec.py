@@ -10,8 +10,9 @@ class DispatchSpec(Spec):
 
     shader_engines: int = param(
         4,
-        "shader engines, each with as many of the compute units as the others, in order of their numbers",
-        "Linux amdgpu driver, gfx_v8_0.c, and AMD at Hot Chips 27 (2015): four on Fiji, four on Polaris 10",
+        "shader engines, each with as many of the compute units as the others, in order of their numbers; no more than"
+        " there are compute units",
+        "Linux amdgpu driver, gfx_v8_0.c, and AMD at Hot Chips 27 (2015): 4 on Fiji; Polaris 10 assumed the same",
         ge=1,
         le=MAX_CUS,
     )
