@@ -28,7 +28,7 @@ GDDR5 = Standard(
         "trrd_short_ns": Sourced(5.5, f"{_HYNIX}; 10 clocks in {_BIN7}"),
         "trrd_long_ns": Sourced(5.5, f"{_HYNIX}: the same within a bank group"),
         "tfaw_ns": Sourced(23.0, f"{_HYNIX} (tXAW); 41 clocks in {_BIN7}"),
-        "t32aw_ns": Sourced(207.0, "nine tFAW, as in DRAMsim3's GDDR5_8Gb_x32; JESD212: more than eight"),
+        "t32aw_ns": Sourced(207.0, "nine tFAW, as in DRAMsim3's GDDR5_8Gb_x32; its comment on JESD212: above eight"),
         "twr_ns": Sourced(12.0, f"{_HYNIX}; 21 clocks in {_BIN7}"),
         "twtr_short_ns": Sourced(5.0, f"{_HYNIX} (mean of short and long); 9 clocks in {_BIN7}"),
         "twtr_long_ns": Sourced(5.0, f"{_HYNIX} (mean of short and long)"),

@@ -1,4 +1,4 @@
-"""Direction of the data bus: are writes drained in batches, opened rows used, banks prepared, and does nobody starve?"""
+"""Direction of the data bus: are writes drained in batches, opened rows used, banks prepared, nobody starved?"""
 
 import numpy as np
 import pytest
