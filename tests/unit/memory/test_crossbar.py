@@ -1,18 +1,15 @@
 """Crossbar: latencies, ports, queues and bandwidth in exact cycles, in both forms; packets arrive once, in order."""
 
 from functools import cache
-from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
-from gpusim.jit import JIT_DISABLED
-from memory.address_map import l2_channel
-from memory.cache.instruction import InstructionCacheSpec
+from gpusim.jit import JIT_DISABLED, address_of
 from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.network.crossbar import (
@@ -20,56 +17,19 @@ from memory.network.crossbar import (
     crossbar_pick_request,
     crossbar_pop_request,
     crossbar_respond,
-    crossbar_send,
+    crossbar_response_room,
     crossbar_take_response,
 )
-from memory.network.state import P_LINE, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
-from memory.translation.spec import TranslationSpec
+from memory.network.state import READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
+from memory.timeline import EVENT_WORDS, KIND_BITS, SENT, TAKEN
 from tests.support.scripted import Script, ScriptedRun
-
-LINE = 0x4000000
-CHANNELS = 4
-
-
-def gpu(**crossbar: object) -> GpuSpec:
-    return GpuSpec(
-        dram=DramSpec(model="ideal"),
-        translation=TranslationSpec(model="off"),
-        instruction_cache=InstructionCacheSpec(model="ideal"),
-        l2=L2Spec(channels=CHANNELS),
-        crossbar=CrossbarSpec(**crossbar),  # type: ignore[arg-type]
-    )
-
-
-def machine(**crossbar: object) -> Any:
-    """A machine that runs no kernel: the crossbar's functions are called by hand."""
-    return ScriptedRun(gpu(**crossbar), [[Script().end()]]).m
-
-
-def lines(m: Any, channel: int, count: int) -> list[int]:
-    """Lines of an L2 channel."""
-    found = (line for line in range(LINE, LINE + 4096) if l2_channel(m, line) == channel)
-    return [line for line, _ in zip(found, range(count), strict=False)]
+from tests.unit.memory.crossbar_harness import CHANNELS, LINE, gpu, lines, machine, send, take
 
 
 @cache
 def line_of_each_channel() -> list[int]:
     """A line of each L2 channel, which no setting of the crossbar changes."""
     return [lines(machine(), channel, 1)[0] for channel in range(CHANNELS)]
-
-
-def send(m: Any, now: int, port: int, line: int, tag: int = 0) -> None:
-    m.wheel.now = now
-    crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT, 0)
-
-
-def take(m: Any, now: int, channel: int) -> tuple[int, int] | None:
-    """(port, line) that the channel takes in this cycle."""
-    m.wheel.now = now
-    port = int(crossbar_pick_request(m, now, channel))
-    if port < 0:
-        return None
-    return port, int(m.xbar.request[port, crossbar_pop_request(m, now, channel, port), P_LINE])
 
 
 @pytest.mark.parametrize(("model", "latency"), [("cycle", 35), ("ideal", 7)])
@@ -133,16 +93,36 @@ def test_a_given_bandwidth_is_the_channels_share_of_it_each_way(bytes_per_cycle:
     assert answers == [100 + int(k * step) for k in range(5)]
 
 
-def test_a_port_holds_so_many_packets() -> None:
-    m = machine(model="ideal", request_queue_packets=3, ideal_latency_cycles=2)
-    line = lines(m, 0, 1)[0]
-    for _ in range(5):
-        assert crossbar_has_room(m, 9)
-        send(m, 0, 9, line)
-    assert not crossbar_has_room(m, 9)
-    assert crossbar_has_room(m, 8)
-    assert take(m, 2, 0) == (9, line)
-    assert crossbar_has_room(m, 9)
+@pytest.mark.parametrize("model", ["cycle", "ideal"])
+def test_a_port_holds_so_many_packets(model: str) -> None:
+    m = machine(model=model, request_queue_packets=3, request_latency_cycles=2, ideal_latency_cycles=2)
+    sent = lines(m, 0, 15)
+    for first in range(0, 15, 5):  # three times full, so that its ring goes round
+        for line in sent[first : first + 5]:
+            assert crossbar_has_room(m, 9)
+            send(m, first, 9, line)
+        assert not crossbar_has_room(m, 9)
+        assert crossbar_has_room(m, 8)
+        for k, line in enumerate(sent[first : first + 5]):
+            assert take(m, first + 2 + k, 0) == (9, line)
+            assert crossbar_has_room(m, 9)
+
+
+@pytest.mark.parametrize("model", ["cycle", "ideal"])
+def test_a_channel_starts_so_many_answers_and_holds_those_of_a_fill_beside(model: str) -> None:
+    m = machine(model=model, response_queue_packets=4, response_latency_cycles=3, ideal_latency_cycles=3)
+    answers = 0
+    while crossbar_response_room(m, 1):
+        crossbar_respond(m, 0, 10, 1, READ | 9 << SOURCE_CU_SHIFT | answers << SOURCE_ID_SHIFT)
+        answers += 1
+    assert answers == 4 + L2Spec().latency_cycles + 3
+    for tag in range(answers, answers + L2Spec().mshr_targets_per_channel):
+        crossbar_respond(m, 0, 10, 1, READ | 9 << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT)
+        answers += 1
+    for tag in range(answers):
+        m.wheel.now = 13 + tag
+        assert crossbar_take_response(m, 13 + tag, 9) >> SOURCE_ID_SHIFT == tag
+    assert crossbar_response_room(m, 1)
 
 
 @pytest.mark.parametrize("model", ["cycle", "ideal"])
@@ -181,6 +161,20 @@ def test_every_packet_arrives_once_in_order_and_not_before_its_latency(
     assert arrived == sent
     assert not m.xbar.o_count.any()
     assert not m.xbar.waiting.any()
+
+
+def test_a_timeline_is_told_the_port_and_the_channel_of_each_packet() -> None:
+    m = machine()
+    events = np.zeros((4, EVENT_WORDS), np.int64)
+    m.timeline.address, m.timeline.capacity, m.timeline.on = address_of(events), len(events), 1
+    line, source = lines(m, 3, 1)[0], READ | 70 << SOURCE_CU_SHIFT
+    send(m, 10, 70, line)
+    crossbar_respond(m, 50, 60, 3, source)
+    m.wheel.now = 95
+    assert crossbar_take_response(m, 95, 70) == source
+    assert m.timeline.count == 2
+    assert events[0].tolist() == [SENT | 10 << KIND_BITS, 70, source, line]
+    assert events[1].tolist() == [TAKEN | 95 << KIND_BITS, 70 | 3 << 8, source, 0]
 
 
 def test_a_load_through_the_ideal_crossbar() -> None:

@@ -1,0 +1,61 @@
+"""The crossbar driven by hand: a machine that runs no kernel, and what its ports and channels do in a cycle."""
+
+from typing import Any
+
+from gpusim.core.gpu_spec import GpuSpec
+from memory.address_map import l2_channel
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l2_state import L2Spec
+from memory.dram.spec import DramSpec
+from memory.network.crossbar import crossbar_pick_request, crossbar_pop_request, crossbar_send
+from memory.network.state import FIRST_SCALAR_PORT, P_LINE, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
+from memory.translation.spec import TranslationSpec
+from memory.unit_classes import SCALAR
+from memory.wheel import SIZE, due
+from tests.support.scripted import Script, ScriptedRun
+
+LINE = 0x4000000
+CHANNELS = 4
+
+
+def gpu(**crossbar: object) -> GpuSpec:
+    return GpuSpec(
+        dram=DramSpec(model="ideal"),
+        translation=TranslationSpec(model="off"),
+        instruction_cache=InstructionCacheSpec(model="ideal"),
+        l2=L2Spec(channels=CHANNELS),
+        crossbar=CrossbarSpec(**crossbar),  # type: ignore[arg-type]
+    )
+
+
+def machine(**crossbar: object) -> Any:
+    """A machine that runs no kernel: the crossbar's functions are called by hand."""
+    return ScriptedRun(gpu(**crossbar), [[Script().end()]]).m
+
+
+def lines(m: Any, channel: int, count: int) -> list[int]:
+    """Lines of an L2 channel."""
+    found = (line for line in range(LINE, LINE + 4096) if l2_channel(m, line) == channel)
+    return [line for line, _ in zip(found, range(count), strict=False)]
+
+
+def send(m: Any, now: int, port: int, line: int, tag: int = 0) -> None:
+    m.wheel.now = now
+    crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT, 0)
+
+
+def take(m: Any, now: int, channel: int) -> tuple[int, int] | None:
+    """(port, line) that the channel takes in this cycle."""
+    m.wheel.now = now
+    port = int(crossbar_pick_request(m, now, channel))
+    if port < 0:
+        return None
+    return port, int(m.xbar.request[port, crossbar_pop_request(m, now, channel, port), P_LINE])
+
+
+def due_ports(m: Any, now: int, unit_class: int) -> list[int]:
+    """Ports whose units run in this cycle: CUs by this class, and scalar caches; they are taken off the wheel."""
+    m.wheel.now = now
+    cus, arrays = (int(due(m, now & (SIZE - 1), number)) for number in (unit_class, SCALAR))
+    mask = cus | arrays << FIRST_SCALAR_PORT
+    return [port for port in range(mask.bit_length()) if mask >> port & 1]

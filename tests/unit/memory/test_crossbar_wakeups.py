@@ -1,0 +1,87 @@
+"""Who the crossbar wakes, and when: units that run only when woken do what they would do if they ran in every cycle."""
+
+from itertools import accumulate
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpusim.jit import JIT_DISABLED
+from memory.network.crossbar import crossbar_respond, crossbar_take_response
+from memory.network.state import FIRST_SCALAR_PORT, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
+from memory.unit_classes import CU_LOOK_UP, CU_RESPONSE
+from memory.waiting import LOOK_UP, REQUEST_SLOT, wait_for
+from memory.wheel import SIZE
+from tests.unit.memory.crossbar_harness import CHANNELS, due_ports, lines, machine, send, take
+
+LATENCY = 9
+ENDS = 300  # all answers below are there by then: 3 cycles apart, or 2.56 by the bandwidth
+
+
+@pytest.mark.parametrize("port", [0, 5, 64, 70])
+@pytest.mark.parametrize("model", ["cycle", "ideal"])
+def test_who_waits_for_a_slot_sends_in_the_cycle_after_one_is_free(model: str, port: int) -> None:
+    m = machine(model=model, request_queue_packets=3, request_latency_cycles=2, ideal_latency_cycles=2)
+    line = lines(m, 0, 1)[0]
+    for _ in range(5):
+        send(m, 0, port, line)
+    wait_for(m, REQUEST_SLOT + port, LOOK_UP)
+    due_ports(m, 0, CU_LOOK_UP)  # what the start of a run has on the wheel
+    assert take(m, 10, 0) == (port, line)
+    assert [t for t in range(10, 10 + SIZE) if due_ports(m, t, CU_LOOK_UP) == [port]] == [11]
+    assert take(m, 10 + SIZE, 0) == (port, line)  # nobody waits any more
+    assert not any(due_ports(m, t, CU_LOOK_UP) for t in range(10 + SIZE, 10 + 2 * SIZE))
+
+
+def taken_answers(m: Any, answers: list[tuple[int, int, int]], every_cycle: bool) -> list[tuple[int, int, int]]:
+    """(cycle, port, tag) of the answers that ports take; answers: (cycle, port, channel), tagged by their numbers.
+
+    A port looks for one in every cycle, or only when it is woken.
+    """
+    found = []
+    for now in range(ENDS):
+        woken = due_ports(m, now, CU_RESPONSE)
+        for port in range(FIRST_SCALAR_PORT + 8) if every_cycle else woken:
+            source = int(crossbar_take_response(m, now, port))
+            if source >= 0:
+                assert source >> SOURCE_CU_SHIFT & 255 == port
+                found.append((now, port, source >> SOURCE_ID_SHIFT))
+        for tag, (cycle, port, channel) in enumerate(answers):
+            if cycle == now:
+                crossbar_respond(m, now, now, channel, READ | port << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT)
+    return found
+
+
+@pytest.mark.parametrize("model", ["cycle", "ideal"])
+@settings(max_examples=20 if JIT_DISABLED else 10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    answers=st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 70]), st.integers(0, CHANNELS - 1)), max_size=30
+    ),
+    bandwidth=st.sampled_from([0.0, 100.0]),
+)
+def test_every_answer_is_taken_once_in_order_by_ports_that_look_only_when_woken(
+    model: str, answers: list[tuple[int, int, int]], bandwidth: float
+) -> None:
+    cycles = accumulate(after for after, _, _ in answers)
+    answers = [(cycle, port, channel) for cycle, (_, port, channel) in zip(cycles, answers, strict=True)]
+    results = []
+    for every_cycle in (False, True):
+        m = machine(
+            model=model,
+            ideal_latency_cycles=LATENCY,
+            response_latency_cycles=LATENCY,
+            ideal_bytes_per_cycle=bandwidth,
+        )
+        results.append(taken_answers(m, answers, every_cycle))
+        assert not m.xbar.r_count.any()
+        assert not m.xbar.returning.any()
+    found = results[0]
+    assert found == results[1]
+    assert sorted(tag for _, _, tag in found) == list(range(len(answers)))
+    assert all(now >= answers[tag][0] + LATENCY for now, _, tag in found)
+    for channel in range(CHANNELS):
+        for port in (0, 1, 70):
+            tags = [tag for _, _, tag in found if answers[tag][1:] == (port, channel)]
+            assert tags == sorted(tags), "an answer overtook another of its channel"
