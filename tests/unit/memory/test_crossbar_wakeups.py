@@ -4,7 +4,7 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED
@@ -61,6 +61,7 @@ def taken_answers(m: Any, answers: list[tuple[int, int, int]], every_cycle: bool
     ),
     bandwidth=st.sampled_from([0.0, 100.0]),
 )
+@example(answers=[(0, 1, 0), (0, 1, 0)], bandwidth=0.0)
 def test_every_answer_is_taken_once_in_order_by_ports_that_look_only_when_woken(
     model: str, answers: list[tuple[int, int, int]], bandwidth: float
 ) -> None:
