@@ -72,7 +72,7 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
     value = fields[name]
     if name in ("vdst", "vsrc1", "addr", "data", "data0", "data1"):
         text = vgpr_text(value, kind)
-        return _modified(instruction, 1, text, kind, False) if name == "vsrc1" else text
+        return _modified(instruction, 1, text, False) if name == "vsrc1" else text
     if name == "sbase":
         return register_text(2 * value, kind)
     if name in ("sdst", "sdata"):
@@ -83,11 +83,11 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
         kind = "f16"
     text = source_text(value, kind, instruction.literal)
     if instruction.opcode.encoding in ("vop1", "vop2", "vopc", "vop3"):
-        return _modified(instruction, int(name[-1]), text, kind, 128 <= value <= 248)
+        return _modified(instruction, int(name[-1]), text, 128 <= value <= 248)
     return text
 
 
-def _modified(instruction: Instruction, number: int, text: str, kind: str, constant: bool) -> str:
+def _modified(instruction: Instruction, number: int, text: str, constant: bool) -> str:
     """The operand with its negation, magnitude or sign extension."""
     fields = instruction.fields
     if "neg" in fields:

@@ -77,10 +77,6 @@ class LaneLibrary:
             return _HOST_SIGNATURE
         return (VECTOR.get(name) or SCALAR[name]).signature
 
-    def is_scalar(self, mnemonic: str) -> bool:
-        """Whether the operation has the scalar ABI."""
-        return ALIASES.get(mnemonic, mnemonic) in SCALAR
-
     def mode_with_destination(self, mnemonic: str) -> bool:
         """Whether a vector operation takes MODE[7:0] in the low byte of the destination's address."""
         name = ALIASES.get(mnemonic, mnemonic)

@@ -285,7 +285,7 @@ def _finish(m, now, cu, q, header, lines):
         invalidate(l1.replacement, rows, l1.sets, l1.stride, l1.ways)
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
         cache.entry[cache.q_entry].open -= 1
-        schedule_returns(m, now, cu)
+        schedule_returns(m, cu)
     elif lines == 0:  # a store with EXEC = 0: nobody answers it
         cache.done_store = cache.queue[q].token + 1
         wake_at(m, CU_RETURN, now + 1, cu)

@@ -16,7 +16,7 @@ from memory.wheel import wake, wake_at, within_reach
 
 
 @jit
-def schedule_returns(m, now, cu):
+def schedule_returns(m, cu):
     """Give each load whose lines are all there, up to the first that misses one, its turn on the return path."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -91,7 +91,7 @@ def l1_receive(m, now, cu):
             t = follow
         if freed(m, L1_LINE + cu):
             wake_at(m, CU_LOOK_UP, now, cu)
-    schedule_returns(m, now, cu)
+    schedule_returns(m, cu)
     return -1
 
 

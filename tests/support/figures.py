@@ -20,6 +20,7 @@ import numpy as np
 
 from gpusim.config.run import load_run
 from tests.support import library_accuracy
+from tests.support.pages import table
 from tests.support.trace_reader import read_trace
 from workloads.data.activations_file import load_activations
 
@@ -31,11 +32,6 @@ EPOCHS = (1, 2, 5, 10, 20, 40, 60, 80, 100)
 # network and convolution, as Dong 2020 would call them
 CONVOLUTIONS = {"A": ("ResNet-10", "block 4, second"), "B": ("VGGNet-11", "sixth"), "C": ("VGGNet-11", "eighth")}
 REASONS = ("memory_dependency", "execution_dependency", "memory_throttle", "instruction_fetch")
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Markdown."""
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
 
 
 def map_files() -> str:

@@ -9,8 +9,6 @@ SIMD then goes by age alone (`cu.by_age`, if the policy is that too).
 from gpusim.core.cu.wave import wave_of
 from gpusim.jit import ctz, jit
 
-PRIORITIES = 4
-
 
 @jit(cold=True)
 def of_highest_priority(m, simd, ranks):
