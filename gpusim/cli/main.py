@@ -280,6 +280,42 @@ def microbench(
     raise typer.Exit(microbench_command(gpu, set_ or [], only or [], json_file, picture, markdown, quiet))
 
 
+@app.command()
+def correlate(
+    table: Annotated[
+        str, typer.Argument(metavar="[TABLE]", help="Table of measured points: a shipped one or a file's path.")
+    ] = "rocblas-r9nano",
+    kernels_folder: Annotated[
+        Path | None,
+        typer.Option("--kernels", metavar="DIR", help="Folder with the kernels. [default: the installed package's]"),
+    ] = None,
+    set_: SetOption = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Only points whose label holds it, as 'TN 4096x'; repeatable."),
+    ] = None,
+    limit: Annotated[
+        float,
+        typer.Option(metavar="GFLOP", min=0.001, help="Larger products are run in part and extrapolated."),
+    ] = 25.0,
+    fit: Annotated[bool, typer.Option("--fit", help="Fit what the table names; takes many times as long.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Processes. [default: as many as processors]")
+    ] = None,
+    json_file: JsonOption = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw measured against modelled (.svg, .png; Matplotlib).")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Report no progress.")] = False,
+) -> None:
+    """Run points measured on a real card on the model, and compare: ratios, spread, error, rank correlation."""
+    from gpusim.cli.correlate import Wanted, correlate_command
+
+    wanted = Wanted(kernels_folder, set_ or [], only or [], limit, fit, jobs, json_file, picture, markdown, quiet)
+    raise typer.Exit(correlate_command(table, wanted))
+
+
 kernels = typer.Typer(
     help="Code objects: build them from sources, check what of them can be executed.",
     no_args_is_help=True,

@@ -56,6 +56,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.base", "isa.object", "isa", "memory", "memory.dram", "spartan"),
         *("workloads", "workloads.toolchain", "workloads.data"),
     ),
+    "workloads.vendor": ("gpusim.base", "isa.object", "isa", "isa.encoding"),
     # the user's side
     "gpusim.config": (
         "gpusim.base",
@@ -94,6 +95,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
     ),
     "gpusim": (*("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"), "gpusim.api", "gpusim.jobs"),
+    "gpusim.correlation": (
+        *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),
+        *("gpusim.config", "gpusim.results", "gpusim.host"),
+    ),
     "gpusim.microbench": ("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
     "gpusim.bench": (
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
@@ -107,6 +112,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.report",
             "gpusim.timeline",
             "gpusim.jobs",
+            "gpusim.correlation",
             "gpusim.microbench",
             "gpusim.bench",
         ),
