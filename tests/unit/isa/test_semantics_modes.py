@@ -35,9 +35,12 @@ from tests.unit.isa.mode_references import CASES, DX10, IEEE, NEAREST, rounded_b
 MODES = [pair | (pair * 5 + 3 & 15) << 4 | (DX10 if pair & 1 else 0) | (IEEE if pair & 2 else 0) for pair in range(16)]
 MODES += [0xC0, 0xF0, 0x00, 0x30, 0x9D, 0x66]
 
-pytestmark = pytest.mark.skipif(
-    platform.machine() not in ("x86_64", "AMD64"), reason="other hosts flush inputs and results together"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        platform.machine() not in ("x86_64", "AMD64"), reason="other hosts flush inputs and results together"
+    ),
+    pytest.mark.compiled_tier,  # there it runs both back ends, plain Python too
+]
 
 
 def numbers(rng, kind):
