@@ -131,7 +131,7 @@ SPECS = {
 }
 
 
-def traffic(seed, n=150 if JIT_DISABLED else 1500):
+def traffic(seed, n=150 if JIT_DISABLED else 600):
     """Bursts of reads and writes to a few rows of all banks, with pauses in which rows stay open."""
     random = np.random.default_rng(seed)
     t, script = 1, []
@@ -149,7 +149,7 @@ def spec_of(name):
 
 
 # without the compiler one row of each kind is enough
-FEW = {(rule.reach, rule.window > 0): rule.name for rule in reversed(RULES)}.values()
+FEW = {(rule.level, rule.window > 0): rule.name for rule in reversed(RULES)}.values()
 
 
 @pytest.mark.parametrize(
