@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from isa.object.bundle import BUNDLE_MAGIC, Entry, entries
 from isa.object.code_object import CodeObjectError, load_code_object
 
+pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
+
 DATA = Path(__file__).parents[2] / "data"
 V5 = (DATA / "isa/basic_clang19_v5.hsaco").read_bytes()
 V4 = (DATA / "isa/basic_clang19_v4.hsaco").read_bytes()
