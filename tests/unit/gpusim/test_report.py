@@ -113,7 +113,11 @@ def test_mangled_names_are_shown_as_they_are_written() -> None:
     report.show([run], out)
     text = out.getvalue()
     assert "_Z" not in text
-    for start in ("softmax<float, 256u>, engine off", "softmax<float, 256u>: stopped in", "softmax<float, 256u>: wavefront"):
+    for start in (
+        "softmax<float, 256u>, engine off",
+        "softmax<float, 256u>: stopped in",
+        "softmax<float, 256u>: wavefront",
+    ):
         assert start in text
 
 
@@ -181,7 +185,9 @@ def test_time_left_is_known_before_a_workgroup_is_done(monkeypatch) -> None:  # 
     assert rate.line(Progress(200, 0, 10, 2000, 100_000)).endswith("2k instructions/s, 0:49 left")
     assert rate.line(Progress(200, 0, 10, 2000)).endswith("? left")  # of no wavefront is it known what it executes
     assert rate.line(Progress(200, 0, 10, 2000, 0, 50_000)).endswith("instructions/s, at least 0:24 left")
-    assert rate.line(Progress(200, 0, 10, 2000, 0, 3500)).endswith("instructions/s, ? left")  # not a second: says nothing
+    assert rate.line(Progress(200, 0, 10, 2000, 0, 3500)).endswith(
+        "instructions/s, ? left"
+    )  # not a second: says nothing
     now[0] = 1.0
     assert rate.line(Progress(300, 9, 10, 5000, 4000)).endswith("0:00 left")
 

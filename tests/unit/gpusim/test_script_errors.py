@@ -179,3 +179,11 @@ def test_a_file_without_an_end_is_read_no_further(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(gpusim.UserError, match="/dev/zero: expected an activation file"):
         load_activations("/dev/zero")
     assert read_history(Path("/dev/zero")) == [], "a device keeps nothing"
+
+
+@pytest.mark.parametrize("speed", ["0.0", "-1.5", "NaN", "Infinity", '"fast"', "null", "[" * 100_000])
+def test_a_history_of_speeds_that_nothing_compares_with_is_refused(tmp_path: Path, speed: str) -> None:
+    entry = '{"date": "x", "machine": "x", "kernel": "x", "instructions": 1, "instructions_per_s": %s}'
+    (tmp_path / "h.jsonl").write_text("\n".join([entry % "1.5", entry % speed]))
+    with pytest.raises(gpusim.UserError, match=r"h\.jsonl: is no benchmark history"):
+        read_history(tmp_path / "h.jsonl")

@@ -99,7 +99,12 @@ def test_which_commands_reach_further_than_the_busy_path():
     assert further("ddr5") == {READ_BURST, WRITE_BURST}
     for values in ({}, {"standard": "hbm1"}, {"standard": "gddr6"}, {"standard": "ddr4"}):
         assert not machine(plain_spec(**values)).dram.special
-    for values in ({"standard": "ddr4", "ranks": 2}, {"standard": "hbm2"}, {"page_policy": "closed"}, {"scheduler": "fcfs"}):
+    for values in (
+        {"standard": "ddr4", "ranks": 2},
+        {"standard": "hbm2"},
+        {"page_policy": "closed"},
+        {"scheduler": "fcfs"},
+    ):
         assert machine(plain_spec(**values)).dram.special
 
 
