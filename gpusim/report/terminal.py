@@ -133,7 +133,8 @@ def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -
         if ratios is not None:
             factor = ratios.get(path)
             cells.append("" if factor is None else f"{factor:.3f}")
-        groups.setdefault(path.partition(".")[0], []).append((path, *cells, "" if metric.unit == _FRACTION else metric.unit))
+        unit = "" if metric.unit == _FRACTION else metric.unit
+        groups.setdefault(path.partition(".")[0], []).append((path, *cells, unit))
     return groups
 
 

@@ -220,7 +220,7 @@ def test_hbm_has_a_row_bus():
 
 @pytest.mark.parametrize(("standard", "clocks"), [("gddr5", 1), ("hbm1", 2), ("hbm2", 2)])
 def test_how_long_an_activate_takes_the_row_bus(standard, clocks):
-    # while a bank's other row is wanted, a closed bank of another group is opened first; the precharge waits for the bus
+    # of two banks the closed one is opened before the other one's row is closed: that waits for the bus
     spec = plain_spec(standard=standard)
     there = (1, READ, line_at(spec))
     out = run(spec, [there, (200, READ, line_at(spec, row=1)), (200, READ, line_at(spec, group=1))], 0.5e9)
