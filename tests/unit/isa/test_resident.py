@@ -124,3 +124,6 @@ def test_what_is_executed_at_least_goes_by_the_workgroups_that_have_begun() -> N
     (progress,) = calls
     assert (progress.workgroups_done, progress.workgroups_total, progress.instructions_expected) == (1, 20, 0)
     assert progress.instructions_at_least == 20 * progress.wavefront_instructions > 0
+    context = FunctionalContext(launch, 1, 1)
+    context.state.executed = 600
+    assert [context.least_instructions(begun) for begun in (0, 3, 20)] == [0, 4000, 600]
