@@ -28,6 +28,15 @@ def test_devices(wrong: Any) -> None:
         gpusim.Device(wrong)
 
 
+@pytest.mark.parametrize("wrong", ["off", 0, None])
+def test_switches(gpu: gpusim.Device, wrong: Any) -> None:
+    for name in ("timing", "quiet"):
+        with pytest.raises(gpusim.GpusimError, match=rf"{name}: .* is neither True nor False"):
+            gpusim.Device("mi6", **{name: wrong})
+    with pytest.raises(gpusim.GpusimError, match=r"read_only: .* is neither"):
+        gpu.array([1.0], read_only=wrong)
+
+
 @pytest.mark.parametrize("sets", ["l2.size_kib=1024", 3, [3], {"l2.size_kib": object()}, {3: 1}, ["x"], ["=1"], [None]])
 def test_sets(sets: Any) -> None:
     with pytest.raises(gpusim.GpusimError, match="set"):
