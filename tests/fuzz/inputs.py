@@ -4,29 +4,12 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from gpusim.config.files import SHELVES, SHIPPED
+from tests.fuzz.damage import ODD, damaged
+from tests.fuzz.files import DATA, array, containers, history, standard, with_lines
 
 SMALL_BYTES = 8000  # of a code object
-INTERESTING = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFFC)
-ODD = (
-    *("null", "true", "-1", "0", "1", "1.5", "1e400", ".nan", ".inf", "-.inf", "[]", "{}", "{base: mi6}", "[1, [2]]"),
-    *("x", "''", "~", "2020-01-01", "2020-99-99", "&a [*a]", "*a", "!!binary aGk=", "!!set {a, b}", "0x10", "0o17"),
-    *(
-        "9" * 5000,
-        "[" * 2000,
-        "{a: " * 150,
-        "{1: 2}",
-        "\\x00",
-        '"\\ud800"',
-        "|",
-        ">-",
-        "? a",
-        "!!python/name:os.system",
-    ),
-    *("&a [x, x]", "[*a, *a]", "1_000", "190:20:30", "<<: *a", "é", "\u2028", "\t", "- - -", "%YAML 9", "@", "`"),
-)
 COMMANDS = ("run", "exec", "show", "metrics", "disasm", "bench", "microbench", "capture", "kernels", "timeline")
 OPTIONS = (
     *("--set", "--json", "--out", "--quiet", "--engine", "--no-verify", "--checked", "--hotspots", "--timeline"),
@@ -60,35 +43,6 @@ SETS = (
     *("run.engine", "arguments.a.fill", "local_size", "gpu.engine.sib_kib", "x", "", ".", "a..b", "gpu.memory_mib"),
     *("code_object", "kernels.dense", "workload.kind", "workload.data", "workload.activations", "engine.sib_kib"),
 )
-
-
-def damaged(original: bytes, choose: random.Random, spread: bool = True) -> bytes:
-    """Some bits, bytes, words or stretches of a file changed, or a part cut off."""
-    data = bytearray(original)
-    for _ in range(choose.choice((1, 1, 1, 2, 3, 8))):
-        if not data:
-            break
-        # where most is decided: the beginning; and anywhere
-        at = choose.randrange(len(data)) if spread or choose.random() < 0.5 else choose.randrange(min(64, len(data)))
-        match choose.randrange(7):
-            case 0:
-                data[at] ^= 1 << choose.randrange(8)
-            case 1:
-                data[at] = choose.randrange(256)
-            case 2:
-                at &= ~3
-                data[at : at + 4] = choose.choice(INTERESTING).to_bytes(4, "little")
-            case 3:
-                other = choose.randrange(len(data))
-                data[at : at + 16] = data[other : other + 16]
-            case 4:
-                del data[at : at + choose.choice((1, 4, 8, 64))]
-            case 5:
-                data[at:at] = bytes(choose.choice((1, 4, 8)))
-            case 6:
-                if choose.random() < 0.2:
-                    del data[at:]
-    return bytes(data)
 
 
 @cache
@@ -150,12 +104,18 @@ def kinds() -> dict[str, Kind]:
     from tests.fuzz.mutants import originals
 
     # several times the small ones, of which more can be tried
-    small = [p.read_bytes() for p in sorted(Path(__file__).resolve().parents[1].glob("data/*/*.hsaco"))]
+    small = [p.read_bytes() for p in sorted(DATA.glob("*/*.hsaco"))]
     objects = [original.data for original in originals()] + 4 * [data for data in small if len(data) < SMALL_BYTES]
+    bundles = containers()
     found = (
-        Kind("objects", lambda choose: damaged(choose.choice(objects), choose, spread=choose.random() < 0.7), 40),
-        Kind("configurations", configuration, 25),
-        Kind("caches", lambda choose: choose.getrandbits(64), 10),
-        Kind("arguments", arguments, 25),
+        Kind("objects", lambda choose: damaged(choose.choice(objects), choose, spread=choose.random() < 0.7), 30),
+        Kind("bundles", lambda choose: damaged(choose.choice(bundles), choose, spread=choose.random() < 0.3), 5),
+        Kind("lines", with_lines, 5),
+        Kind("configurations", configuration, 20),
+        Kind("standards", standard, 5),
+        Kind("arrays", array, 5),
+        Kind("histories", history, 5),
+        Kind("caches", lambda choose: choose.getrandbits(64), 5),
+        Kind("arguments", arguments, 20),
     )
     return {kind.name: kind for kind in found}

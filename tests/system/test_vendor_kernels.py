@@ -1,15 +1,14 @@
 """Are AMD's own kernels for gfx803 decoded and translated, where a folder with them is at hand?
 
-GPUSIM_VENDOR_KERNELS names a folder with the files of docs/vendor-kernels.md; without it, libraries that are installed
-are looked for. Only some kernels of each file are translated here: `gpusim kernels check` does all.
+Where they are looked for: `tests.support.vendor_kernels`. Of the larger files only some kernels are translated here.
 """
 
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.correlation.kernels import KernelSource
@@ -19,25 +18,38 @@ from isa.device_memory import DeviceMemory
 from isa.encoding.control_flow import decode_kernel
 from isa.execution.program import build_program
 from isa.object.code_object import load_code_object
+from tests.support import vendor_kernels
+from tests.support.figures import DOCS, section
+from tests.support.vendor_kernels import HIP_OF_TENSILE, ROCRAND, TENSILE
 from workloads.vendor.tensile import SgemmProblem, TensileGemm, TensileKernel
 
-FOLDER = Path(os.environ.get("GPUSIM_VENDOR_KERNELS", "/usr/lib/x86_64-linux-gnu"))
 EACH = 12
 
 
 def found(pattern: str) -> Path:
-    files = sorted(FOLDER.rglob(pattern)) if os.environ.get("GPUSIM_VENDOR_KERNELS") else sorted(FOLDER.glob(pattern))
-    if not files:
-        pytest.skip(f"no {pattern} in {FOLDER}; GPUSIM_VENDOR_KERNELS names another folder")
-    return files[0]
+    try:
+        return vendor_kernels.found(pattern)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("pattern", [TENSILE, ROCRAND])
+def test_the_page_says_what_can_be_executed(pattern: str) -> None:
+    name = f"`{found(pattern).name}`"
+    page = section((DOCS / "vendor-kernels.md").read_text(encoding="utf-8"), "kernels")
+    table = [tuple(cell.strip() for cell in line.split("|")[2:-1]) for line in page.splitlines()]
+    first = [row[0] for row in table].index(name)
+    rows = list(vendor_kernels.rows(pattern))
+    assert table[first : first + len(rows)] == rows
+    assert not table[first + len(rows)][0].startswith("–"), "reasons that are no longer there"
 
 
 @pytest.mark.parametrize(
     ("pattern", "kernels"),
     [
-        ("rocblas/*/library/TensileLibrary_gfx803.co", 219),
-        ("rocblas/*/library/Kernels.so-000-gfx803.hsaco", 1542),
-        ("librocrand.so.*", 204),
+        (TENSILE, 219),
+        (HIP_OF_TENSILE, 1542),
+        (ROCRAND, 204),
     ],
 )
 def test_kernels_of_a_vendor(pattern: str, kernels: int) -> None:
@@ -48,7 +60,7 @@ def test_kernels_of_a_vendor(pattern: str, kernels: int) -> None:
 
 
 def test_long_branches_of_assembly_kernels_are_followed() -> None:
-    kernels = load_code_object(found("rocblas/*/library/TensileLibrary_gfx803.co")).kernels.values()
+    kernels = load_code_object(found(TENSILE)).kernels.values()
     jumps = [i for k in kernels for i in decode_kernel(k) if i.opcode.mnemonic == "s_setpc_b64"]
     assert len(jumps) == 209 and all(len(jump.jump_targets) == 1 for jump in jumps)
 
@@ -57,9 +69,7 @@ def test_long_branches_of_assembly_kernels_are_followed() -> None:
 @pytest.mark.parametrize("multiply_accumulate", [False, True])
 def test_a_matrix_product_of_rocblas(split_k: int, multiply_accumulate: bool) -> None:
     """D = 2 A B + 3 C, all column-major, with edges that fill no tile; with K split among workgroups, and not."""
-    names = ("TensileLibrary_gfx803.co", "Kernels.so-000-gfx803.hsaco")
-    files = [found(f"rocblas/*/library/{name}") for name in names]
-    kernels = KernelSource(files, multiply_accumulate)
+    kernels = KernelSource([found(TENSILE), found(HIP_OF_TENSILE)], multiply_accumulate)
     fitting = [n for n in kernels if n.startswith("Cijk_Alik_Bljk_SB_MT") and f"_GSU{split_k}_" in n]
     kernel = TensileKernel.named(fitting[0])
     m, n, k = 67, 69, 134

@@ -45,6 +45,7 @@ HBM1 = Standard(
         "tccd_short_clocks": Sourced(1, "GPGPU-Sim's HBM set; one clock is a burst of two"),
         "tccd_long_clocks": Sourced(2, "GPGPU-Sim's HBM set"),
         "turnaround_clocks": Sourced(2, f"{_GEM5_HBM}: tRTW 4 ns; Ramulator 1.0"),
+        "act_clocks": Sourced(2, "JESD235A, whose legacy mode is HBM's: an activate takes two clocks of the row bus"),
     },
 )
 

@@ -20,7 +20,7 @@ from memory.network.crossbar import (
     crossbar_response_room,
     crossbar_take_response,
 )
-from memory.network.state import READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
+from memory.network.state import MAX_PORTS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
 from memory.timeline import EVENT_WORDS, KIND_BITS, SENT, TAKEN
 from tests.support.scripted import Script, ScriptedRun
 from tests.unit.memory.crossbar_harness import CHANNELS, LINE, gpu, lines, machine, send, take
@@ -66,9 +66,9 @@ def test_a_request_waits_behind_its_ports_oldest_but_not_in_the_ideal_form() -> 
 def test_a_channel_takes_from_the_ports_round_robin(model: str) -> None:
     m = machine(model=model)
     for k, line in enumerate(lines(m, 1, 4)):
-        for port in (3, 40, 70):
+        for port in (3, 63, 70, MAX_PORTS - 1):
             send(m, k, port, line)
-    assert [take(m, t, 1)[0] for t in range(100, 112)] == [3, 40, 70] * 4  # type: ignore[index]
+    assert [take(m, t, 1)[0] for t in range(100, 116)] == [3, 63, 70, MAX_PORTS - 1] * 4  # type: ignore[index]
 
 
 @by_hand
@@ -140,7 +140,7 @@ def test_a_channel_starts_so_many_answers_and_holds_those_of_a_fill_beside(model
 @settings(max_examples=40 if JIT_DISABLED else 10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     packets=st.lists(
-        st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 70]), st.integers(0, CHANNELS - 1)), max_size=60
+        st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 63, 70]), st.integers(0, CHANNELS - 1)), max_size=60
     ),
     bandwidth=st.sampled_from([0.0, 100.0]),
 )
@@ -195,6 +195,14 @@ def test_a_load_through_the_ideal_crossbar() -> None:
     run = ScriptedRun(gpu(model="ideal", ideal_latency_cycles=9), [[Script().load([LINE]).wait(vm=0).end()]])
     assert run.go() == FINISHED
     assert run.cycles == -(-data // 4) * 4 + 4 + 1
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in scalar:RuntimeWarning")  # words wrap, as the compiler's do
+def test_as_many_compute_units_as_a_word_has_bits() -> None:
+    spec = gpu().model_copy(update={"shader_arrays": 16, "cus_per_array": 4})
+    run = ScriptedRun(spec, [[Script().load([LINE + cu]).wait(vm=0).end()] for cu in range(64)])
+    assert run.go() == FINISHED
+    assert run.m.xbar.requests == run.m.xbar.responses == 64
 
 
 def test_answers_further_away_than_the_wake_up_wheel_reaches() -> None:

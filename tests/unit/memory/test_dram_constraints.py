@@ -93,12 +93,18 @@ def test_which_commands_reach_further_than_the_busy_path():
         table = compiled(resolve(plain_spec(standard=standard)))
         return {command for command in REACH if reaches_further(table, command)}
 
-    # DDR5's commands take two clocks of a bus that all commands share
-    assert further("gddr5") == further("hbm1") == set()
-    assert further("ddr5") == {ACTIVATE, READ_BURST, WRITE_BURST}
-    for values in ({}, {"standard": "hbm1"}, {"standard": "gddr6"}):
+    # DDR5's reads and writes take two clocks of a bus that all commands share; what DDR4 says of other ranks is nothing
+    # where there is one
+    assert further("gddr5") == further("hbm1") == further("ddr4") == set()
+    assert further("ddr5") == {READ_BURST, WRITE_BURST}
+    for values in ({}, {"standard": "hbm1"}, {"standard": "gddr6"}, {"standard": "ddr4"}):
         assert not machine(plain_spec(**values)).dram.special
-    for values in ({"standard": "hbm2"}, {"page_policy": "closed"}, {"scheduler": "fcfs"}):
+    for values in (
+        {"standard": "ddr4", "ranks": 2},
+        {"standard": "hbm2"},
+        {"page_policy": "closed"},
+        {"scheduler": "fcfs"},
+    ):
         assert machine(plain_spec(**values)).dram.special
 
 
