@@ -26,6 +26,11 @@ class Convolution(LayerKind):
         True, "whether the layers before get a gradient", "DNNMark, core/include/dnn_param.h (keyword `propagation`)"
     )
 
+    @property
+    def propagates(self) -> bool:
+        """As the network's file says."""
+        return self.propagation
+
     def output(self, inputs: Sequence[Shape]) -> Shape:
         """Filters × rows × columns."""
         (shape,) = inputs

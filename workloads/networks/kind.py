@@ -92,6 +92,11 @@ class LayerKind(Spec):
     # the gradient by each input is the one by the output: no backward pass
     SHARES_GRADIENT: ClassVar[bool] = False
 
+    @property
+    def propagates(self) -> bool:
+        """Whether the layers before get a gradient."""
+        return True
+
     def output(self, inputs: Sequence[Shape]) -> Shape:
         """The output's shape; raises ShapeError."""
         return inputs[0]
