@@ -19,7 +19,7 @@ from workloads.networks.memory import MemoryPlan, plan
 from workloads.networks.schedule import MAX_BATCH, inference, training
 from workloads.networks.tensor import shown
 
-COLUMNS = ("layer", "output", "GEMM M×K×N", "MACs", "parameters", "memory")
+COLUMNS = ("layer", "output", "GEMM an image", "M MACs", "parameters", "MiB")
 PLAIN = ("layer", "kind", "output", "gemm", "macs", "parameters", "biases", "memory_bytes", "live_bytes")
 
 
@@ -90,18 +90,16 @@ def show(
     from rich.table import Table
 
     train = planned.schedule.training
-    heads = list(COLUMNS)
-    if train:
-        heads[3] = "MACs, all passes"
     table = Table(title=_title(planned, per_image), title_justify="left", show_edge=False, pad_edge=False)
-    for head in heads:
+    for head in COLUMNS:
         left = head in ("layer", "output")
         table.add_column(head, justify="left" if left else "right", overflow="fold")
     for one in layers:
         macs = one.all_macs if train else one.macs
         parameters = one.parameters + one.biases
-        counts = [f"{macs / 1e6:,.1f} M" if macs else "", f"{parameters:,}" if parameters else ""]
-        table.add_row(one.name, shown(one.shape), _product(one.gemm), *counts, _mib(one.memory_bytes))
+        product = _product(planned.schedule.network[one.name].gemm)
+        counts = [_digits(macs / 1e6), f"{parameters:,}" if parameters else "", _digits(one.memory_bytes / (1 << 20))]
+        table.add_row(one.name, shown(one.shape), product, *counts)
     console = Console(file=out)
     console.print(table)
     for line in _closing(planned, layers, gpu):
@@ -111,7 +109,8 @@ def show(
 def _title(planned: MemoryPlan, per_image: bool) -> str:
     schedule = planned.schedule
     images = "one image" if per_image else f"batch {schedule.batch}"
-    return f"{schedule.network.name}: {'training' if schedule.training else 'inference'}, {images}"
+    what = "training (MACs of all passes)" if schedule.training else "inference"
+    return f"{schedule.network.name}: {what}, {images}"
 
 
 def _closing(planned: MemoryPlan, layers: tuple[LayerFigures, ...], gpu: GpuSpec | None) -> list[str]:
@@ -136,6 +135,11 @@ def _product(gemm: Gemm | None) -> str:
     if gemm is None:
         return ""
     return (f"{gemm.count} · " if gemm.count > 1 else "") + shown((gemm.m, gemm.k, gemm.n))
+
+
+def _digits(value: float) -> str:
+    """'1,234', '12.3', '0.0123'; nothing for nothing."""
+    return (f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}") if value else ""
 
 
 def _mib(size: int) -> str:

@@ -77,7 +77,7 @@ def _form(path: Path) -> tuple[str, bytes]:
             contents = file.read(files.MAX_BYTES + 1)
             if form is None:
                 found = _SECTION.match(contents)
-                binary = b"\0" in contents or not contents.isascii() and not _is_text(contents)
+                binary = b"\0" in contents or (not contents.isascii() and not _is_text(contents))
                 form = DNNMARK if found and found[1].decode() in SECTIONS else ONNX if binary else YAML
             if form == ONNX and not contents.startswith(b"\x7fELF"):
                 contents += file.read()
@@ -146,5 +146,3 @@ def _inputs(source: str, given: Any) -> dict[str, Shape]:
     if not shapes:
         raise UserError(f"{source}: input: a network needs at least one")
     return shapes
-
-

@@ -17,7 +17,9 @@ class Convolution(LayerKind):
     kernel: Pair = param(..., "rows and columns of a filter; one number for both", "the network")
     stride: Pair = param((1, 1), "distance between filter positions", "the usual one")
     padding: Sides = param(
-        (0, 0, 0, 0), "zeros around the maps: one number, rows and columns, or top, left, bottom, right", "the usual one"
+        (0, 0, 0, 0),
+        "zeros around the maps: one number, [rows, columns] or [top, left, bottom, right]",
+        "the usual one",
     )
     dilation: Pair = param((1, 1), "distance between the values under a filter", "the usual one")
     groups: int = param(1, "groups of channels that see nothing of one another", "the usual one", ge=1, le=MAX_FILTERS)

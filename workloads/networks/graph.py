@@ -79,7 +79,7 @@ class Network:
 
 
 def build(described: Described, kinds: Sequence[LayerKind]) -> Network:
-    """The network of a description whose layers are of these kinds; raises UserError with a line that names the layer."""
+    """The network of a description whose layers are of these kinds; raises UserError that names the layer."""
     where = described.source
     if not described.layers:
         raise UserError(f"{where}: layers: a network has at least one")

@@ -36,7 +36,7 @@ class Concat(LayerKind):
     def output(self, inputs: Sequence[Shape]) -> Shape:
         """Channels add up, rows and columns are the same."""
         if len({shape[1:] for shape in inputs}) > 1 or len({len(shape) for shape in inputs}) > 1:
-            raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: they may differ in their channels only")
+            raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: only their channels may differ")
         return sum(shape[0] for shape in inputs), *inputs[0][1:]
 
     def operations(self, inputs: Sequence[Shape]) -> int:

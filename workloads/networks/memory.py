@@ -92,7 +92,9 @@ def plan(schedule: Schedule, workspace: Workspace = im2col_per_image) -> MemoryP
 
 def _of_tensors(schedule: Schedule) -> list[Buffer]:
     first, last = _uses(schedule)
-    position = {name: n for n, name in enumerate([*schedule.network.inputs, *(x.name for x in schedule.network.layers)])}
+    position = {
+        name: n for n, name in enumerate([*schedule.network.inputs, *(x.name for x in schedule.network.layers)])
+    }
     shared = _in_place(schedule, first, last)
     members: dict[str, list[Tensor]] = {}
     for name, tensor in schedule.tensors.items():
@@ -158,9 +160,7 @@ def _of_workspace(schedule: Schedule, workspace: Workspace) -> list[Buffer]:
         size = workspace(schedule, step)
         if size:
             name = f"{step.name}.workspace"
-            buffers.append(
-                Buffer((name,), round_up(size, ALIGNMENT), number, number, step.layer, Role.WORKSPACE)
-            )
+            buffers.append(Buffer((name,), round_up(size, ALIGNMENT), number, number, step.layer, Role.WORKSPACE))
     return buffers
 
 

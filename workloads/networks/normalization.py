@@ -53,9 +53,7 @@ class BatchNorm(LayerKind):
         if not training:
             return PassSpec(Pass.FORWARD, ("x", "weight", "bias", "running_mean", "running_variance"), ("y",))
         running = ("running_mean", "running_variance")
-        return PassSpec(
-            Pass.FORWARD, ("x", "weight", "bias", *running), ("y", "mean", "inverse_deviation", *running)
-        )
+        return PassSpec(Pass.FORWARD, ("x", "weight", "bias", *running), ("y", "mean", "inverse_deviation", *running))
 
     def backward(self) -> tuple[PassSpec, ...]:
         """The gradient by the input needs those by scale and shift: one pass makes all."""

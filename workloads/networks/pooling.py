@@ -16,7 +16,7 @@ class Pooling(LayerKind):
     kernel: Pair | None = param(None, "rows and columns of the window; one number for both", "the network")
     stride: Pair | None = param(None, "distance between windows; none: the kernel's size", "PyTorch's rule")
     padding: Sides = param(
-        (0, 0, 0, 0), "around the maps: one number, rows and columns, or top, left, bottom, right", "the usual one"
+        (0, 0, 0, 0), "around the maps: one number, [rows, columns] or [top, left, bottom, right]", "the usual one"
     )
     ceil: bool = param(False, "a last window that hangs over the end counts (Caffe)", "cuDNN's rule is false")
     whole: bool = param(False, "one window over all rows and columns (global pooling)", "the usual one")

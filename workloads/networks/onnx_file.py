@@ -1,0 +1,195 @@
+"""ONNX files: their nodes become layers, their initializers give the shapes and values of parameters.
+
+The package `onnx` is imported when there is a file to read, and only then.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from gpusim.base.errors import MissingExtraError, UserError
+from workloads.networks.described import MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
+from workloads.networks.onnx_nodes import READERS, Node, Unsupported
+from workloads.networks.tensor import Shape
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def require_onnx() -> Any:
+    """The package; raises MissingExtraError."""
+    try:
+        return importlib.import_module("onnx")
+    except ImportError as error:
+        raise MissingExtraError("reading an ONNX file (onnx)", "onnx") from error
+
+
+def described_by_onnx(contents: bytes, source: str) -> Described:
+    """The network of a file; raises UserError that names the node and its operator, or MissingExtraError."""
+    onnx = require_onnx()
+    try:
+        model = onnx.load_model_from_string(contents)
+    except Exception as error:  # protobuf's own, of which there are several
+        raise UserError(f"{source}: is not an ONNX file: {str(error).splitlines()[0]}") from None
+    if not model.graph.node:
+        raise UserError(f"{source}: is not an ONNX file, or one without any node")
+    return _Reading(model, source, onnx).described()
+
+
+class _Reading:
+    """A graph on its way to layers. `at` says which layer or input a tensor is the output of."""
+
+    def __init__(self, model: Any, source: str, onnx: Any) -> None:
+        self.source, self.onnx, self.graph = source, onnx, model.graph
+        self.opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
+        self.initializers = {tensor.name: tensor for tensor in self.graph.initializer}
+        self.at: dict[str, str] = {}
+        self.ranks: dict[str, int] = {}
+        self.layers: list[DescribedLayer] = []
+        self.names: set[str] = set()
+        self.stored: dict[tuple[str, str], tuple[str, bool]] = {}  # initializer, whether it is transposed
+
+    def described(self) -> Described:
+        """The network."""
+        inputs = self._inputs()
+        for node in self.graph.node:
+            self._read(node)
+        if len(self.layers) > MAX_LAYERS:
+            raise UserError(f"{self.source}: {len(self.layers)} layers; a network has at most {MAX_LAYERS}")
+        used = {name for layer in self.layers for name in layer.inputs}
+        inputs = {name: shape for name, shape in inputs.items() if name in used} or inputs
+        name = self.graph.name or self.source.replace("\\", "/").rpartition("/")[2].removesuffix(".onnx")
+        return Described(name, self.source, inputs, tuple(self.layers), values=self._value)
+
+    def _inputs(self) -> dict[str, Shape]:
+        inputs = {}
+        for value in self.graph.input:
+            if value.name in self.initializers:
+                continue
+            where = f"{self.source}: input '{value.name}'"
+            kind = value.type.tensor_type
+            if kind.elem_type != self.onnx.TensorProto.FLOAT:
+                raise UserError(f"{where}: type {self._type_name(kind.elem_type)} is not allowed: must be FLOAT")
+            if len(kind.shape.dim) not in (2, 4):
+                raise UserError(
+                    f"{where}: {len(kind.shape.dim)} axes are not allowed: must be batch × channels × rows × columns, or"
+                    " batch × features"
+                )
+            for axis, dim in enumerate(kind.shape.dim):
+                if axis and not 1 <= dim.dim_value <= MAX_INPUT:
+                    size = dim.dim_param or (dim.dim_value if dim.HasField("dim_value") else "unknown")
+                    raise UserError(
+                        f"{where}: axis {axis} has the dynamic size '{size}': must be from 1 to {MAX_INPUT}; only the"
+                        " batch (axis 0) may be dynamic, --batch gives it"
+                        if not dim.HasField("dim_value")
+                        else f"{where}: axis {axis} has size {size}: must be from 1 to {MAX_INPUT}"
+                    )
+            inputs[value.name] = tuple(dim.dim_value for dim in kind.shape.dim[1:])
+            self.at[value.name], self.ranks[value.name] = value.name, len(kind.shape.dim)
+            self.names.add(value.name)
+        if not inputs:
+            raise UserError(f"{self.source}: the graph has no input")
+        return inputs
+
+    def _type_name(self, number: int) -> str:
+        known = {n: name for name, n in self.onnx.TensorProto.DataType.items()}
+        return str(known.get(number, number))
+
+    def _read(self, proto: Any) -> None:
+        """Make a layer of a node, or note what it says of other tensors."""
+        operator = proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}.{proto.op_type}"
+        name = self._free(proto.name or (proto.output[0] if proto.output else operator))
+        where = f"{self.source}: layer '{name}': node '{proto.name or name}' ({operator})"
+        if operator == "Constant":
+            self._constant(proto, where)
+            return
+        if operator == "Identity" and proto.input[0] in self.initializers:
+            self.initializers[proto.output[0]] = self.initializers[proto.input[0]]
+            return
+        if operator not in READERS:
+            allowed = ", ".join(sorted(READERS))
+            raise UserError(f"{where}: operator {operator} is not supported (allowed: {allowed})")
+        try:
+            attributes = {a.name: self.onnx.helper.get_attribute_value(a) for a in proto.attribute}
+            node = Node(
+                tuple(proto.input), tuple(proto.output), attributes, self.opset, self._shape, self._array,
+                [self.ranks.get(name) for name in proto.input],
+            )  # fmt: skip
+            if self._adds_bias(operator, node):
+                return
+            made = READERS[operator](node)
+            unknown = [one for one in made.inputs if one not in self.at]
+            if unknown:
+                raise Unsupported(f"input '{unknown[0]}' is neither an input of the network nor another node's output")
+            if any(self._is_read(output) for output in proto.output[1:]) and made.kind != "batch_norm":
+                raise Unsupported(f"output '{proto.output[1]}' is read by another node: only the first may be")
+        except Unsupported as error:
+            raise UserError(f"{where}: {error}") from None
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise UserError(f"{where}: is damaged: {type(error).__name__}: {error}") from None
+        expects = {}
+        for role, (initializer, transposed) in made.parameters.items():
+            shape = self._shape(initializer) or ()
+            expects[role] = shape[::-1] if transposed else shape
+            self.stored[name, role] = initializer, transposed
+        read = tuple(self.at[one] for one in made.inputs)
+        self.names.add(name)
+        self.layers.append(DescribedLayer(name, made.kind, read, made.values, expects))
+        self.at[proto.output[0]], self.ranks[proto.output[0]] = name, made.rank
+
+    def _adds_bias(self, operator: str, node: Node) -> bool:
+        """Whether a node only adds a bias to the product before it: then that has it."""
+        if operator != "Add" or len(node.inputs) != 2:
+            return False
+        constant = [one for one in node.inputs if self._shape(one) is not None]
+        others = [one for one in node.inputs if one in self.at]
+        last = self.layers[-1] if self.layers else None
+        if len(constant) != 1 or len(others) != 1 or last is None or self.at[others[0]] != last.name:
+            return False
+        readers = sum(list(other.input).count(others[0]) for other in self.graph.node)
+        shape = self._shape(constant[0])
+        if last.kind != "fully_connected" or last.values["bias"] or readers != 1 or shape != (last.values["outputs"],):
+            return False
+        self.layers[-1] = DescribedLayer(
+            last.name, last.kind, last.inputs, {**last.values, "bias": True}, {**last.expects, "bias": shape}
+        )
+        self.stored[last.name, "bias"] = constant[0], False
+        self.at[node.outputs[0]], self.ranks[node.outputs[0]] = last.name, 2
+        return True
+
+    def _constant(self, proto: Any, where: str) -> None:
+        values = {a.name: a for a in proto.attribute}
+        if "value" in values:
+            tensor = values["value"].t
+        elif "value_ints" in values or "value_floats" in values or "value_int" in values or "value_float" in values:
+            array = importlib.import_module("numpy").array(self.onnx.helper.get_attribute_value(proto.attribute[0]))
+            tensor = self.onnx.numpy_helper.from_array(array)
+        else:
+            raise UserError(f"{where}: holds no numbers")
+        self.initializers[proto.output[0]] = tensor
+
+    def _free(self, name: str) -> str:
+        """A name that no other layer has: nodes need none, and may share one."""
+        free, number = name, 2
+        while free in self.names:
+            free, number = f"{name}.{number}", number + 1
+        return free
+
+    def _is_read(self, tensor: str) -> bool:
+        outputs = {output.name for output in self.graph.output}
+        return bool(tensor) and (tensor in outputs or any(tensor in node.input for node in self.graph.node))
+
+    def _shape(self, name: str) -> Shape | None:
+        """The shape of a stored tensor; None for what is no such tensor."""
+        tensor = self.initializers.get(name)
+        return None if tensor is None else tuple(tensor.dims)
+
+    def _array(self, name: str) -> "np.ndarray":
+        """The values of a stored tensor."""
+        array: np.ndarray = self.onnx.numpy_helper.to_array(self.initializers[name])
+        return array
+
+    def _value(self, layer: str, role: str) -> "np.ndarray":
+        """A layer's parameter."""
+        initializer, transposed = self.stored[layer, role]
+        array = self._array(initializer)
+        return array.T if transposed else array
