@@ -172,7 +172,8 @@ def described_by_dnnmark(text: str, source: str) -> Described:
     alone = Words(f"{source}: [{GENERAL}]", words).one_of("run_mode", modes, "composed")
     starts = [s for s in drawn if alone or s.words.get("previous_layer", NO_LAYER) == NO_LAYER]
     inputs: dict[str, Shape] = {}
-    layers, batches = [], {}
+    layers: list[DescribedLayer] = []
+    batches: dict[str, int] = {}
     for section in drawn:
         name = section.words.get("name") or f"layer{len(layers) + 1}"
         at = Words(f"{source}: layer '{name}'", section.words)

@@ -92,9 +92,7 @@ def plan(schedule: Schedule, workspace: Workspace = im2col_per_image) -> MemoryP
 
 def _of_tensors(schedule: Schedule) -> list[Buffer]:
     first, last = _uses(schedule)
-    position = {
-        name: n for n, name in enumerate([*schedule.network.inputs, *(x.name for x in schedule.network.layers)])
-    }
+    position = {layer.name: number for number, layer in enumerate(schedule.network.layers)}
     shared = _in_place(schedule, first, last)
     members: dict[str, list[Tensor]] = {}
     for name, tensor in schedule.tensors.items():
@@ -111,7 +109,7 @@ def _of_tensors(schedule: Schedule) -> list[Buffer]:
 
 
 def _uses(schedule: Schedule) -> tuple[dict[str, int], dict[str, int]]:
-    """The first and the last step of each tensor's use, views counted as what they show; unused tensors are left out."""
+    """The first and the last step of each tensor's use, views counted as what they show; unused ones are left out."""
     end = len(schedule.steps) - 1
     first: dict[str, int] = {}
     last: dict[str, int] = {}

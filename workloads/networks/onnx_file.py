@@ -4,6 +4,7 @@ The package `onnx` is imported when there is a file to read, and only then.
 """
 
 import importlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import MissingExtraError, UserError
@@ -42,6 +43,9 @@ class _Reading:
         self.source, self.onnx, self.graph = source, onnx, model.graph
         self.opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
         self.initializers = {tensor.name: tensor for tensor in self.graph.initializer}
+        # how many read each tensor, those who want the network's outputs included
+        self.readers = Counter(name for node in self.graph.node for name in node.input)
+        self.readers.update(output.name for output in self.graph.output)
         self.at: dict[str, str] = {}
         self.ranks: dict[str, int] = {}
         self.layers: list[DescribedLayer] = []
@@ -71,8 +75,8 @@ class _Reading:
                 raise UserError(f"{where}: type {self._type_name(kind.elem_type)} is not allowed: must be FLOAT")
             if len(kind.shape.dim) not in (2, 4):
                 raise UserError(
-                    f"{where}: {len(kind.shape.dim)} axes are not allowed: must be batch × channels × rows × columns, or"
-                    " batch × features"
+                    f"{where}: {len(kind.shape.dim)} axes are not allowed: must be batch × channels × rows × columns,"
+                    " or batch × features"
                 )
             for axis, dim in enumerate(kind.shape.dim):
                 if axis and not 1 <= dim.dim_value <= MAX_INPUT:
@@ -145,7 +149,7 @@ class _Reading:
         last = self.layers[-1] if self.layers else None
         if len(constant) != 1 or len(others) != 1 or last is None or self.at[others[0]] != last.name:
             return False
-        readers = sum(list(other.input).count(others[0]) for other in self.graph.node)
+        readers = self.readers[others[0]]
         shape = self._shape(constant[0])
         if last.kind != "fully_connected" or last.values["bias"] or readers != 1 or shape != (last.values["outputs"],):
             return False
@@ -175,8 +179,7 @@ class _Reading:
         return free
 
     def _is_read(self, tensor: str) -> bool:
-        outputs = {output.name for output in self.graph.output}
-        return bool(tensor) and (tensor in outputs or any(tensor in node.input for node in self.graph.node))
+        return bool(tensor) and self.readers[tensor] > 0
 
     def _shape(self, name: str) -> Shape | None:
         """The shape of a stored tensor; None for what is no such tensor."""

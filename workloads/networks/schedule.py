@@ -40,7 +40,7 @@ MOMENTS: Mapping[Update, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Step:
-    """One operator's work. reads, writes: tensors by role; in_place: (role read, role written) that may be one memory."""
+    """One operator's work. reads, writes: tensors by role; in_place: roles read and written that may be one memory."""
 
     layer: str
     what: Pass
@@ -149,11 +149,11 @@ class _Drawing:
                 name = f"{layer.name}.output.gradient"
                 self.parts[layer.name].append(self._new(name, (self.batch, *layer.shape), Role.INPUT, layer.name))
             return
-        (layer,) = outputs if len(outputs) == 1 else (None,)
-        if layer is None or elements(layer.shape) != layer.shape[0]:
+        layer = outputs[0]
+        if len(outputs) > 1 or elements(layer.shape) != layer.shape[0]:
             names = ", ".join(f"'{one.name}' ({shown(one.shape)})" for one in outputs)
             raise UserError(
-                f"{self.network.source}: layer {names}: training by cross-entropy needs one output, of one value a class"
+                f"{self.network.source}: layer {names}: training by cross-entropy needs one output, a value a class"
             )
         labels = self._new("labels", (self.batch,), Role.INPUT, "labels", "int32")
         mean = self._new("loss", (1,), Role.LOSS, layer.name)
