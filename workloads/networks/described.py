@@ -9,7 +9,7 @@ from workloads.networks.tensor import Shape
 if TYPE_CHECKING:
     import numpy as np
 
-MAX_LAYERS = 10_000
+MAX_LAYERS = 5_000  # ResNet-1202 has about 4 000
 MAX_INPUT = 1 << 16  # channels, rows or columns of an input
 
 

@@ -1,7 +1,9 @@
 """A network: layers in an order in which each reads only what came before, with the shapes between them."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import networkx as nx
@@ -61,12 +63,21 @@ class Network:
     values: "Callable[[str, str], np.ndarray] | None" = field(default=None, repr=False, compare=False)
     remarks: tuple[str, ...] = ()
 
+    @cached_property
+    def named(self) -> Mapping[str, Layer]:
+        """The layers by their names."""
+        return {layer.name: layer for layer in self.layers}
+
+    @cached_property
+    def readers(self) -> Mapping[str, int]:
+        """How often the layers read each input and each other's outputs."""
+        return Counter(name for layer in self.layers for name in layer.inputs)
+
     def __getitem__(self, name: str) -> Layer:
         """The layer of that name; raises UserError."""
-        for layer in self.layers:
-            if layer.name == name:
-                return layer
-        raise UserError(f"{self.source}: {unknown_name('layer', name, [layer.name for layer in self.layers])}")
+        if name not in self.named:
+            raise UserError(f"{self.source}: {unknown_name('layer', name, self.named)}")
+        return self.named[name]
 
     def shape_of(self, name: str) -> Shape:
         """An image's shape of an input or of a layer's output."""

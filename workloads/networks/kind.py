@@ -91,6 +91,10 @@ class LayerKind(Spec):
     ARITY: ClassVar[tuple[int, int | None]] = (1, 1)
     # the gradient by each input is the one by the output: no backward pass
     SHARES_GRADIENT: ClassVar[bool] = False
+    # of its output, the backward pass needs to know where that is positive, and only where `dy` is not zero
+    NEEDS_SIGN_ALONE: ClassVar[bool] = False
+    # the output is positive where the input is, or else the gradient by the input is zero
+    KEEPS_SIGN: ClassVar[bool] = False
 
     @property
     def propagates(self) -> bool:

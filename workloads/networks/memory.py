@@ -5,10 +5,11 @@ lives from the step that writes it to the last that reads it; an output of the n
 place where its kind says so and nothing reads its input later, as ReLU and dropout do in Caffe's networks.
 """
 
-from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+
+import numpy as np
 
 from workloads.networks.schedule import Schedule, Step
 from workloads.networks.tensor import Role, Tensor, elements
@@ -164,19 +165,14 @@ def _of_workspace(schedule: Schedule, workspace: Workspace) -> list[Buffer]:
 
 def _placed(buffers: Sequence[Buffer]) -> list[Buffer]:
     """The buffers with their offsets; two that are in use at the same time do not overlap."""
-    placed: list[Buffer] = []
-    by_offset: list[tuple[int, int]] = []  # (offset, number in placed)
-    for buffer in sorted(buffers, key=lambda b: (-b.bytes, b.first, b.tensors)):
-        taken = [placed[n] for _, n in by_offset if placed[n].meets(buffer)]
-        end, best, best_gap = 0, -1, 0
-        for other in taken:
-            gap = other.offset - end
-            if gap >= buffer.bytes and (best < 0 or gap < best_gap):
-                best, best_gap = end, gap
-            end = max(end, other.offset + other.bytes)
-        offset = best if best >= 0 else end
-        insort(by_offset, (offset, len(placed)))
-        placed.append(
-            Buffer(buffer.tensors, buffer.bytes, buffer.first, buffer.last, buffer.layer, buffer.role, offset)
-        )
-    return placed
+    ordered = sorted(buffers, key=lambda b: (-b.bytes, b.first, b.tensors))
+    first, last, size = (np.array([getattr(b, name) for b in ordered], np.int64) for name in ("first", "last", "bytes"))
+    offset = np.zeros_like(size)
+    for number in range(len(ordered)):
+        meets = np.flatnonzero((first[:number] <= last[number]) & (last[:number] >= first[number]))
+        taken = meets[np.argsort(offset[meets], kind="stable")]
+        ends = np.maximum.accumulate(np.concatenate(([0], offset[taken] + size[taken])))
+        gaps = offset[taken] - ends[:-1]
+        wide = np.flatnonzero(gaps >= size[number])
+        offset[number] = ends[wide[np.argmin(gaps[wide])]] if len(wide) else ends[-1]
+    return [replace(buffer, offset=int(place)) for buffer, place in zip(ordered, offset, strict=True)]

@@ -1,6 +1,7 @@
 """Layers that treat every value by itself: activation functions and dropout."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from gpusim.base.spec import param
 from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved
@@ -9,6 +10,8 @@ from workloads.networks.tensor import Shape, elements
 
 class Relu(LayerKind):
     """max(0, x), in place as Caffe's networks have it."""
+
+    NEEDS_SIGN_ALONE: ClassVar = True
 
     def forward(self, training: bool) -> PassSpec:
         """In place."""
@@ -41,6 +44,8 @@ class Tanh(LayerKind):
 
 class Dropout(LayerKind):
     """In training a share of the values becomes zero, the others grow so that the mean stays; in inference nothing."""
+
+    KEEPS_SIGN: ClassVar = True
 
     probability: float = param(0.5, "share of values that become zero", "Srivastava 2014", ge=0, lt=1)
     seed: int = param(0, "seed of the choice", "DNNMark, core/include/dnn_param.h", ge=0, lt=2**63)

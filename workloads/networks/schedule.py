@@ -185,7 +185,7 @@ class _Drawing:
                 name = f"{layer.name}.output.gradient"
                 dy = self._new(name, (self.batch, *layer.shape), Role.GRADIENT, layer.name)
                 self._add(layer, Pass.GRADIENT_SUM, _numbered("x", parts), {"y": dy})
-            own = self.own[layer.name] | {"dy": dy}
+            own = self.own[layer.name] | {"dy": dy, "y": self._seen_output(layer)}
             through = [wanted[name] and layer.kind.propagates for name in layer.inputs]
             if layer.kind.SHARES_GRADIENT:
                 self._share(layer, dy, through)
@@ -225,6 +225,16 @@ class _Drawing:
             wanted[layer.name] = bool(layer.anatomy.parameters) or passes
         return wanted
 
+    def _seen_output(self, layer: Layer) -> str:
+        """What a layer's backward pass reads as its output.
+
+        After a ReLU, dropout's output says as well where the gradient goes on, so that it may take the ReLU's place.
+        """
+        readers = list(self.network.graph.successors(layer.name))
+        if layer.kind.NEEDS_SIGN_ALONE and len(readers) == 1 and self.network[readers[0]].kind.KEEPS_SIGN:
+            return self.outputs[readers[0]]
+        return self.outputs[layer.name]
+
     def _share(self, layer: Layer, dy: str, through: list[bool]) -> None:
         """The gradient by each input is that by the output, under the input's shape."""
         for name, needed in zip(layer.inputs, through, strict=True):
@@ -251,9 +261,8 @@ class _Drawing:
 
     def _gradient_name(self, name: str, reader: str) -> str:
         """The gradient by an output is called after it; where several layers read it, theirs are parts of it."""
-        readers = sum(layer.inputs.count(name) for layer in self.network.layers)
         whole = f"{self.outputs[name]}.gradient"
-        return whole if readers <= 1 else f"{whole}.{reader}"
+        return whole if self.network.readers[name] <= 1 else f"{whole}.{reader}"
 
     def _step(self, layer: Layer, spec: PassSpec, own: Mapping[str, str]) -> None:
         """A step of the layer's kind; what it would write and nothing needs is left out."""
