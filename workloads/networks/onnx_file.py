@@ -5,15 +5,15 @@ The package `onnx` is imported when there is a file to read, and only then.
 
 import importlib
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from gpusim.base.errors import MissingExtraError, UserError
 from workloads.networks.described import MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
-from workloads.networks.onnx_nodes import READERS, Node, Unsupported
+from workloads.networks.onnx_nodes import READERS, Made, Node, Unsupported
 from workloads.networks.tensor import Shape
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def require_onnx() -> Any:
@@ -99,37 +99,43 @@ class _Reading:
         return str(known.get(number, number))
 
     def _read(self, proto: Any) -> None:
-        """Make a layer of a node, or note what it says of other tensors."""
+        """Make a layer of a node, or note what it says of other tensors; raises UserError."""
         operator = proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}.{proto.op_type}"
         name = self._free(proto.name or (proto.output[0] if proto.output else operator))
-        where = f"{self.source}: layer '{name}': node '{proto.name or name}' ({operator})"
+        try:
+            self._note(proto, operator, name)
+        except Unsupported as error:
+            said = str(error)
+        except (ValueError, KeyError, TypeError, IndexError, ArithmeticError, AttributeError) as error:
+            said = f"is damaged: {type(error).__name__}: {error}"
+        else:
+            return
+        raise UserError(f"{self.source}: layer '{name}': node '{proto.name or name}' ({operator}): {said}")
+
+    def _note(self, proto: Any, operator: str, name: str) -> None:
+        attributes = {a.name: self.onnx.helper.get_attribute_value(a) for a in proto.attribute}
         if operator == "Constant":
-            self._constant(proto, where)
+            self.initializers[proto.output[0]] = self._constant(attributes)
             return
         if operator == "Identity" and proto.input[0] in self.initializers:
             self.initializers[proto.output[0]] = self.initializers[proto.input[0]]
             return
         if operator not in READERS:
-            allowed = ", ".join(sorted(READERS))
-            raise UserError(f"{where}: operator {operator} is not supported (allowed: {allowed})")
-        try:
-            attributes = {a.name: self.onnx.helper.get_attribute_value(a) for a in proto.attribute}
-            node = Node(
-                tuple(proto.input), tuple(proto.output), attributes, self.opset, self._shape, self._array,
-                [self.ranks.get(name) for name in proto.input],
-            )  # fmt: skip
-            if self._adds_bias(operator, node):
-                return
-            made = READERS[operator](node)
-            unknown = [one for one in made.inputs if one not in self.at]
-            if unknown:
-                raise Unsupported(f"input '{unknown[0]}' is neither an input of the network nor another node's output")
-            if any(self._is_read(output) for output in proto.output[1:]) and made.kind != "batch_norm":
-                raise Unsupported(f"output '{proto.output[1]}' is read by another node: only the first may be")
-        except Unsupported as error:
-            raise UserError(f"{where}: {error}") from None
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise UserError(f"{where}: is damaged: {type(error).__name__}: {error}") from None
+            raise Unsupported(f"operator {operator} is not supported (allowed: {', '.join(sorted(READERS))})")
+        ranks = [self.ranks.get(one) for one in proto.input]
+        inputs, outputs = tuple(proto.input), tuple(proto.output)
+        node = Node(inputs, outputs, attributes, self.opset, self._shape, self._array, ranks)
+        if not self._adds_bias(operator, node):
+            self._enter(name, node, READERS[operator](node))
+
+    def _enter(self, name: str, node: Node, made: Made) -> None:
+        """Add a layer."""
+        unknown = [one for one in made.inputs if one not in self.at]
+        if unknown:
+            raise Unsupported(f"input '{unknown[0]}' is neither an input of the network nor another node's output")
+        further = [one for one in node.outputs[1:] if self.readers[one]]
+        if further and made.kind != "batch_norm":
+            raise Unsupported(f"output '{further[0]}' is read by another node: only the first may be")
         expects = {}
         for role, (initializer, transposed) in made.parameters.items():
             shape = self._shape(initializer) or ()
@@ -138,7 +144,7 @@ class _Reading:
         read = tuple(self.at[one] for one in made.inputs)
         self.names.add(name)
         self.layers.append(DescribedLayer(name, made.kind, read, made.values, expects))
-        self.at[proto.output[0]], self.ranks[proto.output[0]] = name, made.rank
+        self.at[node.outputs[0]], self.ranks[node.outputs[0]] = name, made.rank
 
     def _adds_bias(self, operator: str, node: Node) -> bool:
         """Whether a node only adds a bias to the product before it: then that has it."""
@@ -160,16 +166,16 @@ class _Reading:
         self.at[node.outputs[0]], self.ranks[node.outputs[0]] = last.name, 2
         return True
 
-    def _constant(self, proto: Any, where: str) -> None:
-        values = {a.name: a for a in proto.attribute}
-        if "value" in values:
-            tensor = values["value"].t
-        elif "value_ints" in values or "value_floats" in values or "value_int" in values or "value_float" in values:
-            array = importlib.import_module("numpy").array(self.onnx.helper.get_attribute_value(proto.attribute[0]))
-            tensor = self.onnx.numpy_helper.from_array(array)
-        else:
-            raise UserError(f"{where}: holds no numbers")
-        self.initializers[proto.output[0]] = tensor
+    def _constant(self, attributes: Mapping[str, Any]) -> Any:
+        """The tensor that a node of numbers gives."""
+        if "value" in attributes:
+            return attributes["value"]
+        plain = [
+            v for name, v in attributes.items() if name in ("value_int", "value_ints", "value_float", "value_floats")
+        ]
+        if not plain:
+            raise Unsupported("holds no numbers: must have value, value_int(s) or value_float(s)")
+        return self.onnx.numpy_helper.from_array(np.array(plain[0]))
 
     def _free(self, name: str) -> str:
         """A name that no other layer has: nodes need none, and may share one."""
@@ -178,20 +184,17 @@ class _Reading:
             free, number = f"{name}.{number}", number + 1
         return free
 
-    def _is_read(self, tensor: str) -> bool:
-        return bool(tensor) and self.readers[tensor] > 0
-
     def _shape(self, name: str) -> Shape | None:
         """The shape of a stored tensor; None for what is no such tensor."""
         tensor = self.initializers.get(name)
         return None if tensor is None else tuple(tensor.dims)
 
-    def _array(self, name: str) -> "np.ndarray":
+    def _array(self, name: str) -> np.ndarray:
         """The values of a stored tensor."""
         array: np.ndarray = self.onnx.numpy_helper.to_array(self.initializers[name])
         return array
 
-    def _value(self, layer: str, role: str) -> "np.ndarray":
+    def _value(self, layer: str, role: str) -> np.ndarray:
         """A layer's parameter."""
         initializer, transposed = self.stored[layer, role]
         array = self._array(initializer)

@@ -171,9 +171,8 @@ def test_inference_is_the_forward_passes_alone_and_dropout_does_nothing() -> Non
     assert {step.what for step in schedule.steps} == {Pass.FORWARD}
     assert schedule.memory_of("drop.output") == "tanh2.output"  # by way of flatten
     assert not [t for t in schedule.tensors.values() if t.role is Role.SAVED]
-    assert [s.reads for s in inference(network("residual"), 1).steps if s.layer == "bn1"][0].keys() == {
-        "x", "weight", "bias", "running_mean", "running_variance"
-    }  # fmt: skip
+    step = next(s for s in inference(network("residual"), 1).steps if s.layer == "bn1")
+    assert set(step.reads) == {"x", "weight", "bias", "running_mean", "running_variance"}
 
 
 def test_names_that_tensors_would_have_do_not_collide() -> None:
