@@ -94,3 +94,12 @@ def resnet18() -> Any:
             x, channels = w.node("Relu", w.node("Add", y, short)), filters
     x = w.node("Flatten", w.node("GlobalAveragePool", x))
     return w.model(w.node("Softmax", w.gemm(x, 512, 1000)))
+
+
+def small() -> bytes:
+    """A network of a few hundred bytes with most kinds of nodes."""
+    w = Writer(["N", 2, 6, 6])
+    x = w.node("LRN", w.node("Relu", w.conv("image", 2, 2, 3, pads=[1] * 4)), size=3)
+    x = w.node("Add", x, w.norm(w.node("MaxPool", x, kernel_shape=[3, 3], pads=[1] * 4), 2))
+    x = w.node("Flatten", w.node("GlobalAveragePool", w.node("Concat", x, w.node("Dropout", x), axis=1)))
+    return w.bytes(w.node("Softmax", w.gemm(x, 4, 3), axis=1))

@@ -11,11 +11,13 @@ from functools import cached_property
 
 import numpy as np
 
+from gpusim.base.errors import UserError
 from workloads.networks.schedule import Schedule, Step
 from workloads.networks.tensor import Role, Tensor, elements
 from workloads.shapes import round_up
 
 ALIGNMENT = 256  # bytes; what hipMalloc and clBuffers of AMD's run-times keep
+MOST_BYTES = 1 << 44  # of a tensor: 16 TiB; offsets of thousands of them fit 64 bits
 THROUGHOUT = (Role.PARAMETER, Role.STATE)
 Workspace = Callable[[Schedule, Step], int]  # bytes that a step needs beside its tensors
 
@@ -85,8 +87,18 @@ def no_workspace(schedule: Schedule, step: Step) -> int:
 
 
 def plan(schedule: Schedule, workspace: Workspace = im2col_per_image) -> MemoryPlan:
-    """The buffers of an iteration and their places: the largest first, each into the smallest gap that holds it."""
-    placed = _placed([*_of_tensors(schedule), *_of_workspace(schedule, workspace)])
+    """The buffers of an iteration and their places: the largest first, each into the smallest gap that holds it.
+
+    Raises UserError for a tensor that no memory holds.
+    """
+    buffers = [*_of_tensors(schedule), *_of_workspace(schedule, workspace)]
+    for buffer in buffers:
+        if buffer.bytes > MOST_BYTES:
+            raise UserError(
+                f"{schedule.network.source}: layer '{buffer.layer}': {buffer.tensors[0]} has {buffer.bytes} bytes with"
+                f" batch {schedule.batch}; allowed are at most {MOST_BYTES}"
+            )
+    placed = _placed(buffers)
     order = sorted(placed, key=lambda b: (b.first, b.last, b.tensors))
     return MemoryPlan(schedule, tuple(order), max((b.offset + b.bytes for b in order), default=0))
 
