@@ -32,11 +32,9 @@ def kinds() -> str:
 def _default(value: object) -> str:
     if isinstance(value, tuple):
         return str(value[0]) if len(set(value)) == 1 else shown(value)
-    return (
-        {True: "true", False: "false", None: "–"}.get(value, f"{value}")
-        if not isinstance(value, float)
-        else f"{value:g}"
-    )
+    if value is None or isinstance(value, bool):
+        return "–" if value is None else str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def operators() -> str:

@@ -33,7 +33,7 @@ class Described:
     """A network before it is checked.
 
     source: its file, for errors; inputs: shapes of an image; batch: what the file says, None: nothing;
-    input_gradients: whether training goes on to the gradient by the inputs, as where one layer is looked at alone;
+    input_gradients: whether training goes on to the gradients of the inputs, as where one layer is looked at alone;
     values: of a parameter, by layer and role; None: the file has none; remarks: what of the file has no effect.
     """
 

@@ -1,6 +1,6 @@
 """DNNMark's configuration files (DNNMark 2017, listings 1 and 2; keywords and defaults: its core/include).
 
-Composed: layers follow one another by `previous_layer`. Standalone: each layer is looked at alone, with the gradient by
+Composed: layers follow one another by `previous_layer`. Standalone: each layer is looked at alone, with the gradient of
 its input too. Layers have no biases, as DNNMark's have none. Pooling windows are counted as cuDNN counts them.
 """
 

@@ -9,7 +9,7 @@ from workloads.networks.tensor import Shape, elements, shown
 
 
 class Add(LayerKind):
-    """The sum of its inputs, as at the end of a residual block; the gradient by each is that by the sum."""
+    """The sum of its inputs, as at the end of a residual block; the gradient of each is that of the sum."""
 
     ARITY: ClassVar = (2, None)
     SHARES_GRADIENT: ClassVar = True

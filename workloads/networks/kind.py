@@ -89,11 +89,11 @@ class LayerKind(Spec):
 
     # fewest and most inputs; None: any number
     ARITY: ClassVar[tuple[int, int | None]] = (1, 1)
-    # the gradient by each input is the one by the output: no backward pass
+    # the gradient of each input is that of the output: no backward pass
     SHARES_GRADIENT: ClassVar[bool] = False
     # of its output, the backward pass needs to know where that is positive, and only where `dy` is not zero
     NEEDS_SIGN_ALONE: ClassVar[bool] = False
-    # the output is positive where the input is, or else the gradient by the input is zero
+    # the output is positive where the input is, or else the gradient of the input is zero
     KEEPS_SIGN: ClassVar[bool] = False
 
     @property

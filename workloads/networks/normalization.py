@@ -56,6 +56,6 @@ class BatchNorm(LayerKind):
         return PassSpec(Pass.FORWARD, ("x", "weight", "bias", *running), ("y", "mean", "inverse_deviation", *running))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """The gradient by the input needs those by scale and shift: one pass makes all."""
+        """The gradient of the input needs those of scale and shift: one pass makes all."""
         reads = ("x", "weight", "mean", "inverse_deviation", "dy")
         return (PassSpec(Pass.BACKWARD, reads, ("dweight", "dbias", "dx")),)

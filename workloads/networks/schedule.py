@@ -17,7 +17,7 @@ MAX_BATCH = 1 << 16
 
 
 class Loss(StrEnum):
-    """Where the gradient by the network's output comes from."""
+    """Where the gradient of the network's output comes from."""
 
     CROSS_ENTROPY = "cross_entropy"  # of labels; a softmax that ends the network is part of it
     GIVEN = "given"  # from outside, as DNNMark has it
@@ -107,7 +107,7 @@ class _Drawing:
         self.tensors: dict[str, Tensor] = {}
         self.steps: list[Step] = []
         self.views: dict[str, str] = {}
-        # gradients by a layer's output, from those that read it
+        # gradients of a layer's output, one from each layer that reads it
         self.parts: dict[str, list[str]] = {layer.name: [] for layer in network.layers}
         # tensors by the roles that only the layer knows
         self.own: dict[str, dict[str, str]] = {}
@@ -142,7 +142,7 @@ class _Drawing:
             self._step(layer, spec, own)
 
     def loss(self, loss: Loss) -> None:
-        """The gradient by each output."""
+        """The gradient of each output of the network."""
         outputs = self.network.outputs
         if loss is Loss.GIVEN:
             for layer in outputs:
@@ -218,7 +218,7 @@ class _Drawing:
                 self._add(layer, Pass.UPDATE, {**kept, "gradient": own[f"d{role}"]}, kept, parameter=role)
 
     def _wanted(self) -> dict[str, bool]:
-        """Whether the gradient by the output of an input or a layer is needed: something before it is trained."""
+        """Whether the gradient of an input or of a layer's output is needed: something before it is trained."""
         wanted = dict.fromkeys(self.network.inputs, self.network.input_gradients)
         for layer in self.network.layers:
             passes = layer.kind.propagates and any(wanted[name] for name in layer.inputs)
@@ -236,7 +236,7 @@ class _Drawing:
         return self.outputs[layer.name]
 
     def _share(self, layer: Layer, dy: str, through: list[bool]) -> None:
-        """The gradient by each input is that by the output, under the input's shape."""
+        """The gradient of each input is that of the output, under the input's shape."""
         for name, needed in zip(layer.inputs, through, strict=True):
             if not needed:
                 continue
@@ -249,18 +249,18 @@ class _Drawing:
                 self._contribute(name, dy)
 
     def _contribute(self, name: str, gradient: str) -> None:
-        if name in self.parts:  # the gradient by an input of the network is a result
+        if name in self.parts:  # the gradient of the network's input is a result
             self.parts[name].append(gradient)
 
     def _gradient(self, layer: Layer, number: int) -> str:
-        """A tensor for the gradient by a layer's input."""
+        """A tensor for the gradient of a layer's input."""
         name = layer.inputs[number]
         reader = layer.name if layer.inputs.count(name) == 1 else f"{layer.name}.{number}"
         shape = (self.batch, *self.network.shape_of(name))
         return self._new(self._gradient_name(name, reader), shape, Role.GRADIENT, name)
 
     def _gradient_name(self, name: str, reader: str) -> str:
-        """The gradient by an output is called after it; where several layers read it, theirs are parts of it."""
+        """The gradient of an output is called after it; where several layers read it, theirs are parts of it."""
         whole = f"{self.outputs[name]}.gradient"
         return whole if self.network.readers[name] <= 1 else f"{whole}.{reader}"
 
