@@ -1,6 +1,7 @@
 """`gpusim layers`: what a network's layers cost, without simulating."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -9,23 +10,44 @@ from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER, load_gpu
-from gpusim.config.network import load_network
+from gpusim.config.network import load_network, load_torch
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.report.document import as_json
 from workloads.networks.figures import LayerFigures, document, layer_figures
 from workloads.networks.graph import Network
 from workloads.networks.kind import Gemm
 from workloads.networks.memory import MemoryPlan, plan
-from workloads.networks.schedule import MAX_BATCH, inference, training
+from workloads.networks.schedule import inference, training
 from workloads.networks.tensor import shown
 
 COLUMNS = ("layer", "output", "GEMM an image", "M MACs", "parameters", "MiB")
 PLAIN = ("layer", "kind", "output", "gemm", "macs", "parameters", "biases", "memory_bytes", "live_bytes")
 
 
-def layers_command(name: str, batch: int | None, train: bool, gpu_name: str | None, json_file: Path | None) -> None:
+@dataclass(frozen=True)
+class Source:
+    """Where the network comes from: a file's name, or `module:function` of PyTorch with an image's shape if need be."""
+
+    name: str | None
+    torch: str | None = None
+    input_shape: str | None = None
+
+    def load(self) -> Network:
+        """The network; raises UserError."""
+        if self.torch is not None and self.name is None:
+            return load_torch(self.torch, self.input_shape)
+        if self.name is None or self.torch is not None:
+            raise UserError("one of NETWORK and --torch must say which network is meant")
+        if self.input_shape is not None:
+            raise UserError("--input-shape: belongs to --torch; a file says its input's shape itself")
+        return load_network(self.name)
+
+
+def layers_command(
+    source: Source, batch: int | None, train: bool, gpu_name: str | None, json_file: Path | None
+) -> None:
     """Print the layers, and write what is asked for; without a batch, figures are an image's."""
-    network = load_network(name)
+    network = source.load()
     inputs = [Path(network.source)]
     gpu = None
     if gpu_name is not None:
@@ -68,7 +90,7 @@ def check_fits(planned: MemoryPlan, gpu: GpuSpec) -> None:
 
 def _largest_batch(planned: MemoryPlan, room: int) -> int:
     """The most images whose iteration fits; 0 where one does not."""
-    fits, too_many = 0, min(planned.schedule.batch, MAX_BATCH)
+    fits, too_many = 0, planned.schedule.batch
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
         one = plan_of(planned.schedule.network, middle, planned.schedule.training)

@@ -183,26 +183,33 @@ def show(
 @app.command()
 def layers(
     network: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="NETWORK", help="Network's file (.yaml, .dnnmark, .onnx), or the name of a shipped one (alexnet)."
+            metavar="[NETWORK]", help="Network's file (.yaml, .dnnmark, .onnx), or the name of a shipped one (alexnet)."
         ),
-    ],
+    ] = None,
     batch: Annotated[
         int | None, typer.Option(metavar="N", help="Images in a batch. [default: figures are an image's]")
     ] = None,
     phase: Annotated[
         PhaseChoice, typer.Option(help="inference: forward; train: forward, loss, backward, update.")
     ] = PhaseChoice.INFERENCE,
+    torch: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:FUNCTION", help="Instead of a file: a function that returns PyTorch's nn.Module."),
+    ] = None,
+    input_shape: Annotated[
+        str | None, typer.Option(metavar="C,H,W", help="With --torch: an image's shape, if the function gives none.")
+    ] = None,
     gpu: Annotated[
         str | None, typer.Option(metavar="GPU", help="GPU whose memory must do: a shipped one or a file's path.")
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
     """List a network's layers: shapes, matrix products, work, parameters, memory; nothing is simulated."""
-    from gpusim.cli.layers import layers_command
+    from gpusim.cli.layers import Source, layers_command
 
-    layers_command(network, batch, phase is PhaseChoice.TRAIN, gpu, json_file)
+    layers_command(Source(network, torch, input_shape), batch, phase is PhaseChoice.TRAIN, gpu, json_file)
 
 
 @app.command()

@@ -40,6 +40,22 @@ def load_network(given: files.Given) -> Network:
     return network_of(_described(given))
 
 
+def load_torch(text: str, input_shape: str | None) -> Network:
+    """The network that a function of the user's returns as PyTorch's module; raises UserError.
+
+    text: `module:function`; input_shape: of an image, as '3,224,224', where the function gives no example.
+    """
+    from workloads.networks.torch_module import described_by_torch
+
+    if input_shape is None:
+        return network_of(described_by_torch(text, None))
+    sizes = input_shape.split(",")
+    if not all(size.strip().isascii() and size.strip().isdigit() for size in sizes):
+        raise UserError(f"--input-shape {input_shape}: expected channels,rows,columns or features, such as 3,224,224")
+    shape = _inputs("--input-shape", [int(size) for size in sizes])["input"]
+    return network_of(described_by_torch(text, shape))
+
+
 def network_of(described: Described) -> Network:
     """The network, every layer's kind and values checked; raises UserError."""
     kinds = []

@@ -37,10 +37,6 @@ class Buffer:
     role: Role
     offset: int = 0
 
-    def meets(self, other: "Buffer") -> bool:
-        """Whether the two are in use at the same time."""
-        return self.first <= other.last and other.first <= self.last
-
 
 @dataclass(frozen=True)
 class MemoryPlan:

@@ -6,12 +6,14 @@ The package `onnx` is imported when there is a file to read, and only then.
 import importlib
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from gpusim.base.errors import MissingExtraError, UserError
 from workloads.networks.described import MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
+from workloads.networks.kinds import KINDS
 from workloads.networks.onnx_nodes import READERS, Made, Node, Unsupported
 from workloads.networks.tensor import Shape
 
@@ -48,6 +50,8 @@ class _Reading:
         self.readers.update(output.name for output in self.graph.output)
         self.at: dict[str, str] = {}
         self.ranks: dict[str, int] = {}
+        self.shapes: dict[str, Shape] = {}  # of an image, as far as they follow
+        self.same: dict[str, tuple[str, bool]] = {}  # a stored tensor under another name: that one, whether transposed
         self.layers: list[DescribedLayer] = []
         self.names: set[str] = set()
         self.stored: dict[tuple[str, str], tuple[str, bool]] = {}  # initializer, whether it is transposed
@@ -89,6 +93,7 @@ class _Reading:
                     )
             inputs[value.name] = tuple(dim.dim_value for dim in kind.shape.dim[1:])
             self.at[value.name], self.ranks[value.name] = value.name, len(kind.shape.dim)
+            self.shapes[value.name] = inputs[value.name]
             self.names.add(value.name)
         if not inputs:
             raise UserError(f"{self.source}: the graph has no input")
@@ -117,14 +122,18 @@ class _Reading:
         if operator == "Constant":
             self.initializers[proto.output[0]] = self._constant(attributes)
             return
-        if operator == "Identity" and proto.input[0] in self.initializers:
-            self.initializers[proto.output[0]] = self.initializers[proto.input[0]]
+        if operator in ("Identity", "Transpose") and self._shape(proto.input[0]) is not None:
+            if operator == "Transpose" and list(attributes.get("perm", [1, 0])) != [1, 0]:
+                raise Unsupported(f"perm = {attributes['perm']}: must be [1, 0], a matrix")
+            name, transposed = self.same.get(proto.input[0], (proto.input[0], False))
+            self.same[proto.output[0]] = name, transposed != (operator == "Transpose")
             return
         if operator not in READERS:
             raise Unsupported(f"operator {operator} is not supported (allowed: {', '.join(sorted(READERS))})")
         ranks = [self.ranks.get(one) for one in proto.input]
         inputs, outputs = tuple(proto.input), tuple(proto.output)
-        node = Node(inputs, outputs, attributes, self.opset, self._shape, self._array, ranks)
+        shape = self.shapes.get(inputs[0]) if inputs else None
+        node = Node(inputs, outputs, attributes, self.opset, self._shape, self._array, ranks, shape)
         if not self._adds_bias(operator, node):
             self._enter(name, node, READERS[operator](node))
 
@@ -145,6 +154,10 @@ class _Reading:
         self.names.add(name)
         self.layers.append(DescribedLayer(name, made.kind, read, made.values, expects))
         self.at[node.outputs[0]], self.ranks[node.outputs[0]] = name, made.rank
+        with suppress(ValueError, KeyError):  # what is wrong is said when the description is checked
+            self.shapes[node.outputs[0]] = (
+                KINDS[made.kind].model_validate(made.values).output([self.shapes[one] for one in made.inputs])
+            )
 
     def _adds_bias(self, operator: str, node: Node) -> bool:
         """Whether a node only adds a bias to the product before it: then that has it."""
@@ -186,13 +199,17 @@ class _Reading:
 
     def _shape(self, name: str) -> Shape | None:
         """The shape of a stored tensor; None for what is no such tensor."""
-        tensor = self.initializers.get(name)
-        return None if tensor is None else tuple(tensor.dims)
+        stored, transposed = self.same.get(name, (name, False))
+        tensor = self.initializers.get(stored)
+        if tensor is None:
+            return None
+        return tuple(tensor.dims)[::-1] if transposed else tuple(tensor.dims)
 
     def _array(self, name: str) -> np.ndarray:
         """The values of a stored tensor."""
-        array: np.ndarray = self.onnx.numpy_helper.to_array(self.initializers[name])
-        return array
+        stored, transposed = self.same.get(name, (name, False))
+        array: np.ndarray = self.onnx.numpy_helper.to_array(self.initializers[stored])
+        return array.T if transposed else array
 
     def _value(self, layer: str, role: str) -> np.ndarray:
         """A layer's parameter."""

@@ -24,7 +24,7 @@ class Node:
     """A node: names of tensors, attributes, and what is known of them.
 
     stored, array: shape and values of a stored tensor by name, the shape None for any other; ranks: axes of each input,
-    None where it is stored.
+    None where it is stored; shape: an image's of the first input, None where it does not follow.
     """
 
     inputs: tuple[str, ...]
@@ -34,6 +34,7 @@ class Node:
     stored: Callable[[str], Shape | None]
     array: "Callable[[str], np.ndarray]"
     ranks: Sequence[int | None]
+    shape: Shape | None = None
 
     def text(self, name: str, default: str) -> str:
         """An attribute that is text."""
@@ -94,7 +95,7 @@ def _conv(node: Node) -> Made:
         "filters": shape[0],
         "kernel": kernel,
         "stride": node.ints("strides", [1, 1]),
-        "padding": _padding(node),
+        "padding": _padding(node, kernel),
         "dilation": node.ints("dilations", [1, 1]),
         "groups": int(node.attributes.get("group", 1)),
         "bias": "bias" in parameters,
@@ -102,24 +103,35 @@ def _conv(node: Node) -> Made:
     return Made("convolution", values, node.inputs[:1], MAPS, parameters)
 
 
-def _padding(node: Node) -> list[int]:
+def _padding(node: Node, kernel: list[int]) -> list[int]:
     """Top, left, bottom, right."""
     how = node.text("auto_pad", "NOTSET")
+    if how == "NOTSET":
+        return node.ints("pads", [0, 0, 0, 0])
     if how == "VALID":
         return [0, 0, 0, 0]
-    if how != "NOTSET":
-        raise Unsupported(f"auto_pad = {how}: must be NOTSET or VALID; pads says how many zeros there are")
-    return node.ints("pads", [0, 0, 0, 0])
+    if how not in ("SAME_UPPER", "SAME_LOWER") or node.shape is None or len(node.shape) != 3:
+        raise Unsupported(f"auto_pad = {how}: must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, on rows and columns")
+    before, after = [], []
+    strides, dilations = node.ints("strides", [1, 1]), node.ints("dilations", [1, 1])
+    for size, window, stride, dilation in zip(node.shape[1:], kernel, strides, dilations, strict=True):
+        reach = (-(-size // stride) - 1) * stride + dilation * (window - 1) + 1
+        zeros = max(0, reach - size)  # so that there are as many windows as strides begun
+        less, more = zeros // 2, zeros - zeros // 2
+        before.append(less if how == "SAME_UPPER" else more)
+        after.append(more if how == "SAME_UPPER" else less)
+    return [*before, *after]
 
 
 def _pool(kind: str) -> Callable[[Node], Made]:
     def read(node: Node) -> Made:
         if set(node.ints("dilations", [1])) != {1}:
             raise Unsupported(f"dilations = {node.ints('dilations', [])}: must be 1")
+        kernel = node.ints("kernel_shape", [])
         values = {
-            "kernel": node.ints("kernel_shape", []),
+            "kernel": kernel,
             "stride": node.ints("strides", [1, 1]),
-            "padding": _padding(node),
+            "padding": _padding(node, kernel),
             "ceil": bool(node.attributes.get("ceil_mode", 0)),
         }
         if kind == "average_pool":

@@ -132,6 +132,7 @@ def test_bad_input_is_one_line(
 def test_the_batch_that_is_said_to_fit_is_the_largest(capfd: pytest.CaptureFixture) -> None:
     arguments = ["layers", "vgg16", "--phase", "train", "--gpu", "mi6", "--batch"]
     assert [invoke([*arguments, batch]) for batch in ("43", "44")] == [0, 2]
+    assert "a batch of 43 fits" in capfd.readouterr().err
 
 
 def test_a_network_is_no_gpu(capfd: pytest.CaptureFixture) -> None:

@@ -105,6 +105,36 @@ def test_values_of_parameters_are_the_file_s_in_a_layer_s_layout() -> None:
     np.testing.assert_array_equal(network.values(network.layers[1].name, "bias"), stored[2])
 
 
+def test_weights_may_be_turned_over_before_their_product_as_pytorch_has_it_without_bias() -> None:
+    w = Writer(["N", 3])
+    stored = w.node("Identity", w.node("Transpose", w.stored(5, 3), perm=[1, 0]))
+    network = read(w, w.node("MatMul", "image", stored, name="product"))
+    assert dict(network["product"].anatomy.parameters) == {"weight": (5, 3)}
+    assert network.values is not None
+    array = numpy_helper.to_array(w.initializers[0])
+    np.testing.assert_array_equal(network.values("product", "weight"), array)
+    w = Writer(["N", 3, 4, 4])
+    turned = w.node("Transpose", w.stored(2, 3, 3, 3), perm=[0, 1, 3, 2], name="t")
+    with pytest.raises(UserError, match=r"node 't' \(Transpose\): perm = \[0, 1, 3, 2\]: must be \[1, 0\]"):
+        read(w, w.node("Conv", "image", turned))
+
+
+@pytest.mark.parametrize("how", ["SAME_UPPER", "SAME_LOWER", "VALID"])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [2, 3])
+def test_padding_that_follows_from_the_size_is_what_onnx_says(how: str, stride: int, kernel: int) -> None:
+    w = Writer(["N", 3, 8, 7])
+    convolved = w.conv("image", 3, 4, kernel, auto_pad=how, strides=[stride, 1], dilations=[1, 2], name="c")
+    last = w.node("MaxPool", convolved, kernel_shape=[2, 3], auto_pad=how, strides=[1, stride])
+    flat = w.node("Flatten", last)
+    network = read(w, flat)
+    inferred = {value.name: value.type.tensor_type.shape.dim for value in checked(w.model(flat)).graph.value_info}
+    for name, layer in ((convolved, network.layers[0]), (last, network.layers[1])):
+        assert layer.shape == tuple(one.dim_value for one in inferred[name])[1:]
+    top, left, bottom, right = network.layers[0].kind.padding
+    assert (top <= bottom and left <= right) if how == "SAME_UPPER" else (top >= bottom and left >= right)
+
+
 def test_a_constant_s_value_is_stored_as_well() -> None:
     w = Writer(["N", 3])
     array = numpy_helper.from_array(np.ones((3, 2), np.float32))
@@ -144,8 +174,8 @@ BAD: list[tuple[Callable[[Writer], Any], str]] = [
     ),
     (lambda w: w.node("Conv", "image", w.stored(4, 3, 3), name="c"), "input 1 (weights) has 3 axes: must have 4"),
     (
-        lambda w: w.conv("image", 3, 4, 3, auto_pad="SAME_UPPER", name="c"),
-        "auto_pad = SAME_UPPER: must be NOTSET or VALID",
+        lambda w: w.conv("image", 3, 4, 3, auto_pad="SAME", name="c"),
+        "auto_pad = SAME: must be NOTSET, VALID, SAME_UPPER or SAME_LOWER",
     ),
     (
         lambda w: w.conv("image", 3, 4, 3, kernel_shape=[2, 2], name="c"),
@@ -208,6 +238,12 @@ def test_sizes_that_are_not_known_are_refused(shape: Any, said: str) -> None:
     assert said in refused(lambda w: w.node("Relu", "image"), shape)
 
 
+def test_the_axis_of_a_softmax_that_says_none_is_that_of_the_file_s_version() -> None:
+    assert "axis = 3: must be 1" in refused(lambda w: w.node("Softmax", "image"))
+    old = Writer(["N", 3, 8, 8], opset=11)
+    assert read(old, old.node("Softmax", "image")).layers[0].kind_name == "softmax"
+
+
 def test_a_second_output_that_is_read_is_refused() -> None:
     def build(w: Writer) -> str:
         w.node("MaxPool", "image", kernel_shape=[2, 2], outputs=2, name="p")
@@ -240,6 +276,13 @@ def test_a_damaged_file_is_refused_or_read() -> None:
             damaged[random.integers(len(damaged))] = random.integers(256)
         with contextlib.suppress(UserError):
             network_of(described_by_onnx(bytes(damaged), "x.onnx"))
+
+
+def test_a_tensor_that_is_its_own_copy_ends_no_worse_than_any_other() -> None:
+    w = Writer(["N", 3])
+    name = w.stored(3, 2)
+    w.nodes.append(helper.make_node("Identity", [name], [name]))
+    assert read(w, w.node("MatMul", "image", name)).layers[0].shape == (2,)
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,9 @@ NETWORKS: dict[str, list[dict[str, Any]]] = {
     "two_heads_meet": [
         layer("fc1", "fully_connected", outputs=5),
         layer("soft", "softmax"),
-        layer("sum", "add", ["soft", "fc1"]),
+        layer("relu", "relu", ["fc1"]),
+        layer("drop", "dropout", ["relu"], probability=0.5),
+        layer("sum", "add", ["soft", "fc1", "relu", "drop"]),
         *ENDS,
     ],
 }
@@ -156,6 +158,8 @@ def test_gradients_that_meet_are_added_once() -> None:
     met = names(schedule, Pass.GRADIENT_SUM)
     assert sorted(met) == sorted(["pool1", *(f"relu{b}_{n}" for b in (2, 3, 4, 5) for n in (2, 4) if (b, n) != (5, 4))])
     assert all(len(s.reads) == 2 for s in schedule.steps if s.what is Pass.GRADIENT_SUM)
+    assert "pool1.output.gradient.conv2_1" in schedule.tensors, "a part is called after who makes it"
+    assert "conv2_1.output.gradient" in schedule.tensors
 
 
 def test_where_no_gradient_comes_through_nothing_is_trained() -> None:
