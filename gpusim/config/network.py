@@ -10,7 +10,7 @@ from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.tree import Tree
-from workloads.networks.described import MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
+from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
 from workloads.networks.dnnmark import SECTIONS, described_by_dnnmark
 from workloads.networks.graph import Network, build
 from workloads.networks.kinds import KINDS
@@ -28,7 +28,7 @@ class NetworkFile(Spec):
 
     name: str | None = param(None, "in reports; none: the file's name", "user")
     input: Any = param(..., "an image's shape: [3, 227, 227], or one for each input by name", "the network")
-    batch: int | None = param(None, "images in a batch, where nothing else says", "user", ge=1, le=1 << 16)
+    batch: int | None = param(None, "batch that the network is meant for; --batch decides", "user", ge=1, le=MAX_BATCH)
     layers: list[dict[str, Any]] = param(
         ..., "each with name, kind, inputs (none: the layer before) and the kind's values", "the network",
         max_length=MAX_LAYERS,

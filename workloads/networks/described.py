@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 MAX_LAYERS = 5_000  # ResNet-1202 has about 4 000
 MAX_INPUT = 1 << 16  # channels, rows or columns of an input
+MAX_BATCH = 1 << 16
 
 
 @dataclass(frozen=True)

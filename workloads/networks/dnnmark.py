@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
-from workloads.networks.described import MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
+from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
 from workloads.networks.tensor import Shape
 
 GENERAL = "DNNMark"
 DATA = ("name", "n", "c", "h", "w", "previous_layer")
 NO_LAYER = "null"
-MAX_BATCH = 1 << 16
 # they choose among cuDNN's algorithms and what it keeps, of which there is nothing here
 CHOICES_OF_CUDNN = {
     "algo": None,

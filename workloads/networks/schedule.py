@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpusim.base.errors import UserError
+from workloads.networks.described import MAX_BATCH
 from workloads.networks.graph import Layer, Network
 from workloads.networks.kind import Pass, PassSpec
 from workloads.networks.softmax import Softmax
 from workloads.networks.tensor import Role, Shape, Tensor, elements, shown
-
-MAX_BATCH = 1 << 16
 
 
 class Loss(StrEnum):
