@@ -113,6 +113,9 @@ def test_weights_may_be_turned_over_before_their_product_as_pytorch_has_it_witho
     assert network.values is not None
     array = numpy_helper.to_array(w.initializers[0])
     np.testing.assert_array_equal(network.values("product", "weight"), array)
+    w = Writer(["N", 3])
+    twice = w.node("Transpose", w.node("Transpose", w.stored(3, 5)))
+    assert read(w, w.node("MatMul", "image", twice)).layers[0].shape == (5,)
     w = Writer(["N", 3, 4, 4])
     turned = w.node("Transpose", w.stored(2, 3, 3, 3), perm=[0, 1, 3, 2], name="t")
     with pytest.raises(UserError, match=r"node 't' \(Transpose\): perm = \[0, 1, 3, 2\]: must be \[1, 0\]"):
