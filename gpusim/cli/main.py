@@ -34,6 +34,13 @@ class EngineChoice(StrEnum):
     BOTH = "both"
 
 
+class PhaseChoice(StrEnum):
+    """What `--phase` may be."""
+
+    INFERENCE = "inference"
+    TRAIN = "train"
+
+
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Set any value of the configuration by its path; repeatable."),
@@ -171,6 +178,38 @@ def show(
     from gpusim.cli.show import show_command
 
     show_command(config, set_ or [], values)
+
+
+@app.command()
+def layers(
+    network: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NETWORK]", help="Network's file (.yaml, .dnnmark, .onnx), or the name of a shipped one (alexnet)."
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(metavar="N", help="Images in a batch. [default: figures are an image's]")
+    ] = None,
+    phase: Annotated[
+        PhaseChoice, typer.Option(help="inference: forward; train: forward, loss, backward, update.")
+    ] = PhaseChoice.INFERENCE,
+    torch: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:FUNCTION", help="Instead of a file: a function that returns PyTorch's nn.Module."),
+    ] = None,
+    input_shape: Annotated[
+        str | None, typer.Option(metavar="C,H,W", help="With --torch: an image's shape, if the function gives none.")
+    ] = None,
+    gpu: Annotated[
+        str | None, typer.Option(metavar="GPU", help="GPU whose memory must do: a shipped one or a file's path.")
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """List a network's layers: shapes, matrix products, work, parameters, memory; nothing is simulated."""
+    from gpusim.cli.layers import Source, layers_command
+
+    layers_command(Source(network, torch, input_shape), batch, phase is PhaseChoice.TRAIN, gpu, json_file)
 
 
 @app.command()

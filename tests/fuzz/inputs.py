@@ -1,4 +1,4 @@
-"""Bad input for the fuzz run: damaged code objects, configurations, cache files, argument lists; each from a seed."""
+"""Bad input for the fuzz run: code objects, configurations, networks, cache files, argument lists; each from a seed."""
 
 import random
 from collections.abc import Callable
@@ -10,13 +10,16 @@ from tests.fuzz.damage import ODD, damaged
 from tests.fuzz.files import DATA, array, containers, history, standard, with_lines
 
 SMALL_BYTES = 8000  # of a code object
-COMMANDS = ("run", "exec", "show", "metrics", "disasm", "bench", "microbench", "capture", "kernels", "timeline")
+COMMANDS = (
+    *("run", "exec", "show", "metrics", "disasm", "bench", "microbench", "capture", "kernels", "timeline"),
+    *("layers", "correlate"),
+)
 OPTIONS = (
     *("--set", "--json", "--out", "--quiet", "--engine", "--no-verify", "--checked", "--hotspots", "--timeline"),
     *("--window", "--values", "--markdown", "--kernel", "--hazards", "--only", "--history", "--repeat", "--list"),
     *("--fail-below", "--gpu", "--picture", "--epochs", "--batch", "--seed", "--images", "--device", "--help"),
     *("--version", "--", "-", "-x", "--set=", "--nothing", "--engine=on", "--json=-"),
-    *("--timeout", "--max-cycles", "--source"),
+    *("--timeout", "--max-cycles", "--source", "--phase", "--phase=train"),
 )
 # files and folders that `worker` puts into the working folder of an argument list
 PLACES = (
@@ -34,7 +37,20 @@ PLACES = (
     "/",
 )
 NAMES = (
-    *("layerA", "layerB.yaml", "mi6", "r9nano.yaml", "vector_add", "hbm2e", "layerX", "on", "off", "both", "build"),
+    *(
+        "layerA",
+        "layerB.yaml",
+        "mi6",
+        "r9nano.yaml",
+        "vector_add",
+        "hbm2e",
+        "lenet",
+        "layerX",
+        "on",
+        "off",
+        "both",
+        "build",
+    ),
     *("check", "1:2", "5:", ":", "9" * 400, "-1", "0", "1e9", "nan", "~nobody/x", "a\nb", "\udcff", "é" * 300),
     *("x" * 5000, "latency", "sgemm", "all", "cpu", "vggnet11", "%s", "{}", "[red]x[/red]", "$HOME", "a=b=c"),
 )
@@ -52,13 +68,34 @@ def _texts() -> tuple[str, ...]:
 
 def configuration(choose: random.Random) -> bytes:
     """A configuration file with lines, values or bytes changed."""
-    lines = choose.choice(_texts()).splitlines()
+    return _changed(choose.choice(_texts()), choose)
+
+
+@cache
+def _networks() -> tuple[tuple[str, ...], bytes]:
+    """Networks as YAML and in DNNMark's language, and one as ONNX."""
+    from tests.support.onnx_models import small
+
+    folders = (SHIPPED / "networks", DATA / "networks")
+    return tuple(p.read_text(encoding="utf-8") for f in folders for p in sorted(f.iterdir())), small()
+
+
+def network(choose: random.Random) -> bytes:
+    """A network's file in one of three languages, changed."""
+    texts, onnx = _networks()
+    return damaged(onnx, choose) if choose.random() < 0.4 else _changed(choose.choice(texts), choose)
+
+
+def _changed(original: str, choose: random.Random) -> bytes:
+    """A text with lines, values or bytes changed."""
+    lines = original.splitlines()
     for _ in range(choose.choice((1, 1, 1, 2, 4))):
         at = choose.randrange(len(lines))
-        key, colon, _value = lines[at].partition(":")
+        separator = "=" if "=" in lines[at] else ":"
+        key, colon, _value = lines[at].partition(separator)
         match choose.randrange(8):
             case 0 | 1 | 2:
-                lines[at] = f"{key}{colon or ':'} {choose.choice(ODD)}"
+                lines[at] = f"{key}{colon or separator} {choose.choice(ODD)}"
             case 3:
                 lines[at] = choose.choice((" ", "  ", "\t")) + lines[at]
             case 4:
@@ -116,6 +153,7 @@ def kinds() -> dict[str, Kind]:
         Kind("arrays", array, 5),
         Kind("histories", history, 5),
         Kind("caches", lambda choose: choose.getrandbits(64), 5),
+        Kind("networks", network, 10),
         Kind("arguments", arguments, 20),
     )
     return {kind.name: kind for kind in found}

@@ -119,6 +119,13 @@ def try_configuration(data: bytes, number: int) -> str:
     return _called([*command, "fuzzed.yaml"])
 
 
+def try_network(data: bytes, number: int) -> str:
+    """List the layers of a damaged network, of whose language the name tells or does not."""
+    name = f"fuzzed{('', '.yaml', '.dnnmark', '.onnx')[number % 4]}"
+    Path(name).write_bytes(data)
+    return _called(["layers", name, *(["--phase", "train", "--gpu", "mi6"] if number % 8 < 4 else ["--batch", "3"])])
+
+
 def try_arguments(words: list[str], number: int) -> str:
     """Give the command line a list of words, in a folder with files of several kinds."""
     _furnish()
@@ -159,6 +166,7 @@ TRIES: dict[str, Callable[[Any, int], str]] = {
     "arrays": try_array,
     "histories": try_history,
     "configurations": try_configuration,
+    "networks": try_network,
     "caches": try_cache,
     "arguments": try_arguments,
 }

@@ -52,6 +52,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "workloads": (),
     "workloads.toolchain": ("gpusim.base",),
     "workloads.data": ("gpusim.base", "workloads"),
+    "workloads.networks": ("gpusim.base", "workloads"),
     "workloads.operators": (
         *("gpusim.base", "isa.object", "isa", "memory", "memory.dram", "spartan"),
         *("workloads", "workloads.toolchain", "workloads.data"),
@@ -67,6 +68,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gpusim.core",
         "workloads",
         "workloads.data",
+        "workloads.networks",
         "workloads.operators",
     ),
     "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
@@ -105,8 +107,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
     ),
     "gpusim.cli": (
-        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.operators", "gpusim.config"),
+        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.networks"),
         *(
+            "workloads.operators",
+            "gpusim.config",
             "gpusim.results",
             "gpusim.results.metrics",
             "gpusim.report",

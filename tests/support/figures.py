@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from gpusim.config.run import load_run
-from tests.support import library_accuracy, vendor_kernels
+from tests.support import library_accuracy, network_pages, vendor_kernels
 from tests.support.pages import table
 from tests.support.trace_reader import read_trace
 from workloads.data.activations_file import load_activations
@@ -192,6 +192,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "opencl": {"accuracy": library_accuracy.table},
     "own-kernels": {"sweep": sweep},
     "own-kernels-hip": {"precision": precision},
+    "networks": network_pages.SECTIONS,
     "timeline": {"steps": miss_steps, "waits": waits},
 }
 SLOW: dict[str, dict[str, Callable[[], str]]] = {
