@@ -82,11 +82,16 @@ class Primitive(ABC):
         return sum(operand.size_bytes for operand in self.takes.values())
 
     @property
+    def passed_on_bytes(self) -> int:
+        """What launches store for later ones of the same operator."""
+        return sum(operand.size_bytes for operand in self.workspace.values())
+
+    @property
     def work(self) -> Work:
         """On any machine."""
         written = sum(operand.size_bytes for operand in self.gives.values())
-        passed_on = sum(operand.size_bytes for operand in self.workspace.values())
-        return Work(self.macs, self.macs, self.read_bytes, written, written + passed_on, self.operations)
+        stored = written + self.passed_on_bytes
+        return Work(self.macs, self.macs, self.read_bytes, written, stored, self.operations)
 
     @abstractmethod
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
