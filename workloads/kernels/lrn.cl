@@ -17,6 +17,9 @@ INLINE float power(float s, float exponent) { return exp2_of(exponent * log2_of(
   const int begin = (int)(group_id_y() * channels_per_item), channels = (int)shape.channels;                           \
   const int end = begin + (int)channels_per_item < channels ? begin + (int)channels_per_item : channels;
 
+/* The wavefronts of a workgroup go along together, so that what they read and write at a time is neighbours in DRAM. */
+INLINE void keep_together(void) { __builtin_amdgcn_s_barrier(); }
+
 /* Of a channel, 0 where there is none. */
 INLINE float channel_value(global const float *x, uint start, int channel, Planes shape) {
   return (uint)channel < shape.channels ? x[start + (uint)channel * shape.size] : 0.0f;
@@ -37,6 +40,7 @@ INLINE void walk_forward(int size, global const float *x, global float *y, Plane
   /* of the channel begin + d at place (d + size) % size */
   for (int d = -reach; d < reach; ++d) ring[(d + size) % size] = channel_value(x, start, begin + d, shape);
   for (int base = begin; base < end; base += size) {
+    keep_together();
     for (int i = 0; i < size; ++i) next[i] = channel_value(x, start, base + reach + i, shape);
     for (int i = 0; i < size; ++i) {
       ring[(i + reach) % size] = next[i];
@@ -57,6 +61,7 @@ INLINE void walk_backward(int size, global const float *x, global const float *d
   const int first = begin - 2 * reach;
   for (int d = 0; d < 2 * reach; ++d) ring[d] = channel_value(x, start, first + d, shape);
   for (int base = first; base < end; base += size) {
+    keep_together();
     for (int i = 0; i < size; ++i) {
       next[i] = channel_value(x, start, base + 2 * reach + i, shape);
       gradient[i] = channel_value(dy, start, base + reach + i, shape);

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 SIZES = (3, 5, 7, 9)  # windows of the kernels
-WAVEFRONTS_PER_UNIT = 24  # of a compute unit, that are enough to keep its loads under way
+WAVEFRONTS_PER_UNIT = 12  # of a compute unit, that are enough to keep its loads under way
 LEAST_CHANNELS = 16  # of a work-item: those around them are loaded twice
 
 

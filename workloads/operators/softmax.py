@@ -16,6 +16,8 @@ from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 if TYPE_CHECKING:
     from isa.launch import Launch
 
+FEW_CHANNELS = 32  # of a pixel, that fit registers: workloads/kernels/softmax.cl
+
 
 @dataclass(frozen=True)
 class _Softmax(Primitive):
@@ -45,7 +47,8 @@ class _Softmax(Primitive):
             return launch("softmax", f"softmax_rows{kernel}", memory, (planes.images,), values)
         arguments = planes.elementwise_arguments
         values = {**tensors, "shape": arguments["shape"], "by_size": arguments["by_size"]}
-        return launch("softmax", f"softmax_pixels{kernel}", memory, (-(-planes.count // GROUP),), values)
+        few = "_few" if planes.channels <= FEW_CHANNELS else ""
+        return launch("softmax", f"softmax_pixels{few}{kernel}", memory, (-(-planes.count // GROUP),), values)
 
     def softmax(self, x: np.ndarray) -> Value:
         """Of x in FP64. v_exp_f32 of an argument that is off by a rounding of it; sums of positive terms."""
