@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from gpusim.base.errors import unknown_name
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import OperatorError, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-from gpusim.base.errors import unknown_name
 
 if TYPE_CHECKING:
     from isa.launch import Launch
@@ -68,7 +68,7 @@ class _Activation(Primitive):
 class ActivationForward(_Activation):
     """y = f(x); y may take x's place."""
 
-    in_place = {"y": "x"}
+    in_place: ClassVar = {"y": "x"}
 
     @property
     def name(self) -> str:
@@ -105,7 +105,7 @@ class ActivationForward(_Activation):
 class ActivationBackward(_Activation):
     """dx = dy f'(x), from y = f(x); dx may take dy's place."""
 
-    in_place = {"dx": "dy"}
+    in_place: ClassVar = {"dx": "dy"}
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -20,11 +20,11 @@ MOST_AT_ONCE = 4  # arrays that a kernel adds: workloads/kernels/add.cl
 
 @dataclass(frozen=True)
 class Add(Primitive):
-    """y = x0 + x1 + ..., from the left; y may take x0's place. Gradients of a tensor with several users add up so too."""
+    """y = x0 + x1 + ..., from the left; y may take x0's place. So do the gradients of a tensor's several users add up."""
 
     shape: Shape
     count: int = 2
-    in_place = {"y": "x0"}
+    in_place: ClassVar = {"y": "x0"}
     name = "add"
 
     def __post_init__(self) -> None:

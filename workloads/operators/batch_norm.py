@@ -6,7 +6,7 @@ running ones in inference (Ioffe and Szegedy 2015).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -179,7 +179,7 @@ class BatchNormTraining(_BatchNorm):
 class BatchNormInference(_BatchNorm):
     """y from the running statistics; y may take x's place."""
 
-    in_place = {"y": "x"}
+    in_place: ClassVar = {"y": "x"}
     name = "batch normalisation inference"
 
     @property
@@ -223,7 +223,7 @@ class BatchNormBackward(_BatchNorm):
     """dx, dscale, dbias from x, dy and the statistics that training kept; dx may take dy's place."""
 
     divisible = False
-    in_place = {"dx": "dy"}
+    in_place: ClassVar = {"dx": "dy"}
     name = "batch normalisation backward"
 
     @property

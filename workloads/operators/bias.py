@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class _Bias(Primitive):
 class BiasForward(_Bias):
     """y = x + bias[channel]; y may take x's place."""
 
-    in_place = {"y": "x"}
+    in_place: ClassVar = {"y": "x"}
     name = "bias forward"
 
     @property

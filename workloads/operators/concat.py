@@ -62,13 +62,14 @@ class _Concat(Primitive):
             (source, source_distance, source_offset), (target, target_distance, target_offset) = (
                 reversed(ends) if split else ends
             )
+            n = self.shape[0] * row
             values = {
                 **{"from": source, "from_distance": source_distance, "from_offset": source_offset},
                 **{"to": target, "to_distance": target_distance, "to_offset": target_offset},
-                **{"by_length": divisor(row), "n": self.shape[0] * row},
+                **{"by_length": divisor(row), "n": n},
             }
-            groups = (-(-values["n"] // GROUP),)
-            found.append(launch("concat", "copy_rows4" if wide else "copy_rows", part.memory, groups, values))
+            kernel = "copy_rows4" if wide else "copy_rows"
+            found.append(launch("concat", kernel, part.memory, (-(-n // GROUP),), values))
         return tuple(found)
 
 

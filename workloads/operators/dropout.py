@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def philox(counters: np.ndarray, key: tuple[int, int]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Dropout(Primitive):
-    """Of arrays of any shape; each element is made zero with `probability`, the others grow by 1 / (1 - probability)."""
+    """Of arrays of any shape; an element is made zero with `probability`, the others grow by 1 / (1 - probability)."""
 
     shape: Shape
     probability: float = 0.5
@@ -67,11 +67,11 @@ class _Dropout(Primitive):
 
 @dataclass(frozen=True)
 class DropoutForward(_Dropout):
-    """y and the mask; y may take x's place. seed: of the run, below 2^64; stream: of this layer and step, below 2^32."""
+    """y and the mask; y may take x's place. seed: of the run, below 2^64; stream: of this layer and step, < 2^32."""
 
     seed: int = 0
     stream: int = 0
-    in_place = {"y": "x"}
+    in_place: ClassVar = {"y": "x"}
     name = "dropout forward"
 
     def __post_init__(self) -> None:
@@ -121,7 +121,7 @@ class DropoutForward(_Dropout):
 class DropoutBackward(_Dropout):
     """dx from dy and the mask; dx may take dy's place."""
 
-    in_place = {"dx": "dy"}
+    in_place: ClassVar = {"dx": "dy"}
     name = "dropout backward"
 
     @property

@@ -1,4 +1,4 @@
-"""Launches of the operators' kernels: code objects by name, argument blocks, grids of one work-item for four elements."""
+"""Launches of the operators' kernels: code objects by name, argument blocks, grids of a work-item for four elements."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,7 @@
 """Local response normalisation across channels (Krizhevsky, Sutskever, Hinton 2012), forward and backward.
 
-y = x s^-beta with s = k + a * (sum of x^2 over `size` channels around), where a is alpha / size, as cuDNN and Caffe have
-it, or alpha itself, as the paper and DNNMark's formula have it: `alpha_over_size` says which.
+y = x s^-beta with s = k + a * (sum of x^2 over `size` channels around), where a is alpha / size, as cuDNN and Caffe
+have it, or alpha itself, as the paper and DNNMark's formula have it: `alpha_over_size` says which.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Updates of parameters, where they lie: stochastic gradient descent with momentum, and Adam, with weight decay.
 
-Both are PyTorch's: the velocity is momentum * velocity + gradient, the step rate * velocity; Adam's decay is part of the
-gradient (Kingma and Ba 2015, algorithm 1).
+Both are PyTorch's: the velocity is momentum * velocity + gradient, the step rate * velocity; Adam's decay is part of
+the gradient (Kingma and Ba 2015, algorithm 1).
 """
 
 from collections.abc import Mapping

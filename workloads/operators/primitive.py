@@ -7,7 +7,7 @@ A primitive knows shapes and parameters alone, so that a network can be laid out
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,8 +43,8 @@ class Primitive(ABC):
     result is updated where it lies. divisible: each image's results follow from that image alone.
     """
 
-    in_place: Mapping[str, str] = {}
-    divisible = True
+    in_place: ClassVar[Mapping[str, str]] = {}
+    divisible: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class _Softmax(Primitive):
 class SoftmaxForward(_Softmax):
     """y = e^x / sum over channels of e^x; y may take x's place."""
 
-    in_place = {"y": "x"}
+    in_place: ClassVar = {"y": "x"}
     name = "softmax forward"
 
     @property
@@ -101,7 +101,7 @@ class SoftmaxForward(_Softmax):
 class SoftmaxBackward(_Softmax):
     """dx = y (dy - sum over channels of y dy); dx may take dy's place."""
 
-    in_place = {"dx": "dy"}
+    in_place: ClassVar = {"dx": "dy"}
     name = "softmax backward"
 
     @property
@@ -212,7 +212,7 @@ class SoftmaxLossForward(_Loss):
 class SoftmaxLossBackward(_Loss):
     """dx = (y - 1 at the label) / N, the mean loss's gradient; dx may take y's place."""
 
-    in_place = {"dx": "y"}
+    in_place: ClassVar = {"dx": "y"}
     name = "softmax loss backward"
 
     @property
