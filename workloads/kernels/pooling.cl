@@ -46,14 +46,14 @@ static inline float average_weight(Pooling p, Window w, uint count_padding) {
                              remainder_of(item, out_line, by_out_columns));                                            \
   global const float *corner = x + plane * p.rows * p.columns;
 
-/* A maximum that is no number stays, as every comparison with it fails. */
+/* The first of the largest; the first that is no number, if there is one. */
 #define MAXIMUM                                                                                                        \
   float best = -__builtin_inff();                                                                                      \
   uint place = (uint)w.row * p.kernel_columns + (uint)w.column;                                                        \
   for (int r = w.row; r < w.row_end; ++r)                                                                              \
     for (int c = w.column; c < w.column_end; ++c) {                                                                    \
       const float value = corner[(uint)((w.top + r) * (int)p.columns + w.left + c)];                                   \
-      if (value > best || value != value) {                                                                            \
+      if (best == best && !(best >= value)) {                                                                          \
         best = value;                                                                                                  \
         place = (uint)r * p.kernel_columns + (uint)c;                                                                  \
       }                                                                                                                \

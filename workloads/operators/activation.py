@@ -36,13 +36,18 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
         return 1.0 / (1.0 + np.exp(-x))
 
 
+def _sigmoid_error(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # at minus infinity the error is none
+        return (8.0 + 2.0 * np.abs(x)) * np.abs(y)
+
+
 # e^x is 2^(x log2 e) with the product rounded, which is |x| roundings of the result, and v_exp_f32 and v_rcp_f32 are
 # good to 1 ULP each (GCN3 ISA manual, section 12.8)
 FUNCTIONS: Mapping[str, Function] = {
     "relu": Function(
         lambda x: np.where(x < 0, 0.0, x), lambda y: (y > 0).astype(np.float64), lambda x, y: np.zeros_like(y), 1, 1
     ),
-    "sigmoid": Function(_sigmoid, lambda y: y * (1.0 - y), lambda x, y: (8.0 + 2.0 * np.abs(x)) * np.abs(y), 4, 2),
+    "sigmoid": Function(_sigmoid, lambda y: y * (1.0 - y), _sigmoid_error, 4, 2),
     "tanh": Function(np.tanh, lambda y: 1.0 - y * y, lambda x, y: 24.0 * np.minimum(np.abs(x), 1.0), 5, 2),
 }
 
@@ -89,6 +94,10 @@ class ActivationForward(_Activation):
     def operations(self) -> int:
         """The function's, for each element."""
         return FUNCTIONS[self.function].operations * self.size
+
+    def backward(self) -> "ActivationBackward":
+        """The derivative's."""
+        return ActivationBackward(self.function, self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """One."""

@@ -20,7 +20,7 @@ MOST_AT_ONCE = 4  # arrays that a kernel adds: workloads/kernels/add.cl
 
 @dataclass(frozen=True)
 class Add(Primitive):
-    """y = x0 + x1 + ..., from the left; y may take x0's place. So do the gradients of a tensor's several users add up."""
+    """y = x0 + x1 + ..., from the left; y may take x0's place. So gradients of a tensor with several users add up."""
 
     shape: Shape
     count: int = 2
@@ -40,6 +40,11 @@ class Add(Primitive):
     def gives(self) -> Mapping[str, Operand]:
         """y."""
         return {"y": Operand(self.shape)}
+
+    @property
+    def same_gradient(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(self.takes)
 
     @property
     def operations(self) -> int:

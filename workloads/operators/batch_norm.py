@@ -122,6 +122,10 @@ class BatchNormTraining(_BatchNorm):
         """The mean's sum, the deviation, its product with the inverse of the standard deviation."""
         return 3 * self.x.size
 
+    def backward(self) -> "BatchNormBackward":
+        """With the statistics of the batch."""
+        return BatchNormBackward(self.shape, self.mode, self.epsilon)
+
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """The slices' statistics, what merges them, the normalisation."""
         channels, memory = self.channels, tensors["x"].memory

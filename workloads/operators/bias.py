@@ -43,6 +43,7 @@ class BiasForward(_Bias):
     """y = x + bias[channel]; y may take x's place."""
 
     in_place: ClassVar = {"y": "x"}
+    same_gradient = ("x",)
     name = "bias forward"
 
     @property
@@ -59,6 +60,10 @@ class BiasForward(_Bias):
     def operations(self) -> int:
         """An addition for each element."""
         return Operand(self.shape).size
+
+    def backward(self) -> "BiasBackward":
+        """The bias's; x has dy for its gradient."""
+        return BiasBackward(self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """One."""

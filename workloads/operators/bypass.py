@@ -20,6 +20,7 @@ class Bypass(Primitive):
     """y = x."""
 
     shape: Shape
+    same_gradient = ("x",)
     name = "bypass"
 
     @property

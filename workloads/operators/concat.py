@@ -89,6 +89,10 @@ class Concat(_Concat):
         """y."""
         return {"y": self.whole}
 
+    def backward(self) -> "Split":
+        """The split."""
+        return Split(self.shape, self.channels)
+
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """One for each array."""
         return self.copies(tensors["y"], [tensors[name] for name in self.takes], split=False)

@@ -95,6 +95,10 @@ class DropoutForward(_Dropout):
         """y, mask."""
         return {"y": self.x, "mask": self.mask}
 
+    def backward(self) -> "DropoutBackward":
+        """With the same mask."""
+        return DropoutBackward(self.shape, self.probability)
+
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """One."""
         seeds = {"seed_low": self.seed & WORD, "seed_high": self.seed >> 32, "stream": self.stream}

@@ -122,6 +122,10 @@ class LrnForward(_Lrn):
         """The power, taken as a logarithm, a product and an exponential, and the product with it."""
         return 4 * self.x.size
 
+    def backward(self) -> "LrnBackward":
+        """From x."""
+        return LrnBackward(self.shape, self.size, self.alpha, self.beta, self.k, self.alpha_over_size)
+
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """One."""
         return (self.launch_kernel("forward", tensors, gpu),)

@@ -197,6 +197,12 @@ class PoolingForward(_Pooling):
         rows, columns = (self.pooling.covered(size, axis).any(axis=0) for axis, size in enumerate(self.shape[2:]))
         return 4 * planes * int(rows.sum()) * int(columns.sum())
 
+    def backward(self) -> "PoolingBackward":
+        """From dy, and of a maximum the places; OperatorError where those are not kept."""
+        if self.pooling.mode == "max" and not self.keep_places:
+            raise self.refuse("there is no backward pass of maxima whose places are not kept (keep_places)")
+        return PoolingBackward(self.pooling, self.shape)
+
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """One."""
         if self.over_plane:
@@ -234,8 +240,8 @@ class PoolingForward(_Pooling):
         shape = (len(x), *self.out_shape[1:])
         best, places = np.full(shape, -np.inf), np.full(shape, -1)
         for place, (value, there) in enumerate(zip(self.windows(whole), self.windows(marks[0]), strict=True)):
-            # the first of the window's elements, unless a later one is larger or no number
-            larger = (value > best) | np.isnan(value) | ((places < 0) & (there > 0))
+            # the window's first element, until one is larger or no number; what is no number stays
+            larger = ~(best >= value) & ~np.isnan(best) | ((places < 0) & (there > 0))
             best, places = np.where(larger, value, best), np.where(larger, place, places)
         return {name: value for name, value in (("y", Value(best)), ("places", Value(places))) if name in self.gives}
 

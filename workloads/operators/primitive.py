@@ -93,6 +93,11 @@ class Primitive(ABC):
         stored = written + self.passed_on_bytes
         return Work(self.macs, self.macs, self.read_bytes, written, stored, self.operations)
 
+    @property
+    def same_gradient(self) -> tuple[str, ...]:
+        """Operands whose gradient is that of the result y."""
+        return ()
+
     @abstractmethod
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """Over checked tensors: operands, results and workspace by name."""
@@ -100,6 +105,13 @@ class Primitive(ABC):
     @abstractmethod
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         """By NumPy in FP64, for whole images of which the first has the number `first`."""
+
+    def backward(self) -> "Primitive | None":
+        """The pass that gives the gradients 'd<operand>' of operands with one, other than those of `same_gradient`.
+
+        It takes operands and results of this pass by their names, and 'd<result>'; None: there is nothing to compute.
+        """
+        return None
 
     def refuse(self, problem: str) -> OperatorError:
         """The error that says what of this primitive is not possible."""

@@ -88,6 +88,10 @@ class SoftmaxForward(_Softmax):
         """A comparison, a difference, an exponential, an addition and a product for each element."""
         return 5 * self.x.size
 
+    def backward(self) -> "SoftmaxBackward":
+        """From y."""
+        return SoftmaxBackward(self.shape)
+
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """One."""
         return (self.launch_kernel("", tensors),)
@@ -182,6 +186,10 @@ class SoftmaxLossForward(_Loss):
     def operations(self) -> int:
         """Softmax's; a logarithm and two differences an image."""
         return 5 * self.x.size + 3 * self.shape[0]
+
+    def backward(self) -> "SoftmaxLossBackward":
+        """Of the mean loss, from y."""
+        return SoftmaxLossBackward(self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """The rows, and the mean."""
