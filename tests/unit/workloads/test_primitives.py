@@ -13,19 +13,21 @@ from hypothesis import strategies as st
 from gpusim.base.errors import UserError
 from isa.device_memory import DeviceMemory
 from tests.support.operator_contract import OperatorCase, OperatorContract, execute
-from tests.support.primitives import CASES, primitives
+from tests.support.primitives import AVERAGE_3, AVERAGE_ODD, CASES, MAX_3, MAX_ODD, SPREAD_OUT, primitives
 from workloads.operators import operator
-from workloads.operators.activation import ActivationForward
+from workloads.operators.activation import FUNCTIONS, ActivationForward
 from workloads.operators.add import Add
+from workloads.operators.batch_norm import MODES as BATCH_NORM_MODES
 from workloads.operators.batch_norm import BatchNormTraining
-from workloads.operators.bias import BiasBackward
+from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat
 from workloads.operators.dropout import DropoutForward, philox
 from workloads.operators.launching import divisor
-from workloads.operators.lrn import LrnForward
+from workloads.operators.lrn import SIZES, LrnForward
 from workloads.operators.operator import GpuFacts, before
 from workloads.operators.optimizer import Adam, Sgd
-from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
+from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import MAX_ELEMENTS, OperatorError, Primitive, TensorOperator, build, place
 from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward
 from workloads.operators.tensor import Operand, Tensor
@@ -65,7 +67,7 @@ def executed(primitive: Primitive, **data: np.ndarray) -> tuple[TensorOperator, 
     return operator, verify(operator, inputs)
 
 
-@settings(max_examples=120)
+@settings(max_examples=200)
 @given(primitives())
 def test_any_shape_gives_what_numpy_gives(primitive: Primitive) -> None:
     _, checked = executed(primitive)
@@ -184,18 +186,22 @@ def gradients(forward: Primitive) -> dict[str, np.ndarray]:
     return found
 
 
-SMALL = 700  # elements: differences are taken one by one
-
-
-def differentiable(forward: Primitive) -> bool:
-    """Whether operands have gradients, small enough for the test."""
-    if isinstance(forward, PoolingForward) and not forward.keep_places and forward.pooling.mode == "max":
-        return False
-    small = max(operand.size for operand in forward.takes.values()) < SMALL
-    return small and bool(forward.backward() or forward.same_gradient)
-
-
-DIFFERENTIABLE = [primitive for primitive in CASES if differentiable(primitive)]
+IMAGES = (2, 3, 5, 6)
+DIFFERENTIABLE: tuple[Primitive, ...] = (
+    *(ActivationForward(name, (3, 7)) for name in FUNCTIONS),
+    *(PoolingForward(pooling, IMAGES) for pooling in (MAX_3, MAX_ODD, AVERAGE_3, AVERAGE_ODD, SPREAD_OUT)),
+    *(PoolingForward(Pooling.over_plane(mode, IMAGES), IMAGES) for mode in MODES),
+    BiasForward(IMAGES),
+    *(BatchNormTraining(IMAGES, mode) for mode in BATCH_NORM_MODES),
+    SoftmaxForward((3, 7)),
+    SoftmaxForward(IMAGES),
+    SoftmaxLossForward((3, 7)),
+    DropoutForward(IMAGES, 0.3),
+    Add((3, 7), 3),
+    Concat((2, 9, 2), (4, 2, 3)),
+    *(LrnForward((2, 11, 2, 2), size, 0.3, alpha_over_size=size != 5) for size in SIZES),
+    Bypass((3, 7)),
+)
 
 
 @pytest.mark.parametrize("forward", DIFFERENTIABLE, ids=lambda p: case(p, False).name)
@@ -209,9 +215,12 @@ def test_gradients_are_finite_differences(forward: Primitive) -> None:
         np.testing.assert_allclose(gradient, difference, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-def test_every_backward_pass_is_tested() -> None:
+def test_every_gradient_is_tested() -> None:
+    tested = {type(primitive) for primitive in DIFFERENTIABLE}
     backward = {type(primitive.backward()) for primitive in DIFFERENTIABLE} - {type(None)}
     assert backward == {type(p) for p in CASES if "backward" in p.name or p.name == "split"}
+    kept = [p for p in CASES if not isinstance(p, PoolingForward) or p.keep_places]
+    assert tested == {type(p) for p in kept if p.backward() is not None or p.same_gradient}
 
 
 # What cannot be
