@@ -14,7 +14,7 @@ from gpusim.base.errors import unknown_name
 from workloads.operators.channels import Channels
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import OperatorError, Primitive, Value
+from workloads.operators.primitive import Divisible, OperatorError, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -85,7 +85,7 @@ class BatchNormTraining(_BatchNorm):
     """
 
     factor: float = 0.1
-    divisible = False
+    divisible = Divisible.CHANNELS
     name = "batch normalisation training"
 
     def __post_init__(self) -> None:
@@ -226,7 +226,7 @@ class BatchNormInference(_BatchNorm):
 class BatchNormBackward(_BatchNorm):
     """dx, dscale, dbias from x, dy and the statistics that training kept; dx may take dy's place."""
 
-    divisible = False
+    divisible = Divisible.CHANNELS
     in_place: ClassVar = {"dx": "dy"}
     name = "batch normalisation backward"
 

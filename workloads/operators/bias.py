@@ -9,7 +9,7 @@ import numpy as np
 from workloads.operators.channels import Channels
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -80,7 +80,7 @@ class BiasForward(_Bias):
 class BiasBackward(_Bias):
     """dbias from dy; what the bias was added to has dy for its gradient."""
 
-    divisible = False
+    divisible = Divisible.CHANNELS
     name = "bias backward"
 
     @property
@@ -117,7 +117,7 @@ class BiasBackward(_Bias):
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         """The sum over images and pixels."""
-        dy = inputs["dy"].reshape(self.shape[0], self.shape[1], -1)
+        dy = inputs["dy"].reshape(*inputs["dy"].shape[:2], -1)
         magnitude = np.abs(dy).sum(axis=(0, 2), dtype=np.float64)
         bound = self.channels.longest * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL
         return {"dbias": Value(dy.sum(axis=(0, 2), dtype=np.float64), bound)}

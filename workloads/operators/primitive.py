@@ -7,6 +7,7 @@ A primitive knows shapes and parameters alone, so that a network can be laid out
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,6 +30,17 @@ class OperatorError(UserError):
     """An operator that cannot be made of what was given; the message names it, the value, and what is allowed."""
 
 
+class Divisible(Enum):
+    """What a primitive can be taken apart by: the axis of arrays that count images, None for none.
+
+    Parameters, which count none, belong to every image whole; of channels they have one entry each, along axis 0.
+    """
+
+    IMAGES = 0
+    CHANNELS = 1
+    NOTHING = None
+
+
 class Value(NamedTuple):
     """What an output should hold, in FP64, and the largest error that FP32 arithmetic may leave in each element."""
 
@@ -40,11 +52,12 @@ class Primitive(ABC):
     """A pass of a primitive for one shape.
 
     in_place: results that may take the memory of an operand, with that operand; a name that is both an operand and a
-    result is updated where it lies. divisible: each image's results follow from that image alone.
+    result is updated where it lies. divisible: whether each image's or each channel's results follow from that image or
+    channel alone, so that the reference can go by parts.
     """
 
     in_place: ClassVar[Mapping[str, str]] = {}
-    divisible: ClassVar[bool] = True
+    divisible: ClassVar[Divisible] = Divisible.IMAGES
 
     @property
     @abstractmethod
@@ -104,7 +117,7 @@ class Primitive(ABC):
 
     @abstractmethod
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By NumPy in FP64, for whole images of which the first has the number `first`."""
+        """By NumPy in FP64, for all images or channels, or those from number `first` on that `inputs` has."""
 
     def backward(self) -> "Primitive | None":
         """The pass that gives the gradients 'd<operand>' of operands with one, other than those of `same_gradient`.
@@ -147,17 +160,22 @@ class TensorOperator:
         return self.primitive.work
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
-        """The primitive's reference, some images at a time where they do not depend on one another."""
-        primitive = self.primitive
-        by_image = {name for name, operand in primitive.takes.items() if operand.by_image}
-        images = max((primitive.takes[name].shape[0] for name in by_image), default=1) if primitive.divisible else 1
-        largest = max(operand.size for operand in [*primitive.takes.values(), *primitive.gives.values()])
-        step = max(1, images * REFERENCE_ELEMENTS // largest)
-        for start in range(0, images, step):
-            part = slice(start, min(start + step, images)) if step < images else slice(None)
-            some = {name: array[part] if name in by_image else array for name, array in inputs.items()}
-            for output, (value, bound) in primitive.reference(some, start).items():
-                yield Expected(output, (part,), value, bound)
+        """The primitive's reference, some images or channels at a time where they do not depend on one another."""
+        takes, gives, axis = self.primitive.takes, self.primitive.gives, self.primitive.divisible.value
+        largest = max([*takes.values(), *gives.values()], key=lambda operand: operand.size)
+        count = 1 if axis is None else largest.shape[axis]
+        step = max(1, count * REFERENCE_ELEMENTS // largest.size)
+        for start in range(0, count, step):
+            part = slice(start, min(start + step, count)) if axis is not None else slice(None)
+
+            def place_of(operand: Operand, part: slice = part) -> tuple[slice, ...]:
+                if operand.by_image:
+                    return (slice(None), part) if axis == Divisible.CHANNELS.value else (part,)
+                return (part,) if axis == Divisible.CHANNELS.value else (slice(None),)
+
+            some = {name: array[place_of(takes[name])] for name, array in inputs.items()}
+            for output, (value, bound) in self.primitive.reference(some, start).items():
+                yield Expected(output, place_of(gives[output]), value, bound)
 
 
 def place(primitive: Primitive, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> TensorOperator:

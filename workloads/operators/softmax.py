@@ -9,7 +9,7 @@ import numpy as np
 from workloads.operators.channels import Channels
 from workloads.operators.launching import GROUP, divisor, elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import INDEX, Operand, Shape, Tensor, below, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -169,7 +169,7 @@ class _Loss(_Softmax):
 class SoftmaxLossForward(_Loss):
     """y = softmax of x, each image's loss -log y[label], and the mean of them."""
 
-    divisible = False
+    divisible = Divisible.NOTHING
     name = "softmax loss forward"
 
     @property
