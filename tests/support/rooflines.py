@@ -1,4 +1,4 @@
-"""How near primitives' kernels come to their bounds on the default GPU: a table of docs/kernels.md, and a test's figures."""
+"""How near primitives' kernels come to their bounds on the default GPU: a table of docs/kernels.md, and for a test."""
 
 from dataclasses import dataclass
 
@@ -31,17 +31,14 @@ MAX_3 = Pooling("max", (3, 3), (2, 2))
 MAX_2 = Pooling("max", (2, 2), (2, 2))
 MAX_1 = Pooling("max", (3, 3), (1, 1), (1, 1))
 AVERAGE_3 = Pooling("average", (3, 3), (2, 2), (1, 1))
+POOLING = (PoolingForward, PoolingBackward)
 GLOBAL_AVERAGE, GLOBAL_MAX = (Pooling.over_plane(mode, DEEP) for mode in ("average", "max"))
 
 MEASURED: tuple[Primitive, ...] = (
     *(ActivationForward(name, IMAGES) for name in ("relu", "sigmoid", "tanh")),
     *(ActivationBackward(name, IMAGES) for name in ("relu", "sigmoid", "tanh")),
-    *(
-        made(pooling, IMAGES)
-        for pooling in (MAX_3, MAX_2, MAX_1, AVERAGE_3)
-        for made in (PoolingForward, PoolingBackward)
-    ),
-    *(made(pooling, DEEP) for pooling in (GLOBAL_AVERAGE, GLOBAL_MAX) for made in (PoolingForward, PoolingBackward)),
+    *(made(pooling, IMAGES) for pooling in (MAX_3, MAX_2, MAX_1, AVERAGE_3) for made in POOLING),
+    *(made(pooling, DEEP) for pooling in (GLOBAL_AVERAGE, GLOBAL_MAX) for made in POOLING),
     BiasForward(IMAGES),
     *(BiasBackward(shape) for shape in (IMAGES, ODD, DEEP, CLASSES)),
     *(made(shape) for made in (BatchNormTraining, BatchNormBackward) for shape in (IMAGES, DEEP)),
@@ -99,10 +96,8 @@ def label(primitive: Primitive) -> str:
     """Name, and what beside the shape makes a difference."""
     if isinstance(primitive, PoolingForward | PoolingBackward):
         pooling = primitive.pooling
-        window = (
-            "whole plane" if primitive.over_plane else f"{pooling.kernel[0]}×{pooling.kernel[1]}/{pooling.stride[0]}"
-        )
-        return f"{primitive.name}, {window}"
+        window = f"{pooling.kernel[0]}×{pooling.kernel[1]}/{pooling.stride[0]}"
+        return f"{primitive.name}, {'whole plane' if primitive.over_plane else window}"
     if isinstance(primitive, Add):
         return f"{primitive.name}, {primitive.count} arrays"
     return primitive.name
@@ -114,11 +109,14 @@ def primitives_table() -> str:
     for primitive in MEASURED:
         found, work = measure(primitive), primitive.work
         name, share = found.largest
-        shape = "×".join(
-            map(str, max((o.shape for o in [*primitive.takes.values(), *primitive.gives.values()]), key=len))
-        )
+        largest = max([*primitive.takes.values(), *primitive.gives.values()], key=lambda operand: operand.size)
         least = work.read_bytes + work.written_bytes
-        cells = [label(primitive), shape, str(found.launches), f"{found.cycles / 1e3:,.0f} k"]
+        cells = [
+            label(primitive),
+            "×".join(map(str, largest.shape)),
+            str(found.launches),
+            f"{found.cycles / 1e3:,.0f} k",
+        ]
         cells += [f"{100 * found.shares['dram']:.0f} %", f"{100 * found.shares['valu']:.0f} %"]
         rows.append([*cells, f"{name} {100 * share:.0f} %", f"{found.dram_bytes / least:.2f}"])
     head = ["pass", "shape", "launches", "cycles", "DRAM pins busy", "VALU busy", "nearest bound", "DRAM bytes / least"]

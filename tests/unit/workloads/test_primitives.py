@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
 from isa.device_memory import DeviceMemory
-from tests.support.operator_contract import OperatorCase, OperatorContract, execute
+from tests.support.operator_contract import OperatorCase, OperatorContract, compiled_only, execute
 from tests.support.primitives import AVERAGE_3, AVERAGE_ODD, CASES, MAX_3, MAX_ODD, SPREAD_OUT, primitives
+from tests.support.rooflines import measure
 from workloads.operators import operator
 from workloads.operators.activation import FUNCTIONS, ActivationForward
 from workloads.operators.add import Add
@@ -126,6 +127,30 @@ def test_the_variance_of_numbers_far_from_zero_does_not_cancel(shape: tuple[int,
     assert checked.passed, checked.mismatches
     deviation = x.astype(np.float64).std(axis=(0, *range(2, x.ndim)))
     np.testing.assert_allclose(found.outputs["inverse_deviation"], 1.0 / deviation, rtol=1e-4)
+
+
+# How near they come to their bounds, at a size that is small for that (docs/kernels.md has larger ones)
+
+
+STREAMED = (4, 32, 96, 96)
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("primitive", "least"),
+    [
+        (ActivationForward("relu", STREAMED), 0.75),
+        (BiasBackward(STREAMED), 0.7),
+        (BatchNormTraining(STREAMED), 0.7),
+        (PoolingForward(Pooling("max", (2, 2), (2, 2)), STREAMED), 0.65),
+        (PoolingBackward(Pooling("max", (3, 3), (2, 2)), STREAMED), 0.5),
+        (DropoutForward(STREAMED), 0.7),
+        (LrnForward(STREAMED), 0.65),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_streaming_kernels_keep_dram_busy(primitive: Primitive, least: float) -> None:
+    assert measure(primitive).shares["dram"] > least
 
 
 # Random numbers
