@@ -28,7 +28,7 @@ from workloads.operators.launching import divisor
 from workloads.operators.lrn import SIZES, LrnForward
 from workloads.operators.operator import GpuFacts, before
 from workloads.operators.optimizer import Adam, Sgd
-from workloads.operators.pooling import MODES, Pooling, PoolingForward
+from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import (
     MAX_ELEMENTS,
     OperatorError,
