@@ -20,7 +20,7 @@ import numpy as np
 
 from gpusim.config.run import load_run
 from tests.support import library_accuracy
-from tests.support.pages import table
+from tests.support.pages import renewed, table
 from tests.support.rooflines import primitives_table
 from tests.support.trace_reader import read_trace
 from workloads.data.activations_file import load_activations
@@ -210,8 +210,7 @@ def renew(page: str) -> None:
     """Make a page's sections anew."""
     path = DOCS / f"{page}.md"
     for name, make in {**PAGES, **SLOW}[page].items():
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace(section(text, name), make()), encoding="utf-8")
+        path.write_text(renewed(path.read_text(encoding="utf-8"), {name: make}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -80,7 +80,8 @@ def shapes(axes: int, least: int = 1, most: int = 9) -> st.SearchStrategy[Shape]
 
 
 @st.composite
-def _poolings(draw: st.DrawFn) -> tuple[Pooling, Shape]:
+def poolings(draw: st.DrawFn) -> tuple[Pooling, Shape]:
+    """Windows of any kind, and planes that they fit."""
     kernel = draw(shapes(2, 1, 5))
     padding = tuple(draw(st.integers(0, size - 1)) for size in kernel)
     planes = (draw(st.integers(max(1, k - 2 * p), 12)) for k, p in zip(kernel, padding, strict=True))
@@ -102,7 +103,7 @@ def primitives(draw: st.DrawFn) -> Primitive:
         function = draw(st.sampled_from(sorted(FUNCTIONS)))
         return (ActivationForward if forward else ActivationBackward)(function, shape)
     if kind == "pooling":
-        return (PoolingForward if forward else PoolingBackward)(*draw(_poolings()))
+        return (PoolingForward if forward else PoolingBackward)(*draw(poolings()))
     if kind == "bias":
         return (BiasForward if forward else BiasBackward)(shape)
     if kind == "norm":

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpusim.base.errors import UserError
 from isa.device_memory import DeviceMemory
 from tests.support.operator_contract import OperatorCase, OperatorContract, compiled_only, execute
-from tests.support.primitives import AVERAGE_3, AVERAGE_ODD, CASES, MAX_3, MAX_ODD, SPREAD_OUT, primitives
+from tests.support.primitives import AVERAGE_3, AVERAGE_ODD, CASES, MAX_3, MAX_ODD, SPREAD_OUT, poolings, primitives
 from tests.support.rooflines import measure
 from workloads.operators import operator
 from workloads.operators.activation import FUNCTIONS, ActivationForward
@@ -38,7 +38,7 @@ from workloads.operators.primitive import (
     place,
 )
 from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward
-from workloads.operators.tensor import Operand, Tensor
+from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import Verification, verify
 
 MEMORY_BYTES = 1 << 22
@@ -127,6 +127,30 @@ def test_the_variance_of_numbers_far_from_zero_does_not_cancel(shape: tuple[int,
     assert checked.passed, checked.mismatches
     deviation = x.astype(np.float64).std(axis=(0, *range(2, x.ndim)))
     np.testing.assert_allclose(found.outputs["inverse_deviation"], 1.0 / deviation, rtol=1e-4)
+
+
+# What kernels and references have in common
+
+
+@pytest.mark.parametrize(("over_size", "scale"), [(True, 2.0 + 0.5), (False, 2.0 + 5 * 0.5)])
+def test_lrn_of_ones_has_alpha_as_it_is_told(over_size: bool, scale: float) -> None:
+    found, _ = executed(LrnForward((1, 9), 5, 0.5, 0.75, 2.0, over_size), x=np.ones((1, 9), np.float32))
+    np.testing.assert_allclose(found.outputs["y"][0, 4], scale**-0.75, rtol=1e-6)
+
+
+@given(poolings(), st.integers(1, 20))
+def test_there_is_an_output_for_every_window_that_fits(drawn: tuple[Pooling, Shape], size: int) -> None:
+    """Within the padded plane, or, rounding up, beginning on the plane or in the padding before it."""
+    pooling = drawn[0]
+    for axis in (0, 1):
+        kernel, stride, pad = pooling.kernel[axis], pooling.stride[axis], pooling.padding[axis]
+        begins = range(-pad, size + pad, stride)
+        fitting = [begin for begin in begins if begin + kernel <= size + pad]
+        if fitting and pooling.ceil_mode and fitting[-1] + kernel < size + pad:
+            fitting += [begin for begin in begins if begin == fitting[-1] + stride and begin < size]
+        # a window on the padding alone, past the plane, is none
+        wanted = [begin for begin in fitting if begin < size] if pooling.ceil_mode else fitting
+        assert pooling.outputs(size, axis) == len(wanted)
 
 
 # How near they come to their bounds, at a size that is small for that (docs/kernels.md has larger ones)
