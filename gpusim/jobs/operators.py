@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import LaunchCommand
-from workloads.operators.operator import GpuFacts, Operator
+from workloads.operators.operator import GpuFacts, Operator, before
 from workloads.operators.verify import Verification, verify
 
 
@@ -17,7 +17,7 @@ class OperatorTask:
     """An operator's launches, checked against its reference (gpusim.jobs.job.Task)."""
 
     def __init__(self, operator: Operator, counts: Mapping[str, float] | None = None) -> None:
-        self._operator, self._counts = operator, counts or {}
+        self._operator, self._counts, self._inputs = operator, counts or {}, before(operator)
 
     @property
     def commands(self) -> Sequence[LaunchCommand]:
@@ -30,7 +30,7 @@ class OperatorTask:
 
     def verify(self) -> Verification:
         """With NumPy's result."""
-        return verify(self._operator)
+        return verify(self._operator, self._inputs)
 
     def finish(self) -> None:
         """Nothing is kept."""

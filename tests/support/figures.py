@@ -21,7 +21,8 @@ import numpy as np
 
 from gpusim.config.run import load_run
 from tests.support import library_accuracy, network_pages, vendor_kernels
-from tests.support.pages import table
+from tests.support.pages import renewed, table
+from tests.support.rooflines import primitives_table
 from tests.support.trace_reader import read_trace
 from workloads.data.activations_file import load_activations
 
@@ -188,6 +189,7 @@ def claim_cells(layer: str, batch: int, data: str) -> tuple[list[str], list[str]
 
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
+    "kernels": {"primitives": primitives_table},
     "activations": {"files": map_files, "zero maps": zero_maps, "training": training},
     "opencl": {"accuracy": library_accuracy.table},
     "own-kernels": {"sweep": sweep},
@@ -213,8 +215,7 @@ def renew(page: str) -> None:
     """Make a page's sections anew."""
     path = DOCS / f"{page}.md"
     for name, make in {**PAGES, **SLOW}[page].items():
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace(section(text, name), make()), encoding="utf-8")
+        path.write_text(renewed(path.read_text(encoding="utf-8"), {name: make}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from isa.execution.emulator import FunctionalResult, run_functional
 from isa.launch import Launch
 from spartan.engine_spec import EngineSpec
 from spartan.format import pack
-from workloads.operators.operator import GpuFacts, Operator
+from workloads.operators.operator import GpuFacts, Operator, before, overwritten
 from workloads.operators.verify import verify
 
 MEMORY_BYTES = 1 << 24
@@ -50,10 +50,11 @@ def execute(launch: Launch) -> FunctionalResult:
 
 
 def built(case: OperatorCase) -> Operator:
-    """The operator, its outputs full of what no kernel computes."""
+    """The operator, its outputs full of what no kernel computes, but for those that lie where an operand does."""
     operator = case.build(DeviceMemory(MEMORY_BYTES), gpu_facts(GPU))
     for output in operator.outputs.values():
-        output[...] = np.frombuffer(bytes([POISON]) * output.itemsize, output.dtype)[0]
+        if not any(np.may_share_memory(output, operand) for operand in operator.inputs.values()):
+            output[...] = np.frombuffer(bytes([POISON]) * output.itemsize, output.dtype)[0]
     return operator
 
 
@@ -69,11 +70,11 @@ class OperatorContract:
         inputs = copies(operator.inputs)
         for launch in operator.launches:
             execute(launch)
-        checked = verify(operator)
+        checked = verify(operator, inputs)
         assert checked.passed, checked.mismatches
         assert checked.max_error <= checked.bound
-        for name, array in operator.inputs.items():
-            np.testing.assert_array_equal(array, inputs[name])
+        for name in set(inputs) - set(overwritten(operator)):
+            np.testing.assert_array_equal(operator.inputs[name], inputs[name])
 
     def test_the_counted_work_is_the_closed_form_s(self, case: OperatorCase) -> None:
         operator = built(case)
@@ -84,8 +85,8 @@ class OperatorContract:
         assert work.written_bytes <= work.stored_bytes
         assert work.read_bytes <= sum(array.nbytes for array in operator.inputs.values())
         assert work.needed_macs <= work.macs
-        # a lane of a vector instruction is at most one multiply-accumulate
-        assert work.needed_macs <= 64 * sum(d.instructions["valu"] for d in done)
+        # a lane of a vector instruction is at most one multiply-accumulate, or two other operations (v_max3_f32)
+        assert work.needed_macs + work.operations / 2 <= 64 * sum(d.instructions["valu"] for d in done)
 
     @compiled_only
     def test_timed_it_computes_the_same_and_beats_no_roofline(self, case: OperatorCase) -> None:
@@ -93,10 +94,11 @@ class OperatorContract:
         for launch in executed.launches:
             execute(launch)
         operator = built(case)
+        inputs = before(operator)
         spec = EngineSpec()
         # checked: conservation laws, and the rooflines of what the kernels did
         facts = [simulate(launch, GPU, spec if launch.regions else None, checked=True) for launch in operator.launches]
-        assert verify(operator).passed
+        assert verify(operator, inputs).passed
         for name, array in operator.outputs.items():
             np.testing.assert_array_equal(array, executed.outputs[name])
         work, cycles = operator.work, sum(f.cycles for f in facts)
@@ -108,18 +110,19 @@ class OperatorContract:
 
     def test_one_wrong_element_is_found_and_named(self, case: OperatorCase) -> None:
         operator = built(case)
+        inputs = before(operator)
         for launch in operator.launches:
             execute(launch)
         for name, output in operator.outputs.items():
             last = tuple(size - 1 for size in output.shape)
             held = output[last]
             output[last] = held + 1 if held < 100 else 0
-            checked = verify(operator)
+            checked = verify(operator, inputs)
             assert not checked.passed
             (mismatch,) = checked.mismatches
             assert (mismatch.output, mismatch.index, mismatch.wrong) == (name, last, 1)
             output[last] = held
-        assert verify(operator).passed
+        assert verify(operator, inputs).passed
 
     def test_what_it_cannot_compute_is_refused_by_name(self, case: OperatorCase) -> None:
         for build, part in case.refused:

@@ -2,23 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isa.kernarg import Pointer, pack
+from isa.kernarg import Pointer
+from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import Work
 from workloads.operators.verify import Expected
-from workloads.toolchain.build import code_object_path
 
 if TYPE_CHECKING:
     from isa.device_memory import Allocation, DeviceMemory
     from isa.launch import Launch
-    from isa.object.code_object import Kernel
 
 BYTES_PER_ITEM = 16
-WORKGROUP = 256
 
 
 @dataclass(frozen=True)
@@ -51,23 +48,12 @@ class CopyOperator:
         size = self.source.size_bytes
         return Work(macs=0, needed_macs=0, read_bytes=size, written_bytes=size, stored_bytes=size)
 
-    def expected(self) -> Iterator[Expected]:
+    def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
         """The source's bytes, exactly."""
-        yield Expected("target", (slice(None),), self.inputs["source"], 0.0)
+        yield Expected("target", (slice(None),), inputs["source"], 0.0)
 
 
 def copy_launch(memory: "DeviceMemory", source: int, target: int, size_bytes: int) -> "Launch":
     """The launch that copies `size_bytes` from device address `source` to `target`, both multiples of 16."""
-    from isa.launch import Launch
-
     values = {"from": Pointer(source), "to": Pointer(target), "bytes": size_bytes}
-    workgroups = -(-size_bytes // (BYTES_PER_ITEM * WORKGROUP))
-    total, local = (workgroups * WORKGROUP, 1, 1), (WORKGROUP, 1, 1)
-    return Launch(_function(), memory, pack(_function(), values).block, total, local)
-
-
-@cache
-def _function() -> "Kernel":
-    from isa.object.code_object import load_code_object
-
-    return load_code_object(code_object_path("device_copy")).kernels["device_copy"]
+    return launch("device_copy", "device_copy", memory, (-(-size_bytes // (BYTES_PER_ITEM * GROUP)),), values)

@@ -32,7 +32,9 @@ class Work:
 
     macs: multiply-accumulates of the definition, zeros included; needed_macs: those that its kernels cannot leave out
     (fewer than macs where they skip zeros); read_bytes: operands that the result depends on, each element once;
-    written_bytes: the result; stored_bytes: what the launches' stores write, results between launches included.
+    written_bytes: the result; stored_bytes: what the launches' stores write, results between launches included;
+    operations: arithmetic of the definition beside the multiply-accumulates, each addition, product, comparison,
+    exponential once.
     """
 
     macs: int
@@ -40,6 +42,7 @@ class Work:
     read_bytes: int
     written_bytes: int
     stored_bytes: int
+    operations: int = 0
 
 
 class Operator(Protocol):
@@ -55,7 +58,8 @@ class Operator(Protocol):
 
     @property
     def inputs(self) -> Mapping[str, np.ndarray]:
-        """Views of the operands in device memory; the launches leave them as they are."""
+        """Views of the operands in device memory; the launches leave them as they are, but for those whose memory a
+        result takes: an update, or a result in place."""
 
     @property
     def outputs(self) -> Mapping[str, np.ndarray]:
@@ -65,5 +69,18 @@ class Operator(Protocol):
     def work(self) -> Work:
         """What it costs."""
 
-    def expected(self) -> "Iterator[Expected]":
-        """What the outputs should hold, from the inputs by NumPy in FP64, part by part, with the allowed error."""
+    def expected(self, inputs: Mapping[str, np.ndarray]) -> "Iterator[Expected]":
+        """What the outputs should hold, from the inputs as they were before the launches (`before`), by NumPy in FP64,
+        part by part, with the allowed error."""
+
+
+def before(operator: Operator) -> Mapping[str, np.ndarray]:
+    """The inputs before the launches: copies of those whose memory results take, views of the others."""
+    lost = overwritten(operator)
+    return {name: array.copy() if name in lost else array for name, array in operator.inputs.items()}
+
+
+def overwritten(operator: Operator) -> list[str]:
+    """The inputs whose memory a result takes."""
+    outputs = operator.outputs.values()
+    return [n for n, array in operator.inputs.items() if any(np.may_share_memory(array, o) for o in outputs)]

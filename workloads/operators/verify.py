@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.operators.operator import Operator
+from workloads.operators.operator import Operator, overwritten
 
 UNIT_ROUNDOFF = 2.0**-24  # FP32, round to nearest
 SMALLEST_NORMAL = 2.0**-126  # the kernels' v_mac_f32 flushes smaller products and sums to zero
@@ -59,9 +59,17 @@ class Verification:
     mismatches: tuple[Mismatch, ...] = ()
 
 
-def verify(operator: Operator) -> Verification:
-    """Compare an operator's outputs in device memory with its reference."""
-    return compare(operator.outputs, operator.expected())
+def verify(operator: Operator, inputs: Mapping[str, np.ndarray] | None = None) -> Verification:
+    """Compare an operator's outputs in device memory with its reference.
+
+    inputs: as they were before the launches (workloads.operators.operator.before); ValueError where results took their
+    memory and they are not given.
+    """
+    if inputs is None:
+        inputs = operator.inputs
+        if lost := overwritten(operator):
+            raise ValueError(f"{operator.name}: {', '.join(lost)} must be kept before the launches overwrite them")
+    return compare(operator.outputs, operator.expected(inputs))
 
 
 def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[Expected]) -> Verification:

@@ -12,10 +12,12 @@ from isa.device_memory import DeviceMemory
 from tests.support.operator_contract import Builder, OperatorCase, OperatorContract, built
 from workloads.data.operands import SyntheticOperands
 from workloads.operators import operator
+from workloads.operators.add import Add
 from workloads.operators.copy import CopyOperator
 from workloads.operators.gemm import build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_K, GemmKernel
 from workloads.operators.operator import GpuFacts, Operator
+from workloads.operators.primitive import build
 from workloads.shapes import GemmShape
 
 # M, N, K: one element; odd everything; more than a tile each way; exact tiles; more batches than one, few rows
@@ -47,6 +49,8 @@ def copied(size: int) -> Builder:
 CASES = [
     *(gemm_case(kernel, shape) for kernel in GEMM_KERNELS.values() for shape in SHAPES),
     *(OperatorCase(f"copy-{size}", copied(size)) for size in COPIED_BYTES),
+    # the others are in test_primitives.py
+    OperatorCase("add", lambda memory, gpu: build(Add((5, 7)), memory, gpu)),
 ]
 
 

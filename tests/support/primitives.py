@@ -1,0 +1,126 @@
+"""Primitives of every kind at shapes that meet their kernels' edges: for the contract, and by chance."""
+
+from hypothesis import strategies as st
+
+from workloads.operators.activation import FUNCTIONS, ActivationBackward, ActivationForward
+from workloads.operators.add import Add
+from workloads.operators.batch_norm import MODES as BATCH_NORM_MODES
+from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
+from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.bypass import Bypass
+from workloads.operators.concat import Concat, Split
+from workloads.operators.dropout import DropoutBackward, DropoutForward
+from workloads.operators.lrn import SIZES, LrnBackward, LrnForward
+from workloads.operators.optimizer import Adam, Sgd
+from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
+from workloads.operators.primitive import Primitive
+from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
+from workloads.operators.tensor import Shape
+
+MAX_3 = Pooling("max", (3, 3), (2, 2))
+MAX_ODD = Pooling("max", (3, 2), (2, 3), (1, 1), ceil_mode=True)
+AVERAGE_3 = Pooling("average", (3, 3), (2, 2), (1, 1))
+AVERAGE_ODD = Pooling("average", (2, 3), (3, 1), (1, 2), ceil_mode=True, count_padding=False)
+LARGE_WINDOW = Pooling("max", (17, 16), (2, 2))  # places past a byte
+SPREAD_OUT = Pooling("max", (1, 2), (3, 3))  # elements in no window
+
+# what decides a kernel's form: planes of one element, small, odd, multiples of four; more than a slice; few and many
+# channels; sizes with and without a tail
+CASES: tuple[Primitive, ...] = (
+    *(ActivationForward(name, (3, 5, 7, 11)) for name in FUNCTIONS),
+    *(ActivationBackward(name, (3, 5, 7, 11)) for name in FUNCTIONS),
+    ActivationForward("relu", (1,)),
+    *(PoolingForward(p, (2, 3, 17, 18)) for p in (MAX_3, MAX_ODD, AVERAGE_3, AVERAGE_ODD, LARGE_WINDOW, SPREAD_OUT)),
+    *(PoolingBackward(p, (2, 3, 17, 18)) for p in (MAX_3, MAX_ODD, AVERAGE_3, AVERAGE_ODD, LARGE_WINDOW, SPREAD_OUT)),
+    PoolingForward(MAX_3, (2, 3, 9, 8), keep_places=False),
+    *(PoolingForward(Pooling.over_plane(mode, (2, 9, 7, 7)), (2, 9, 7, 7)) for mode in MODES),
+    *(PoolingBackward(Pooling.over_plane(mode, (2, 9, 7, 7)), (2, 9, 7, 7)) for mode in MODES),
+    PoolingForward(Pooling.over_plane("max", (1, 3, 17, 16)), (1, 3, 17, 16), keep_places=False),
+    PoolingForward(Pooling.over_plane("max", (1, 3, 17, 16)), (1, 3, 17, 16)),
+    PoolingBackward(Pooling.over_plane("max", (1, 3, 17, 16)), (1, 3, 17, 16)),
+    BiasForward((2, 5, 3, 3)),
+    BiasForward((3, 7)),
+    BiasBackward((70, 9)),
+    BiasBackward((3, 5, 2, 3)),
+    BiasBackward((3, 5, 8, 8)),
+    BiasBackward((30, 5, 9, 9)),
+    BiasBackward((1, 300)),
+    *(BatchNormTraining(shape) for shape in ((40, 9), (5, 6, 3, 5), (3, 5, 8, 8), (30, 5, 9, 9))),
+    BatchNormTraining((4, 3, 2, 2), "per_activation", factor=0.5),
+    *(BatchNormInference(shape) for shape in ((4, 9), (3, 5, 3, 4), (2, 3, 3, 3))),
+    BatchNormInference((4, 3, 2, 2), "per_activation"),
+    *(BatchNormBackward(shape) for shape in ((40, 9), (5, 6, 3, 5), (3, 5, 8, 8), (30, 5, 9, 9))),
+    BatchNormBackward((4, 3, 2, 2), "per_activation"),
+    *(SoftmaxForward(shape) for shape in ((3, 10), (1, 2500), (2, 7, 5, 5), (1, 40, 3, 3))),
+    *(SoftmaxBackward(shape) for shape in ((3, 10), (1, 2500), (2, 7, 5, 5), (1, 40, 3, 3))),
+    SoftmaxLossForward((5, 10)),
+    SoftmaxLossForward((300, 3, 1, 1)),
+    SoftmaxLossBackward((5, 10)),
+    DropoutForward((3, 5, 7), 0.3, seed=(1 << 63) + 5, stream=9),
+    DropoutBackward((3, 5, 7), 0.3),
+    *(Add((3, 5, 7), count) for count in (2, 3, 4, 5, 8)),
+    Concat((2, 9, 3, 3), (4, 2, 3)),
+    Concat((3, 12, 2, 2), (5, 7)),
+    Split((2, 9, 3, 3), (4, 2, 3)),
+    Split((3, 12, 2, 2), (5, 7)),
+    *(LrnForward((2, 37, 5, 5), size, alpha=0.3, alpha_over_size=size != 5) for size in SIZES),
+    *(LrnBackward((2, 37, 5, 5), size, alpha=0.3, alpha_over_size=size != 5) for size in SIZES),
+    LrnForward((2, 2), 5, alpha=1.0),
+    LrnBackward((2, 2), 5, alpha=1.0),
+    Sgd((5, 7), momentum=0.0, decay=0.1),
+    Sgd((5, 7), decay=0.1),
+    Adam((5, 7), step=3, decay=0.1),
+    Bypass((5, 7)),
+)
+
+
+def shapes(axes: int, least: int = 1, most: int = 9) -> st.SearchStrategy[Shape]:
+    """Of images: each size from `least` to `most`."""
+    return st.tuples(*[st.integers(least, most)] * axes)
+
+
+@st.composite
+def poolings(draw: st.DrawFn) -> tuple[Pooling, Shape]:
+    """Windows of any kind, and planes that they fit."""
+    kernel = draw(shapes(2, 1, 5))
+    padding = tuple(draw(st.integers(0, size - 1)) for size in kernel)
+    planes = (draw(st.integers(max(1, k - 2 * p), 12)) for k, p in zip(kernel, padding, strict=True))
+    shape = (*draw(shapes(2, 1, 3)), *planes)
+    stride = draw(st.one_of(st.just((2, 2)), shapes(2, 1, 4)))
+    mode, ceil_mode, count_padding = draw(st.sampled_from(MODES)), draw(st.booleans()), draw(st.booleans())
+    return Pooling(mode, kernel, stride, padding, ceil_mode, count_padding), shape
+
+
+@st.composite
+def primitives(draw: st.DrawFn) -> Primitive:
+    """Of any kind and shape, forward or backward."""
+    shape = draw(st.one_of(shapes(4), shapes(2, 1, 40)))
+    kind = draw(
+        st.sampled_from(("activation", "pooling", "bias", "norm", "softmax", "loss", "dropout", "concat", "lrn"))
+    )
+    forward = draw(st.booleans())
+    if kind == "activation":
+        function = draw(st.sampled_from(sorted(FUNCTIONS)))
+        return (ActivationForward if forward else ActivationBackward)(function, shape)
+    if kind == "pooling":
+        return (PoolingForward if forward else PoolingBackward)(*draw(poolings()))
+    if kind == "bias":
+        return (BiasForward if forward else BiasBackward)(shape)
+    if kind == "norm":
+        mode = draw(st.sampled_from(BATCH_NORM_MODES))
+        of = draw(st.sampled_from((BatchNormTraining, BatchNormInference, BatchNormBackward)))
+        return of((shape[0] + 1, *shape[1:]), mode)
+    if kind == "softmax":
+        return (SoftmaxForward if forward else SoftmaxBackward)(shape)
+    if kind == "loss":
+        return (SoftmaxLossForward if forward else SoftmaxLossBackward)(shape[:2])
+    if kind == "dropout":
+        probability = draw(st.floats(0, 0.9))
+        if not forward:
+            return DropoutBackward(shape, probability)
+        return DropoutForward(shape, probability, draw(st.integers(0, (1 << 64) - 1)), draw(st.integers(0, 1 << 31)))
+    if kind == "concat":
+        parts = draw(shapes(draw(st.integers(1, 4)), 1, 6))
+        return (Concat if forward else Split)((shape[0], sum(parts), *shape[2:]), parts)
+    size, over_size = draw(st.sampled_from(SIZES)), draw(st.booleans())
+    return (LrnForward if forward else LrnBackward)(shape, size, draw(st.floats(0, 2)), 0.75, 1.0, over_size)

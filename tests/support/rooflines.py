@@ -1,0 +1,129 @@
+"""How near primitives' kernels come to their bounds on the default GPU: a table of docs/kernels.md, and for a test."""
+
+from dataclasses import dataclass
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.simulator import simulate
+from gpusim.jobs.operators import gpu_facts
+from isa.device_memory import DeviceMemory
+from tests.support.pages import table
+from workloads.operators.activation import ActivationBackward, ActivationForward
+from workloads.operators.add import Add
+from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
+from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.bypass import Bypass
+from workloads.operators.concat import Concat, Split
+from workloads.operators.dropout import DropoutBackward, DropoutForward
+from workloads.operators.lrn import LrnBackward, LrnForward
+from workloads.operators.operator import before
+from workloads.operators.optimizer import Adam, Sgd
+from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
+from workloads.operators.primitive import Primitive, build
+from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
+from workloads.operators.verify import verify
+
+MEMORY_BYTES = 1 << 29
+PINS_BYTES_PER_CYCLE = GpuSpec().dram.bytes_per_s / GpuSpec().clock_hz
+IMAGES = (8, 32, 128, 128)  # DNNMark's benchmarks, smaller: 100 x 32 x 256 x 256
+ODD = (16, 96, 55, 55)  # AlexNet's first layer
+DEEP = (64, 512, 7, 7)  # ResNet's last
+CLASSES = (4096, 1000)
+MAX_3 = Pooling("max", (3, 3), (2, 2))
+MAX_2 = Pooling("max", (2, 2), (2, 2))
+MAX_1 = Pooling("max", (3, 3), (1, 1), (1, 1))
+AVERAGE_3 = Pooling("average", (3, 3), (2, 2), (1, 1))
+POOLING = (PoolingForward, PoolingBackward)
+GLOBAL_AVERAGE, GLOBAL_MAX = (Pooling.over_plane(mode, DEEP) for mode in ("average", "max"))
+
+MEASURED: tuple[Primitive, ...] = (
+    *(ActivationForward(name, IMAGES) for name in ("relu", "sigmoid", "tanh")),
+    *(ActivationBackward(name, IMAGES) for name in ("relu", "sigmoid", "tanh")),
+    *(made(pooling, IMAGES) for pooling in (MAX_3, MAX_2, MAX_1, AVERAGE_3) for made in POOLING),
+    *(made(pooling, DEEP) for pooling in (GLOBAL_AVERAGE, GLOBAL_MAX) for made in POOLING),
+    BiasForward(IMAGES),
+    *(BiasBackward(shape) for shape in (IMAGES, ODD, DEEP, CLASSES)),
+    *(made(shape) for made in (BatchNormTraining, BatchNormBackward) for shape in (IMAGES, DEEP)),
+    BatchNormInference(IMAGES),
+    SoftmaxForward(CLASSES),
+    SoftmaxBackward(CLASSES),
+    SoftmaxForward((8, 21, 128, 128)),
+    SoftmaxBackward((8, 21, 128, 128)),
+    SoftmaxLossForward(CLASSES),
+    SoftmaxLossBackward(CLASSES),
+    DropoutForward(IMAGES),
+    DropoutBackward(IMAGES),
+    Add(IMAGES),
+    Add(IMAGES, 5),
+    Concat((32, 96, 28, 28), (64, 32)),
+    Split((32, 96, 28, 28), (64, 32)),
+    Concat((32, 96, 27, 27), (63, 33)),
+    Bypass(IMAGES),
+    *(made(shape) for shape in (IMAGES, ODD) for made in (LrnForward, LrnBackward)),
+    Sgd(CLASSES),
+    Adam(CLASSES),
+)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Of an operator simulated whole. shares: of its cycles that each roofline allows not to be fewer, launches added
+    up; dram_bytes: read and written back."""
+
+    cycles: int
+    launches: int
+    shares: dict[str, float]
+    dram_bytes: int
+
+    @property
+    def largest(self) -> tuple[str, float]:
+        """The nearest bound but latency's, and its share."""
+        return max(((n, s) for n, s in self.shares.items() if n != "latency"), key=lambda pair: pair[1])
+
+
+def measure(primitive: Primitive) -> Measurement:
+    """On the default GPU with data of its own; AssertionError where the result is wrong."""
+    gpu = GpuSpec()
+    operator = build(primitive, DeviceMemory(MEMORY_BYTES), gpu_facts(gpu))
+    inputs = before(operator)
+    runs = [simulate(launch, gpu, checked=True) for launch in operator.launches]
+    assert verify(operator, inputs).passed, primitive
+    cycles = sum(run.cycles for run in runs)
+    shares = {name: sum(run.roofline[name] for run in runs) / cycles for name in runs[0].roofline}
+    moved = sum(run.dram.bytes_read + run.dram.bytes_written for run in runs)
+    return Measurement(cycles, len(runs), shares, moved)
+
+
+def label(primitive: Primitive) -> str:
+    """Name, and what beside the shape makes a difference."""
+    if isinstance(primitive, PoolingForward | PoolingBackward):
+        pooling = primitive.pooling
+        window = f"{pooling.kernel[0]}×{pooling.kernel[1]}/{pooling.stride[0]}"
+        return f"{primitive.name}, {'whole plane' if primitive.over_plane else window}"
+    if isinstance(primitive, Add):
+        return f"{primitive.name}, {primitive.count} arrays"
+    return primitive.name
+
+
+def primitives_table() -> str:
+    """docs/kernels.md: primitives against their bounds."""
+    rows = []
+    for primitive in MEASURED:
+        found, work = measure(primitive), primitive.work
+        name, share = found.largest
+        largest = max([*primitive.takes.values(), *primitive.gives.values()], key=lambda operand: operand.size)
+        least = work.read_bytes + work.written_bytes
+        cells = [
+            label(primitive),
+            "×".join(map(str, largest.shape)),
+            str(found.launches),
+            f"{found.cycles / 1e3:,.0f} k",
+        ]
+        cells += [f"{100 * found.shares['dram']:.0f} %", f"{100 * found.shares['valu']:.0f} %"]
+        cells += [f"{name} {100 * share:.0f} %", f"{found.dram_bytes / least:.2f}"]
+        rows.append([*cells, f"{100 * least / (found.cycles * PINS_BYTES_PER_CYCLE):.0f} %"])
+    head = ["pass", "shape", "launches", "cycles", "DRAM pins busy", "VALU busy", "nearest bound"]
+    return table([*head, "DRAM bytes / least", "least bytes / cycles, of the pins'"], rows)
+
+
+if __name__ == "__main__":
+    print(primitives_table())

@@ -1,0 +1,147 @@
+"""Activations, element by element: ReLU, sigmoid and tanh, forward and backward."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from gpusim.base.errors import unknown_name
+from workloads.operators.launching import elementwise
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import OperatorError, Primitive, Value
+from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+
+@dataclass(frozen=True)
+class Function:
+    """An activation: f(x), and its derivative by way of y = f(x); operations: of each for an element.
+
+    error: of the kernel's f(x) at x, y; the derivative's is a few roundings of it.
+    """
+
+    forward: Callable[[np.ndarray], np.ndarray]
+    slope: Callable[[np.ndarray], np.ndarray]
+    error: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    operations: int
+    slope_operations: int
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return 1.0 / (1.0 + np.exp(-x))
+
+
+def _sigmoid_error(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # at minus infinity the error is none
+        return (8.0 + 2.0 * np.abs(x)) * np.abs(y)
+
+
+# e^x is 2^(x log2 e) with the product rounded, which is |x| roundings of the result, and v_exp_f32 and v_rcp_f32 are
+# good to 1 ULP each (GCN3 ISA manual, section 12.8)
+FUNCTIONS: Mapping[str, Function] = {
+    "relu": Function(
+        lambda x: np.where(x < 0, 0.0, x), lambda y: (y > 0).astype(np.float64), lambda x, y: np.zeros_like(y), 1, 1
+    ),
+    "sigmoid": Function(_sigmoid, lambda y: y * (1.0 - y), _sigmoid_error, 4, 2),
+    "tanh": Function(np.tanh, lambda y: 1.0 - y * y, lambda x, y: 24.0 * np.minimum(np.abs(x), 1.0), 5, 2),
+}
+
+
+@dataclass(frozen=True)
+class _Activation(Primitive):
+    """Of a function of FUNCTIONS over arrays of any shape."""
+
+    function: str
+    shape: Shape
+
+    def __post_init__(self) -> None:
+        if self.function not in FUNCTIONS:
+            raise OperatorError(unknown_name("activation", self.function, FUNCTIONS))
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return Operand(self.shape).size
+
+
+@dataclass(frozen=True)
+class ActivationForward(_Activation):
+    """y = f(x); y may take x's place."""
+
+    in_place: ClassVar = {"y": "x"}
+
+    @property
+    def name(self) -> str:
+        """The function and the pass."""
+        return f"{self.function} forward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x."""
+        return {"x": Operand(self.shape)}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """y."""
+        return {"y": Operand(self.shape)}
+
+    @property
+    def operations(self) -> int:
+        """The function's, for each element."""
+        return FUNCTIONS[self.function].operations * self.size
+
+    def backward(self) -> "ActivationBackward":
+        """The derivative's."""
+        return ActivationBackward(self.function, self.shape)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """One."""
+        return (elementwise("activation", f"{self.function}_forward", {**tensors, "n": self.size}),)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """f(x)."""
+        function, x = FUNCTIONS[self.function], inputs["x"].astype(np.float64)
+        y = function.forward(x)
+        return {"y": Value(y, UNIT_ROUNDOFF * function.error(x, y) + SMALLEST_NORMAL)}
+
+
+@dataclass(frozen=True)
+class ActivationBackward(_Activation):
+    """dx = dy f'(x), from y = f(x); dx may take dy's place."""
+
+    in_place: ClassVar = {"dx": "dy"}
+
+    @property
+    def name(self) -> str:
+        """The function and the pass."""
+        return f"{self.function} backward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """y and dy."""
+        return {"y": Operand(self.shape), "dy": Operand(self.shape)}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """dx."""
+        return {"dx": Operand(self.shape)}
+
+    @property
+    def operations(self) -> int:
+        """The derivative's, and the product."""
+        return (FUNCTIONS[self.function].slope_operations + 1) * self.size
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """One."""
+        return (elementwise("activation", f"{self.function}_backward", {**tensors, "n": self.size}),)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """dy f'(x)."""
+        y, dy = (inputs[name].astype(np.float64) for name in ("y", "dy"))
+        dx = dy * FUNCTIONS[self.function].slope(y)
+        return {"dx": Value(dx, 4 * UNIT_ROUNDOFF * np.abs(dy) * (1.0 + y * y) + SMALLEST_NORMAL)}

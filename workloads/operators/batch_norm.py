@@ -1,0 +1,296 @@
+"""Batch normalisation, of channels (spatial) or of each activation: training, inference, gradients.
+
+y = scale (x - mean) / sqrt(variance + epsilon) + bias, with mean and variance over images and pixels in training, the
+running ones in inference (Ioffe and Szegedy 2015).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from gpusim.base.errors import unknown_name
+from workloads.operators.channels import Channels
+from workloads.operators.launching import elementwise, launch
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import Divisible, OperatorError, Primitive, Value
+from workloads.operators.tensor import Operand, Shape, Tensor, positive
+from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+MODES = ("spatial", "per_activation")
+
+
+@dataclass(frozen=True)
+class _BatchNorm(Primitive):
+    """Of x [N, C, ...]; mode: what has statistics and parameters of its own, a channel or each of [C, ...]."""
+
+    shape: Shape
+    mode: str = "spatial"
+    epsilon: float = 1e-5
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise OperatorError(unknown_name("batch normalisation", self.mode, MODES))
+        if len(self.shape) < 2:
+            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C] or [N, C, ...]")
+        if not self.epsilon > 0:
+            raise self.refuse(f"epsilon is {self.epsilon}; it must be larger than 0")
+
+    @property
+    def channels(self) -> Channels:
+        """As planes, of one element where each activation is by itself."""
+        if self.mode == "spatial":
+            return Channels.of(self.shape)
+        return Channels(self.shape[0], Operand(self.shape[1:]).size, 1)
+
+    @property
+    def x(self) -> Operand:
+        """What is normalised; so are y and the gradients of both."""
+        return Operand(self.shape)
+
+    @property
+    def of_channel(self) -> Operand:
+        """A parameter, a mean or a gradient of one."""
+        return Operand(self.shape[1:2] if self.mode == "spatial" else self.shape[1:], by_image=False)
+
+    @property
+    def of_channel_positive(self) -> Operand:
+        """A variance, or the inverse of a deviation."""
+        return Operand(self.of_channel.shape, data=positive, by_image=False)
+
+    def over_channels(self, values: np.ndarray) -> np.ndarray:
+        """A channel's value in FP64, of a shape that spreads over x."""
+        found = values.astype(np.float64)
+        return found.reshape(-1, *(1,) * (len(self.shape) - 2)) if self.mode == "spatial" else found
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Of x, that statistics go over."""
+        return (0, *range(2, len(self.shape))) if self.mode == "spatial" else (0,)
+
+    def kernel(self, name: str) -> str:
+        """The element-wise kernel: where four elements are always of one channel, another one."""
+        return f"{name}4" if self.channels.size % 4 == 0 else name
+
+
+@dataclass(frozen=True)
+class BatchNormTraining(_BatchNorm):
+    """y, the statistics that the backward pass needs, and the running ones, moved on by `factor`.
+
+    The running variance takes up that of a sample, with one element less to divide by, as cuDNN's and PyTorch's do.
+    """
+
+    factor: float = 0.1
+    divisible = Divisible.CHANNELS
+    name = "batch normalisation training"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.channels.count < 2:
+            raise self.refuse(f"x of {list(self.shape)} has one element to take statistics of; allowed are at least 2")
+        if not 0 <= self.factor <= 1:
+            raise self.refuse(f"factor is {self.factor}; it must be from 0 to 1")
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x, the parameters, the running statistics."""
+        running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
+        return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """y, the batch's statistics, the running ones updated."""
+        batch = {"mean": self.of_channel, "inverse_deviation": self.of_channel}
+        return {"y": self.x, **batch, "running_mean": self.of_channel, "running_variance": self.of_channel}
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """Statistics of the slices."""
+        return {"means": self.channels.per_part, "squares": self.channels.per_part}
+
+    @property
+    def macs(self) -> int:
+        """The squared deviations' sum, and scale and bias."""
+        return 2 * self.x.size
+
+    @property
+    def operations(self) -> int:
+        """The mean's sum, the deviation, its product with the inverse of the standard deviation."""
+        return 3 * self.x.size
+
+    def backward(self) -> "BatchNormBackward":
+        """With the statistics of the batch."""
+        return BatchNormBackward(self.shape, self.mode, self.epsilon)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """The slices' statistics, what merges them, the normalisation."""
+        channels, memory = self.channels, tensors["x"].memory
+        of_slices = {name: tensors[name] for name in self.workspace}
+        names = ("mean", "inverse_deviation", "running_mean", "running_variance")
+        merging = {
+            **of_slices,
+            **{name: tensors[name] for name in names},
+            **{"m": channels.merging, "count": channels.count // channels.columns},
+            **{"slice_elements": channels.slice_elements, "epsilon": self.epsilon, "factor": self.factor},
+        }
+        used = {name: tensors[name] for name in ("x", "mean", "inverse_deviation", "scale", "bias", "y")}
+        values = {"x": tensors["x"], **of_slices, **channels.arguments}
+        return (
+            launch("batch_norm", f"moments_{channels.form}", memory, channels.groups, values),
+            launch("batch_norm", "merge_moments", memory, channels.merging_groups, merging),
+            elementwise("batch_norm", self.kernel("normalise"), {**used, **channels.elementwise_arguments}),
+        )
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By the definition; the bounds follow the errors of mean and variance through the formula."""
+        x, count = inputs["x"].astype(np.float64), self.channels.count
+        mean, magnitude = x.mean(axis=self.axes), np.abs(x).mean(axis=self.axes)
+        away = x - self.over_channels(mean)
+        variance = np.square(away).mean(axis=self.axes)
+        inverse = 1.0 / np.sqrt(variance + self.epsilon)
+        sums = (self.channels.longest + 8) * UNIT_ROUNDOFF
+        mean_bound = sums * magnitude + SMALLEST_NORMAL
+        largest = np.abs(x).max(axis=self.axes)
+        off = mean_bound + 2 * UNIT_ROUNDOFF * largest  # of a deviation
+        variance_bound = sums * variance + 4 * np.sqrt(variance) * off + off**2
+        inverse_bound = inverse * (0.5 * variance_bound * inverse**2 + 4 * UNIT_ROUNDOFF)
+        scale, bias = self.over_channels(inputs["scale"]), self.over_channels(inputs["bias"])
+        product = away * self.over_channels(inverse) * scale
+        relative = self.over_channels(inverse_bound / inverse) + 4 * UNIT_ROUNDOFF
+        shifted = np.abs(scale) * self.over_channels(inverse * off)
+        y_bound = relative * np.abs(product) + shifted + 2 * UNIT_ROUNDOFF * (np.abs(product) + np.abs(bias))
+        new_mean, mean_step = self._moved(inputs["running_mean"], mean)
+        new_variance, variance_step = self._moved(inputs["running_variance"], variance * count / (count - 1))
+        return {
+            "y": Value(product + bias, y_bound),
+            "mean": Value(mean, mean_bound),
+            "inverse_deviation": Value(inverse, inverse_bound),
+            "running_mean": Value(new_mean, self.factor * mean_bound + mean_step),
+            "running_variance": Value(new_variance, 2 * self.factor * variance_bound + variance_step),
+        }
+
+    def _moved(self, running: np.ndarray, batch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A running statistic after the batch's, and what the step's own roundings are off by."""
+        held = running.astype(np.float64)
+        return held + self.factor * (batch - held), 6 * UNIT_ROUNDOFF * (np.abs(held) + np.abs(batch)) + SMALLEST_NORMAL
+
+
+@dataclass(frozen=True)
+class BatchNormInference(_BatchNorm):
+    """y from the running statistics; y may take x's place."""
+
+    in_place: ClassVar = {"y": "x"}
+    name = "batch normalisation inference"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x, the parameters, the running statistics."""
+        running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
+        return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """y."""
+        return {"y": self.x}
+
+    @property
+    def macs(self) -> int:
+        """Scale and bias."""
+        return self.x.size
+
+    @property
+    def operations(self) -> int:
+        """The deviation."""
+        return self.x.size
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """One."""
+        values = {**tensors, **self.channels.elementwise_arguments, "epsilon": self.epsilon}
+        return (elementwise("batch_norm", self.kernel("inference"), values),)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By the definition."""
+        scale, bias, mean, variance = (
+            self.over_channels(inputs[name]) for name in ("scale", "bias", "running_mean", "running_variance")
+        )
+        product = (inputs["x"] - mean) * scale / np.sqrt(variance + self.epsilon)
+        bound = 8 * UNIT_ROUNDOFF * (np.abs(product) + np.abs(bias)) + SMALLEST_NORMAL
+        return {"y": Value(product + bias, bound)}
+
+
+@dataclass(frozen=True)
+class BatchNormBackward(_BatchNorm):
+    """dx, dscale, dbias from x, dy and the statistics that training kept; dx may take dy's place."""
+
+    divisible = Divisible.CHANNELS
+    in_place: ClassVar = {"dx": "dy"}
+    name = "batch normalisation backward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x, dy, the scale, the batch's statistics."""
+        statistics = {"mean": self.of_channel, "inverse_deviation": self.of_channel_positive}
+        return {"x": self.x, "dy": self.x, "scale": self.of_channel, **statistics}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """dx, dscale, dbias."""
+        return {"dx": self.x, "dscale": self.of_channel, "dbias": self.of_channel}
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """Sums of the slices where there is more than one."""
+        parts = self.channels.per_part
+        return {"bias_sums": parts, "scale_sums": parts} if self.channels.parts > 1 else {}
+
+    @property
+    def macs(self) -> int:
+        """The sum of dy times the normalised x, and what of it goes back."""
+        return 2 * self.x.size
+
+    @property
+    def operations(self) -> int:
+        """The normalised x, the sum of dy, and twice a product with what follows from the channel alone."""
+        return 5 * self.x.size
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """The slices' sums, what merges them, the gradient of x."""
+        channels, memory = self.channels, tensors["x"].memory
+        merged = {"dbias": tensors["dbias"], "dscale": tensors["dscale"]}
+        sums = {
+            "bias_sums": tensors.get("bias_sums", merged["dbias"]),
+            "scale_sums": tensors.get("scale_sums", merged["dscale"]),
+        }
+        read = {name: tensors[name] for name in ("x", "dy", "mean", "inverse_deviation")}
+        values = {**read, **sums, **channels.arguments, "columns": channels.merging[2:]}
+        launches = [launch("batch_norm", f"gradient_sums_{channels.form}", memory, channels.groups, values)]
+        if self.workspace:
+            values = {**sums, **merged, "m": channels.merging}
+            launches.append(launch("batch_norm", "merge_gradients", memory, channels.merging_groups, values))
+        values = {**read, **merged, "scale": tensors["scale"], "dx": tensors["dx"], **channels.elementwise_arguments}
+        kernel = self.kernel("input_gradient")
+        return (*launches, elementwise("batch_norm", kernel, {**values, "share": 1.0 / channels.count}))
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By the chain rule through mean and variance."""
+        dy, count = inputs["dy"].astype(np.float64), self.channels.count
+        scale, mean, inverse = (self.over_channels(inputs[name]) for name in ("scale", "mean", "inverse_deviation"))
+        normal = (inputs["x"] - mean) * inverse
+        dbias, dscale = dy.sum(axis=self.axes), (dy * normal).sum(axis=self.axes)
+        sums = (self.channels.longest + 4) * UNIT_ROUNDOFF
+        bias_bound = sums * np.abs(dy).sum(axis=self.axes) + SMALLEST_NORMAL
+        scale_bound = sums * np.abs(dy * normal).sum(axis=self.axes) + SMALLEST_NORMAL
+        through_bias, through_scale = self.over_channels(dbias / count), self.over_channels(dscale / count)
+        dx = scale * inverse * (dy - through_bias - normal * through_scale)
+        terms = np.abs(dy) + np.abs(through_bias) + np.abs(normal * through_scale)
+        off = self.over_channels(bias_bound / count) + np.abs(normal) * self.over_channels(scale_bound / count)
+        dx_bound = np.abs(scale * inverse) * (10 * UNIT_ROUNDOFF * terms + off) + SMALLEST_NORMAL
+        return {
+            "dx": Value(dx, dx_bound),
+            "dscale": Value(dscale, scale_bound),
+            "dbias": Value(dbias, bias_bound),
+        }

@@ -1,0 +1,123 @@
+"""A bias for each channel, and its gradient: a reduction over images and pixels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from workloads.operators.channels import Channels
+from workloads.operators.launching import elementwise, launch
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+
+@dataclass(frozen=True)
+class _Bias(Primitive):
+    """Of arrays [N, C, ...]."""
+
+    shape: Shape
+
+    def __post_init__(self) -> None:
+        if len(self.shape) < 2:
+            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C] or [N, C, ...]")
+
+    @property
+    def channels(self) -> Channels:
+        """As planes."""
+        return Channels.of(self.shape)
+
+    @property
+    def bias(self) -> Operand:
+        """Of the channels, or its gradient."""
+        return Operand((self.shape[1],), by_image=False)
+
+
+@dataclass(frozen=True)
+class BiasForward(_Bias):
+    """y = x + bias[channel]; y may take x's place."""
+
+    in_place: ClassVar = {"y": "x"}
+    same_gradient = ("x",)
+    name = "bias forward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x, bias."""
+        return {"x": Operand(self.shape), "bias": self.bias}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """y."""
+        return {"y": Operand(self.shape)}
+
+    @property
+    def operations(self) -> int:
+        """An addition for each element."""
+        return Operand(self.shape).size
+
+    def backward(self) -> "BiasBackward":
+        """The bias's; x has dy for its gradient."""
+        return BiasBackward(self.shape)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """One."""
+        return (elementwise("bias", "bias_forward", {**tensors, **self.channels.elementwise_arguments}),)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """x + bias."""
+        bias = inputs["bias"].astype(np.float64).reshape(-1, *(1,) * (len(self.shape) - 2))
+        y = inputs["x"] + bias
+        return {"y": Value(y, UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL)}
+
+
+@dataclass(frozen=True)
+class BiasBackward(_Bias):
+    """dbias from dy; what the bias was added to has dy for its gradient."""
+
+    divisible = Divisible.CHANNELS
+    name = "bias backward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """dy."""
+        return {"dy": Operand(self.shape)}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """dbias."""
+        return {"dbias": self.bias}
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """Sums of the slices where there is more than one."""
+        return {"sums": self.channels.per_part} if self.channels.parts > 1 else {}
+
+    @property
+    def operations(self) -> int:
+        """An addition for each element after the first."""
+        return Operand(self.shape).size - self.shape[1]
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """The slices, and what merges them."""
+        channels, memory = self.channels, tensors["dy"].memory
+        dy, total = tensors["dy"], tensors["dbias"]
+        sums = tensors.get("sums", total)
+        values = {"dy": dy, "sums": sums, **channels.arguments}
+        slices = launch("bias", f"channel_sums_{channels.form}", memory, channels.groups, values)
+        if sums is total:
+            return (slices,)
+        values = {"sums": sums, "total": total, "m": channels.merging}
+        return slices, launch("bias", "merge_sums", memory, channels.merging_groups, values)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """The sum over images and pixels."""
+        dy = inputs["dy"].reshape(*inputs["dy"].shape[:2], -1)
+        magnitude = np.abs(dy).sum(axis=(0, 2), dtype=np.float64)
+        bound = self.channels.longest * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL
+        return {"dbias": Value(dy.sum(axis=(0, 2), dtype=np.float64), bound)}

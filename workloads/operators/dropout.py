@@ -1,0 +1,148 @@
+"""Dropout with counter-based random numbers: whether an element is kept follows from seed, stream and place alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from workloads.operators.launching import elementwise
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import Primitive, Value
+from workloads.operators.tensor import BYTE, Operand, Shape, Tensor, below
+from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+ROUNDS = 10
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
+WORD = 0xFFFF_FFFF
+
+
+def philox(counters: np.ndarray, key: tuple[int, int]) -> np.ndarray:
+    """Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): uint64 [n, 4] of 32-bit words to the same."""
+    x, (key0, key1) = [counters[:, k].astype(np.uint64) for k in range(4)], key
+    for _ in range(ROUNDS):
+        first, second = (np.uint64(m) * word for m, word in zip(MULTIPLIERS, (x[0], x[2]), strict=True))
+        high0, high1 = first >> np.uint64(32), second >> np.uint64(32)
+        low0, low1 = first & np.uint64(WORD), second & np.uint64(WORD)
+        x = [high1 ^ x[1] ^ np.uint64(key0), low1, high0 ^ x[3] ^ np.uint64(key1), low0]
+        key0, key1 = (key0 + KEY_STEPS[0]) & WORD, (key1 + KEY_STEPS[1]) & WORD
+    return np.stack(x, axis=1)
+
+
+@dataclass(frozen=True)
+class _Dropout(Primitive):
+    """Of arrays of any shape; an element is made zero with `probability`, the others grow by 1 / (1 - probability)."""
+
+    shape: Shape
+    probability: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.probability < 1:
+            raise self.refuse(f"probability is {self.probability}; it must be at least 0 and less than 1")
+
+    @property
+    def x(self) -> Operand:
+        """What elements are dropped of; so are y and the gradients of both."""
+        return Operand(self.shape)
+
+    @property
+    def mask(self) -> Operand:
+        """1 where an element is kept."""
+        return Operand(self.shape, BYTE, below(2))
+
+    @property
+    def scale(self) -> np.float32:
+        """Of what is kept, as the kernels have it."""
+        return np.float32(1.0 / (1.0 - self.probability))
+
+    @property
+    def operations(self) -> int:
+        """A product for each element."""
+        return self.x.size
+
+
+@dataclass(frozen=True)
+class DropoutForward(_Dropout):
+    """y and the mask; y may take x's place. seed: of the run, below 2^64; stream: of this layer and step, < 2^32."""
+
+    seed: int = 0
+    stream: int = 0
+    in_place: ClassVar = {"y": "x"}
+    name = "dropout forward"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for what, value, bits in (("seed", self.seed, 64), ("stream", self.stream, 32)):
+            if not 0 <= value < 1 << bits:
+                raise self.refuse(f"{what} is {value}; it must be at least 0 and less than 2^{bits}")
+
+    @property
+    def threshold(self) -> int:
+        """The least random number of 32 bits with which an element is kept."""
+        return min(round(self.probability * (1 << 32)), WORD)
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x."""
+        return {"x": self.x}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """y, mask."""
+        return {"y": self.x, "mask": self.mask}
+
+    def backward(self) -> "DropoutBackward":
+        """With the same mask."""
+        return DropoutBackward(self.shape, self.probability)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """One."""
+        seeds = {"seed_low": self.seed & WORD, "seed_high": self.seed >> 32, "stream": self.stream}
+        values = {**tensors, **seeds, "threshold": self.threshold, "scale": self.scale, "n": self.x.size}
+        return (elementwise("dropout", "dropout_forward", values),)
+
+    def kept(self, start: int, size: int) -> np.ndarray:
+        """bool [size]: of the elements from `start` on, in memory's order."""
+        blocks = np.arange(start // 4, -(-(start + size) // 4), dtype=np.uint64)
+        counters = np.zeros((len(blocks), 4), np.uint64)
+        counters[:, 0], counters[:, 2] = blocks, self.stream
+        numbers = philox(counters, (self.seed & WORD, self.seed >> 32)).reshape(-1)
+        return numbers[start % 4 : start % 4 + size] >= self.threshold
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """The same random numbers, and products."""
+        x = inputs["x"]
+        kept = self.kept(first * (x.size // len(x)), x.size).reshape(x.shape)
+        y = np.where(kept, x * np.float64(self.scale), 0.0)
+        return {"y": Value(y, UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL), "mask": Value(kept.astype(np.uint8))}
+
+
+@dataclass(frozen=True)
+class DropoutBackward(_Dropout):
+    """dx from dy and the mask; dx may take dy's place."""
+
+    in_place: ClassVar = {"dx": "dy"}
+    name = "dropout backward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """dy, mask."""
+        return {"dy": self.x, "mask": self.mask}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """dx."""
+        return {"dx": self.x}
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """One."""
+        return (elementwise("dropout", "dropout_backward", {**tensors, "scale": self.scale, "n": self.x.size}),)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """The products again."""
+        dx = np.where(inputs["mask"] != 0, inputs["dy"] * np.float64(self.scale), 0.0)
+        return {"dx": Value(dx, UNIT_ROUNDOFF * np.abs(dx) + SMALLEST_NORMAL)}

@@ -1,0 +1,61 @@
+"""Launches of the operators' kernels: code objects by name, argument blocks, grids of a work-item for four elements."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isa.kernarg import pack
+from workloads.operators.tensor import Tensor
+from workloads.toolchain.build import code_object_path
+
+if TYPE_CHECKING:
+    from isa.device_memory import DeviceMemory
+    from isa.launch import Launch
+    from isa.object.code_object import Kernel
+
+GROUP = 256  # work-items of a workgroup: workloads/kernels/elements.h
+ITEM_ELEMENTS = 4  # of a work-item of an element-wise kernel
+
+
+def launch(
+    source: str, kernel: str, memory: "DeviceMemory", groups: tuple[int, ...], values: Mapping[str, Any]
+) -> "Launch":
+    """`groups` workgroups (x, y, z as far as given) of kernel `kernel` of code object `source`; tensors as arguments
+    stand for their addresses."""
+    from isa.launch import Launch
+
+    function = kernel_of(source, kernel)
+    arguments = {name: value.pointer if isinstance(value, Tensor) else value for name, value in values.items()}
+    x, y, z = (*groups, 1, 1)[:3]
+    return Launch(function, memory, pack(function, arguments).block, (x * GROUP, y, z), (GROUP, 1, 1))
+
+
+def elementwise(source: str, kernel: str, values: Mapping[str, Any]) -> "Launch":
+    """Work-items for all `n` elements, four each; `values` has n and at least one tensor."""
+    memory = next(value.memory for value in values.values() if isinstance(value, Tensor))
+    return launch(source, kernel, memory, (groups_for(values["n"]),), values)
+
+
+def groups_for(elements: int) -> int:
+    """Workgroups of an element-wise kernel."""
+    return -(-elements // (GROUP * ITEM_ELEMENTS))
+
+
+def divisor(number: int) -> np.ndarray:
+    """For the kernels' division of what is below 2^31 by `number` (workloads/kernels/elements.h, Divisor)."""
+    shift = (number - 1).bit_length()
+    return np.array([number, -(-(1 << 31 + shift) // number), shift], np.uint32)
+
+
+@cache
+def _kernels(source: str) -> "Mapping[str, Kernel]":
+    from isa.object.code_object import load_code_object
+
+    return load_code_object(code_object_path(source)).kernels
+
+
+def kernel_of(source: str, name: str) -> "Kernel":
+    """The kernel `name` of the shipped code object `source`."""
+    return _kernels(source)[name]

@@ -1,0 +1,179 @@
+"""Local response normalisation across channels (Krizhevsky, Sutskever, Hinton 2012), forward and backward.
+
+y = x s^-beta with s = k + a * (sum of x^2 over `size` channels around), where a is alpha / size, as cuDNN and Caffe
+have it, or alpha itself, as the paper and DNNMark's formula have it: `alpha_over_size` says which.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workloads.operators.channels import WAVEFRONT, Channels
+from workloads.operators.launching import GROUP, launch
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import Primitive, Value
+from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+SIZES = (3, 5, 7, 9)  # windows of the kernels
+WAVEFRONTS_PER_UNIT = 12  # of a compute unit, that are enough to keep its loads under way
+LEAST_CHANNELS = 16  # of a work-item: those around them are loaded twice
+
+
+@dataclass(frozen=True)
+class _Lrn(Primitive):
+    """Of x [N, C, ...]; the defaults are DNNMark's benchmark's."""
+
+    shape: Shape
+    size: int = 5
+    alpha: float = 0.001
+    beta: float = 0.75
+    k: float = 1.0
+    alpha_over_size: bool = True
+
+    def __post_init__(self) -> None:
+        if len(self.shape) < 2:
+            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C] or [N, C, ...]")
+        if self.size not in SIZES:
+            raise self.refuse(f"size is {self.size}; allowed are {', '.join(map(str, SIZES))}")
+        for name, value in (("k", self.k), ("alpha", self.alpha)):
+            if value < 0 or (name == "k" and value == 0):
+                raise self.refuse(f"{name} is {value}; it must be {'larger than' if name == 'k' else 'at least'} 0")
+
+    @property
+    def x(self) -> Operand:
+        """What is normalised; so are y and the gradients of both."""
+        return Operand(self.shape)
+
+    @property
+    def a(self) -> float:
+        """Of a square in the sum."""
+        return self.alpha / self.size if self.alpha_over_size else self.alpha
+
+    @property
+    def taps(self) -> int:
+        """Channels in windows, each as often as it is in one, over all pixels."""
+        half, channels = self.size // 2, self.shape[1]
+        in_windows = sum(min(c + half, channels - 1) - max(c - half, 0) + 1 for c in range(channels))
+        return self.x.size // channels * in_windows
+
+    def launch_kernel(self, kernel: str, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "Launch":
+        """A work-item a pixel and run of channels: as many runs as it takes to fill the GPU."""
+        planes = Channels.of(self.shape)
+        wanted = -(-gpu.compute_units * WAVEFRONTS_PER_UNIT * WAVEFRONT // planes.count)
+        runs = max(1, min(wanted, planes.channels // LEAST_CHANNELS))
+        per_item = -(-planes.channels // runs)
+        arguments = planes.elementwise_arguments
+        values = {
+            **tensors,
+            **{"shape": arguments["shape"], "by_size": arguments["by_size"], "channels_per_item": per_item},
+            "with": np.array([self.k, self.a, self.beta], np.float32),
+        }
+        groups = (-(-planes.count // GROUP), -(-planes.channels // per_item))
+        return launch("lrn", f"lrn_{kernel}_{self.size}", tensors["x"].memory, groups, values)
+
+    def over_window(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the channels around each."""
+        half, channels = self.size // 2, values.shape[1]
+        sums = np.zeros_like(values)
+        for distance in range(-half, half + 1):
+            low, high = max(0, -distance), min(channels, channels - distance)
+            if low < high:
+                sums[:, low:high] += values[:, low + distance : high + distance]
+        return sums
+
+    def scale(self, x: np.ndarray) -> np.ndarray:
+        """s, in FP64."""
+        return self.k + self.a * self.over_window(np.square(x.astype(np.float64)))
+
+    def roundings(self, scale: np.ndarray) -> np.ndarray:
+        """Relative error of s^-beta, in units of a rounding: s has its own, v_log_f32 and v_exp_f32 theirs."""
+        return 8 + abs(self.beta) * (self.size + 4 + 3 * np.abs(np.log(scale)))
+
+
+@dataclass(frozen=True)
+class LrnForward(_Lrn):
+    """y."""
+
+    name = "LRN forward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x."""
+        return {"x": self.x}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """y."""
+        return {"y": self.x}
+
+    @property
+    def macs(self) -> int:
+        """The squares' sums, and s."""
+        return self.taps + self.x.size
+
+    @property
+    def operations(self) -> int:
+        """The power, taken as a logarithm, a product and an exponential, and the product with it."""
+        return 4 * self.x.size
+
+    def backward(self) -> "LrnBackward":
+        """From x."""
+        return LrnBackward(self.shape, self.size, self.alpha, self.beta, self.k, self.alpha_over_size)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """One."""
+        return (self.launch_kernel("forward", tensors, gpu),)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By the definition."""
+        scale = self.scale(inputs["x"])
+        y = inputs["x"] * scale**-self.beta
+        return {"y": Value(y, UNIT_ROUNDOFF * self.roundings(scale) * np.abs(y) + SMALLEST_NORMAL)}
+
+
+@dataclass(frozen=True)
+class LrnBackward(_Lrn):
+    """dx from x and dy: s is computed anew, which is cheaper than to keep it."""
+
+    name = "LRN backward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x, dy."""
+        return {"x": self.x, "dy": self.x}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """dx."""
+        return {"dx": self.x}
+
+    @property
+    def macs(self) -> int:
+        """The squares' sums, s, and the gradient's second part."""
+        return self.taps + 2 * self.x.size
+
+    @property
+    def operations(self) -> int:
+        """The power, a term's three products and inverse, the sums of the terms, and the product with x."""
+        return 8 * self.x.size + self.taps - self.x.size
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """One."""
+        return (self.launch_kernel("backward", tensors, gpu),)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """dy s^-beta - 2 a beta x (sum of dy x s^-beta / s)."""
+        x, dy = (inputs[name].astype(np.float64) for name in ("x", "dy"))
+        scale = self.scale(x)
+        scaled = dy * scale**-self.beta
+        terms, factor = scaled * x / scale, 2.0 * self.a * self.beta * x
+        roundings = self.roundings(scale)
+        magnitude = self.over_window(np.abs(terms) * (roundings + self.size + 8))
+        bound = UNIT_ROUNDOFF * (np.abs(scaled) * (roundings + 2) + np.abs(factor) * magnitude) + SMALLEST_NORMAL
+        return {"dx": Value(scaled - factor * self.over_window(terms), bound)}

@@ -1,0 +1,325 @@
+"""Max and average pooling, forward and backward; a window over the whole plane is global pooling."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusim.base.errors import unknown_name
+from workloads.operators.launching import GROUP, divisor, elementwise, launch
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import OperatorError, Primitive, Value
+from workloads.operators.tensor import BYTE, INDEX, Operand, Shape, Tensor, below
+from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+MODES = ("max", "average")
+PLANES_PER_GROUP = 16  # workloads/kernels/pooling.cl: four wavefronts, four planes each
+BYTE_WINDOW = 256  # largest window whose places a byte holds
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """Which windows, and what of each. Sizes are (rows, columns).
+
+    ceil_mode: sizes that do not divide get one more output, unless it would begin past the plane; count_padding: an
+    average counts the zeros of the padding, at the lower and right edge no further than it goes (as PyTorch does; cuDNN
+    and Caffe are the same where all windows end within the padding).
+    """
+
+    mode: str
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int] = (0, 0)
+    ceil_mode: bool = False
+    count_padding: bool = True
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise OperatorError(unknown_name("pooling", self.mode, MODES))
+        for name, least in (("kernel", 1), ("stride", 1), ("padding", 0)):
+            if min(getattr(self, name)) < least:
+                raise OperatorError(f"{self.mode} pooling: {name} {getattr(self, name)}; each must be at least {least}")
+        if any(pad >= size for pad, size in zip(self.padding, self.kernel, strict=True)):
+            raise OperatorError(
+                f"{self.mode} pooling: padding {self.padding} with kernel {self.kernel}; allowed is less padding than"
+                " the kernel's size"
+            )
+
+    @classmethod
+    def over_plane(cls, mode: str, shape: Shape) -> "Pooling":
+        """Global pooling of [N, C, H, W]."""
+        return cls(mode, (shape[2], shape[3]), (1, 1))
+
+    def outputs(self, size: int, axis: int) -> int:
+        """Outputs along axis 0 (rows) or 1 (columns) of a plane of `size`; 0: the window is larger than it."""
+        kernel, stride, pad = self.kernel[axis], self.stride[axis], self.padding[axis]
+        left = size + 2 * pad - kernel
+        if left < 0:
+            return 0
+        count = -(-left // stride) + 1 if self.ceil_mode else left // stride + 1
+        return count - 1 if (count - 1) * stride >= size + pad else count
+
+    def covered(self, size: int, axis: int) -> np.ndarray:
+        """bool [outputs, size]: which of the plane's rows or columns are in which window."""
+        begin = np.arange(self.outputs(size, axis))[:, None] * self.stride[axis] - self.padding[axis]
+        place = np.arange(size)[None, :]
+        return (begin <= place) & (place < begin + self.kernel[axis])
+
+    def averaged_over(self, size: int, axis: int) -> np.ndarray:
+        """int [outputs]: along one axis, what the average of each window is over."""
+        if not self.count_padding:
+            return self.covered(size, axis).sum(axis=1)
+        begin = np.arange(self.outputs(size, axis)) * self.stride[axis]
+        return np.minimum(self.kernel[axis], size + 2 * self.padding[axis] - begin)
+
+
+@dataclass(frozen=True)
+class _Pooling(Primitive):
+    """Of x [N, C, H, W]."""
+
+    pooling: Pooling
+    shape: Shape
+
+    def __post_init__(self) -> None:
+        if len(self.shape) != 4:
+            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C, H, W]")
+        if 0 in self.out_shape[2:]:
+            padded = [size + 2 * pad for size, pad in zip(self.shape[2:], self.pooling.padding, strict=True)]
+            raise self.refuse(f"kernel {self.pooling.kernel} does not fit planes that are padded to {padded}")
+
+    @property
+    def out_shape(self) -> Shape:
+        """[N, C, rows, columns] of the outputs."""
+        return (*self.shape[:2], *(self.pooling.outputs(size, axis) for axis, size in enumerate(self.shape[2:])))
+
+    @property
+    def over_plane(self) -> bool:
+        """Whether there is one window a plane, which is the plane."""
+        return self.pooling.kernel == self.shape[2:] and self.pooling.padding == (0, 0)
+
+    @property
+    def x(self) -> Operand:
+        """What is pooled, or its gradient."""
+        return Operand(self.shape)
+
+    @property
+    def y(self) -> Operand:
+        """The result, or its gradient."""
+        return Operand(self.out_shape)
+
+    @property
+    def places(self) -> Operand:
+        """Of each maximum: where in its window it was, row by row."""
+        window = self.pooling.kernel[0] * self.pooling.kernel[1]
+        return Operand(self.out_shape, BYTE if window <= BYTE_WINDOW else INDEX, below(window))
+
+    @property
+    def places_bits(self) -> int:
+        """8 or 32: the kernels' variants."""
+        return 8 * self.places.dtype.itemsize
+
+    @property
+    def taps(self) -> int:
+        """Elements of x in windows, each as often as it is in one."""
+        rows, columns = (int(self.pooling.covered(size, axis).sum()) for axis, size in enumerate(self.shape[2:]))
+        return self.shape[0] * self.shape[1] * rows * columns
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The kernels' Pooling."""
+        p = self.pooling
+        return np.array([*self.shape[2:], *self.out_shape[2:], *p.kernel, *p.stride, *p.padding], np.uint32)
+
+    def windows(self, padded: np.ndarray) -> Iterator[np.ndarray]:
+        """Place by place, that place's element of all windows: views [N, C, rows, columns] of a padded array."""
+        rows, columns = self.out_shape[2:]
+        for r in range(self.pooling.kernel[0]):
+            for c in range(self.pooling.kernel[1]):
+                down = slice(r, r + (rows - 1) * self.pooling.stride[0] + 1, self.pooling.stride[0])
+                along = slice(c, c + (columns - 1) * self.pooling.stride[1] + 1, self.pooling.stride[1])
+                yield padded[:, :, down, along]
+
+    def padded(self, images: int, fill: float) -> tuple[np.ndarray, np.ndarray]:
+        """An FP64 array that all windows lie in, full of `fill`, and the view of it that is the plane."""
+        p = self.pooling
+        ends = [
+            max((out - 1) * stride + kernel, pad + size)
+            for out, stride, kernel, pad, size in zip(
+                self.out_shape[2:], p.stride, p.kernel, p.padding, self.shape[2:], strict=True
+            )
+        ]
+        whole = np.full((images, self.shape[1], *ends), fill)
+        (top, left), (rows, columns) = p.padding, self.shape[2:]
+        return whole, whole[:, :, top : top + rows, left : left + columns]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """[rows, columns]: 1 / what each window's average is over."""
+        rows, columns = (self.pooling.averaged_over(size, axis) for axis, size in enumerate(self.shape[2:]))
+        return 1.0 / np.outer(rows, columns)
+
+
+@dataclass(frozen=True)
+class PoolingForward(_Pooling):
+    """y, and of a maximum its place in the window where a backward pass will follow."""
+
+    keep_places: bool = True
+
+    @property
+    def name(self) -> str:
+        """Mode and pass."""
+        return f"{self.pooling.mode} pooling forward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x."""
+        return {"x": self.x}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """y, places."""
+        with_places = self.pooling.mode == "max" and self.keep_places
+        return {"y": self.y, "places": self.places} if with_places else {"y": self.y}
+
+    @property
+    def operations(self) -> int:
+        """A comparison or addition for each element of a window after the first, and the average's product."""
+        return self.taps - self.y.size if self.pooling.mode == "max" else self.taps
+
+    @property
+    def read_bytes(self) -> int:
+        """What is in a window."""
+        planes = self.shape[0] * self.shape[1]
+        rows, columns = (self.pooling.covered(size, axis).any(axis=0) for axis, size in enumerate(self.shape[2:]))
+        return 4 * planes * int(rows.sum()) * int(columns.sum())
+
+    def backward(self) -> "PoolingBackward":
+        """From dy, and of a maximum the places; OperatorError where those are not kept."""
+        if self.pooling.mode == "max" and not self.keep_places:
+            raise self.refuse("there is no backward pass of maxima whose places are not kept (keep_places)")
+        return PoolingBackward(self.pooling, self.shape)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """One."""
+        if self.over_plane:
+            return (self._by_plane(tensors),)
+        n, (rows, columns) = self.y.size, self.out_shape[2:]
+        values = {**tensors, "p": self.sizes, "by_out_columns": divisor(columns), "by_out_rows": divisor(rows), "n": n}
+        kernel = f"{self.pooling.mode}_pooling"
+        if "places" in self.gives:
+            kernel += f"_places{self.places_bits}"
+        if self.pooling.mode == "average":
+            values["count_padding"] = int(self.pooling.count_padding)
+        return (launch("pooling", kernel, tensors["x"].memory, (-(-n // GROUP),), values),)
+
+    def _by_plane(self, tensors: Mapping[str, Tensor]) -> "Launch":
+        planes, size = self.y.size, self.shape[2] * self.shape[3]
+        values: dict[str, Any] = {**tensors, "planes": planes, "size": size}
+        kernel = f"{self.pooling.mode}_pooling_planes"
+        if self.pooling.mode == "max":
+            values.setdefault("places", None)
+            kernel += str(self.places_bits)
+        else:
+            values["weight"] = 1.0 / size
+        groups = -(-planes // PLANES_PER_GROUP)
+        return launch("pooling", kernel, tensors["x"].memory, (groups,), values)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """Place by place over all windows."""
+        x = inputs["x"]
+        if self.pooling.mode == "average":
+            return {"y": self._average(x)}
+        whole, plane = self.padded(len(x), -np.inf)
+        plane[...] = x
+        _, inside = marks = self.padded(1, 0.0)
+        inside[...] = 1.0
+        shape = (len(x), *self.out_shape[1:])
+        best, places = np.full(shape, -np.inf), np.full(shape, -1)
+        for place, (value, there) in enumerate(zip(self.windows(whole), self.windows(marks[0]), strict=True)):
+            # the window's first element, until one is larger or no number; what is no number stays
+            larger = ~(best >= value) & ~np.isnan(best) | ((places < 0) & (there > 0))
+            best, places = np.where(larger, value, best), np.where(larger, place, places)
+        return {name: value for name, value in (("y", Value(best)), ("places", Value(places))) if name in self.gives}
+
+    def _average(self, x: np.ndarray) -> Value:
+        whole, plane = self.padded(len(x), 0.0)
+        plane[...] = x
+        sums = np.zeros((len(x), *self.out_shape[1:]))
+        magnitude = np.zeros_like(sums)
+        for value in self.windows(whole):
+            sums += value
+            magnitude += np.abs(value)
+        roundings = self.pooling.kernel[0] * self.pooling.kernel[1] + 3
+        return Value(sums * self.weights, roundings * UNIT_ROUNDOFF * magnitude * self.weights + SMALLEST_NORMAL)
+
+
+@dataclass(frozen=True)
+class PoolingBackward(_Pooling):
+    """dx from dy, and of a maximum the places that the forward pass kept."""
+
+    @property
+    def name(self) -> str:
+        """Mode and pass."""
+        return f"{self.pooling.mode} pooling backward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """dy, places."""
+        return {"dy": self.y, "places": self.places} if self.pooling.mode == "max" else {"dy": self.y}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """dx."""
+        return {"dx": self.x}
+
+    @property
+    def operations(self) -> int:
+        """An addition for each maximum, or for each element that was averaged."""
+        return self.y.size if self.pooling.mode == "max" else self.taps
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """One."""
+        p, (rows, columns) = self.pooling, self.shape[2:]
+        if self.over_plane:
+            return (self._spread(tensors),)
+        values: dict[str, Any] = {**tensors, "p": self.sizes}
+        if p.stride == (2, 2):
+            form = "blocks"
+            rows, columns = ((size + pad + 1) // 2 for size, pad in zip(self.shape[2:], p.padding, strict=True))
+            values |= {"by_columns": divisor(columns), "by_lines": divisor(rows)}
+        else:
+            form = "backward"
+            values |= {"by_columns": divisor(columns), "by_rows": divisor(rows)}
+            values |= {"by_stride_rows": divisor(p.stride[0]), "by_stride_columns": divisor(p.stride[1])}
+        n = self.shape[0] * self.shape[1] * rows * columns
+        kernel = f"{p.mode}_pooling_{form}"
+        if p.mode == "max":
+            kernel += str(self.places_bits)
+        else:
+            values["count_padding"] = int(p.count_padding)
+        return (launch("pooling", kernel, tensors["dx"].memory, (-(-n // GROUP),), {**values, "n": n}),)
+
+    def _spread(self, tensors: Mapping[str, Tensor]) -> "Launch":
+        size = self.shape[2] * self.shape[3]
+        values: dict[str, Any] = {**tensors, "by_size": divisor(size), "n": self.x.size}
+        if self.pooling.mode == "max":
+            return elementwise("pooling", f"max_pooling_spread{self.places_bits}", values)
+        return elementwise("pooling", "average_pooling_spread", {**values, "weight": 1.0 / size})
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """Each window's gradient to its maximum, or to all of it alike."""
+        dy = inputs["dy"].astype(np.float64)
+        if self.pooling.mode == "average":
+            dy = dy * self.weights
+        whole, dx = self.padded(len(dy), 0.0)
+        sums, magnitude = self.padded(len(dy), 0.0)
+        for place, (part, size) in enumerate(zip(self.windows(whole), self.windows(sums), strict=True)):
+            share = dy if self.pooling.mode == "average" else np.where(inputs["places"] == place, dy, 0.0)
+            part += share
+            size += np.abs(share)
+        roundings = self.pooling.kernel[0] * self.pooling.kernel[1] + 3
+        return {"dx": Value(dx, roundings * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL)}

@@ -1,0 +1,263 @@
+"""Primitives of neural networks: a pass for one shape, and the operator that it becomes over arrays in device memory.
+
+A primitive knows shapes and parameters alone, so that a network can be laid out, counted and planned without a device.
+`place` makes the operator over tensors that are there already, `build` one with operands of its own.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from gpusim.base.errors import UserError, unknown_name
+from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.tensor import Operand, Tensor
+from workloads.operators.verify import Expected
+
+if TYPE_CHECKING:
+    from isa.device_memory import DeviceMemory
+    from isa.launch import Launch
+
+MAX_ELEMENTS = (1 << 31) - 1  # the kernels count elements in 32 bits, and divide below 2^31
+ALIGNMENT_BYTES = 16  # of a tensor: the widest access
+REFERENCE_ELEMENTS = 1 << 22  # of the largest operand, that the reference computes at a time: bounds its FP64 copies
+
+
+class OperatorError(UserError):
+    """An operator that cannot be made of what was given; the message names it, the value, and what is allowed."""
+
+
+class Divisible(Enum):
+    """What a primitive can be taken apart by: the axis of arrays that count images, None for none.
+
+    Parameters, which count none, belong to every image whole; of channels they have one entry each, along axis 0.
+    """
+
+    IMAGES = 0
+    CHANNELS = 1
+    NOTHING = None
+
+
+class Value(NamedTuple):
+    """What an output should hold, in FP64, and the largest error that FP32 arithmetic may leave in each element."""
+
+    value: np.ndarray
+    bound: np.ndarray | float = 0.0
+
+
+class Primitive(ABC):
+    """A pass of a primitive for one shape.
+
+    in_place: results that may take the memory of an operand, with that operand; a name that is both an operand and a
+    result is updated where it lies. divisible: whether each image's or each channel's results follow from that image or
+    channel alone, so that the reference can go by parts.
+    """
+
+    in_place: ClassVar[Mapping[str, str]] = {}
+    divisible: ClassVar[Divisible] = Divisible.IMAGES
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """For reports and messages, such as 'max pooling forward'."""
+
+    @property
+    @abstractmethod
+    def takes(self) -> Mapping[str, Operand]:
+        """Operands by name."""
+
+    @property
+    @abstractmethod
+    def gives(self) -> Mapping[str, Operand]:
+        """Results by name."""
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """What launches leave for later ones of the same operator; each element is stored once."""
+        return {}
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the definition."""
+        return 0
+
+    @property
+    @abstractmethod
+    def operations(self) -> int:
+        """What the definition needs beside them: additions, products, comparisons, exponentials, each counted once."""
+
+    @property
+    def read_bytes(self) -> int:
+        """Of the operands, what the results depend on."""
+        return sum(operand.size_bytes for operand in self.takes.values())
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """What launches store for later ones of the same operator."""
+        return sum(operand.size_bytes for operand in self.workspace.values())
+
+    @property
+    def work(self) -> Work:
+        """On any machine."""
+        written = sum(operand.size_bytes for operand in self.gives.values())
+        stored = written + self.passed_on_bytes
+        return Work(self.macs, self.macs, self.read_bytes, written, stored, self.operations)
+
+    @property
+    def same_gradient(self) -> tuple[str, ...]:
+        """Operands whose gradient is that of the result y."""
+        return ()
+
+    @abstractmethod
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """Over checked tensors: operands, results and workspace by name."""
+
+    @abstractmethod
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By NumPy in FP64, for all images or channels, or those from number `first` on that `inputs` has."""
+
+    def backward(self) -> "Primitive | None":
+        """The pass that gives the gradients 'd<operand>' of operands with one, other than those of `same_gradient`.
+
+        It takes operands and results of this pass by their names, and 'd<result>'; None: there is nothing to compute.
+        """
+        return None
+
+    def refuse(self, problem: str) -> OperatorError:
+        """The error that says what of this primitive is not possible."""
+        return OperatorError(f"{self.name}: {problem}")
+
+
+@dataclass(frozen=True)
+class TensorOperator:
+    """A primitive over tensors (workloads.operators.operator.Operator)."""
+
+    primitive: Primitive
+    tensors: Mapping[str, Tensor]
+    launches: "tuple[Launch, ...]"
+
+    @property
+    def name(self) -> str:
+        """The primitive's."""
+        return self.primitive.name
+
+    @property
+    def inputs(self) -> Mapping[str, np.ndarray]:
+        """Views of the operands."""
+        return {name: self.tensors[name].array for name in self.primitive.takes}
+
+    @property
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """Views of the results."""
+        return {name: self.tensors[name].array for name in self.primitive.gives}
+
+    @property
+    def work(self) -> Work:
+        """The primitive's."""
+        return self.primitive.work
+
+    def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
+        """The primitive's reference, some images or channels at a time where they do not depend on one another."""
+        takes, gives, axis = self.primitive.takes, self.primitive.gives, self.primitive.divisible.value
+        largest = max([*takes.values(), *gives.values()], key=lambda operand: operand.size)
+        count = 1 if axis is None else largest.shape[axis]
+        step = max(1, count * REFERENCE_ELEMENTS // largest.size)
+        for start in range(0, count, step):
+            part = slice(start, min(start + step, count)) if axis is not None else slice(None)
+
+            def place_of(operand: Operand, part: slice = part) -> tuple[slice, ...]:
+                if operand.by_image:
+                    return (slice(None), part) if axis == Divisible.CHANNELS.value else (part,)
+                return (part,) if axis == Divisible.CHANNELS.value else (slice(None),)
+
+            some = {name: array[place_of(takes[name])] for name, array in inputs.items()}
+            for output, (value, bound) in self.primitive.reference(some, start).items():
+                yield Expected(output, place_of(gives[output]), value, bound)
+
+
+def place(primitive: Primitive, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> TensorOperator:
+    """The operator over tensors that are there: operands and results by name, workspace where the caller has it.
+
+    Workspace that is not given is allocated. Raises OperatorError for tensors that do not fit.
+    """
+    wanted = {**primitive.takes, **primitive.gives}
+    spare = primitive.workspace
+    for name in tensors:
+        if name not in wanted and name not in spare:
+            raise primitive.refuse(unknown_name("tensor", name, [*wanted, *spare]))
+    missing = sorted(set(wanted) - set(tensors))
+    if missing:
+        raise primitive.refuse(f"no tensor for {', '.join(missing)}")
+    _check_sizes(primitive)
+    memory = next(iter(tensors.values())).memory
+    held = {name: Tensor.allocate(memory, spare[name], name) for name in spare if name not in tensors}
+    held.update(tensors)
+    for name, operand in {**wanted, **spare}.items():
+        _check(primitive, name, operand, held[name])
+    _check_overlaps(primitive, held)
+    return TensorOperator(primitive, held, primitive.launches(held, gpu))
+
+
+def build(
+    primitive: Primitive,
+    memory: "DeviceMemory",
+    gpu: GpuFacts,
+    data: Mapping[str, np.ndarray] | None = None,
+    seed: int = 0,
+    in_place: bool = False,
+) -> TensorOperator:
+    """The operator with operands of its own in `memory`, which kernels may not overwrite where they are no results.
+
+    data: operands by name; others are random, from `seed` and the operand's number. in_place: results take the memory
+    of operands where they may. Raises DeviceMemoryError and OperatorError.
+    """
+    _check_sizes(primitive)
+    given, tensors = data or {}, {}
+    for name in given:
+        if name not in primitive.takes:
+            raise primitive.refuse(unknown_name("operand", name, primitive.takes))
+    for number, (name, operand) in enumerate(primitive.takes.items()):
+        tensors[name] = Tensor.allocate(memory, operand, name)
+        values = given[name] if name in given else operand.data(np.random.default_rng([seed, number]), operand.shape)
+        if values.shape != operand.shape:
+            raise primitive.refuse(f"{name} has shape {list(values.shape)}; it must be {list(operand.shape)}")
+        tensors[name].array[...] = values
+    for name, operand in primitive.gives.items():
+        shared = primitive.in_place.get(name) if in_place else None
+        if name not in tensors:
+            tensors[name] = tensors[shared] if shared else Tensor.allocate(memory, operand, name)
+    written = {tensors[name].address for name in primitive.gives}
+    for allocation in list(memory.allocations):
+        if allocation.address in {t.address for t in tensors.values()} - written:
+            memory.protect(allocation)
+    return place(primitive, tensors, gpu)
+
+
+def _check_sizes(primitive: Primitive) -> None:
+    for name, operand in {**primitive.takes, **primitive.gives, **primitive.workspace}.items():
+        if any(size < 1 for size in operand.shape):
+            raise primitive.refuse(f"{name} has shape {list(operand.shape)}; each size must be at least 1")
+        if operand.size > MAX_ELEMENTS:
+            raise primitive.refuse(f"{name} has {operand.size} elements; allowed are at most {MAX_ELEMENTS}")
+
+
+def _check(primitive: Primitive, name: str, operand: Operand, tensor: Tensor) -> None:
+    if (tensor.shape, tensor.dtype) != (operand.shape, operand.dtype):
+        found, allowed = (f"{list(held.shape)} of {held.dtype}" for held in (tensor, operand))
+        raise primitive.refuse(f"{name} is {found}; it must be {allowed}")
+    if tensor.address % ALIGNMENT_BYTES:
+        raise primitive.refuse(f"{name} lies at {tensor.address:#x}; it must begin at a multiple of {ALIGNMENT_BYTES}")
+
+
+def _check_overlaps(primitive: Primitive, held: Mapping[str, Tensor]) -> None:
+    """A result shares no memory with anything but the operand whose place it may take."""
+    written = [*primitive.gives, *primitive.workspace]
+    for name in written:
+        for other in held:
+            same = held[name].address == held[other].address and primitive.in_place.get(name) == other
+            mutual = primitive.in_place.get(other) == name and held[name].address == held[other].address
+            if other != name and not same and not mutual and held[name].overlaps(held[other]):
+                raise primitive.refuse(f"{name} and {other} share memory, which this pass does not allow")

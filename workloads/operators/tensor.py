@@ -1,0 +1,95 @@
+"""Arrays of operators: what a primitive takes and gives, and where such an array lies in device memory."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isa.kernarg import Pointer
+
+if TYPE_CHECKING:
+    from isa.device_memory import DeviceMemory
+
+Shape = tuple[int, ...]
+Sample = Callable[[np.random.Generator, Shape], np.ndarray]
+FLOAT = np.dtype(np.float32)
+BYTE = np.dtype(np.uint8)
+INDEX = np.dtype(np.uint32)
+
+
+def normal(random: np.random.Generator, shape: Shape) -> np.ndarray:
+    """Normally distributed, mean 0, variance 1."""
+    return random.standard_normal(shape, np.float32)
+
+
+def positive(random: np.random.Generator, shape: Shape) -> np.ndarray:
+    """Uniform from 0.5 to 1.5: variances, scales."""
+    return random.random(shape, np.float32) + np.float32(0.5)
+
+
+def below(limit: int) -> Sample:
+    """Whole numbers from 0 to `limit` - 1: labels, positions in a window, bits."""
+    return lambda random, shape: random.integers(0, limit, shape)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An array before it has a place.
+
+    data: what it holds where an operator brings its own; by_image: axis 0 counts images (False: all of it belongs to
+    every image, as parameters do).
+    """
+
+    shape: Shape
+    dtype: np.dtype = FLOAT
+    data: Sample = normal
+    by_image: bool = True
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return prod(self.shape)
+
+    @property
+    def size_bytes(self) -> int:
+        """Without anything that pads it."""
+        return self.size * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A contiguous array in device memory, the last axis fastest: images are [N, C, H, W]."""
+
+    memory: "DeviceMemory"
+    address: int
+    shape: Shape
+    dtype: np.dtype = FLOAT
+
+    @classmethod
+    def allocate(cls, memory: "DeviceMemory", operand: Operand, name: str) -> "Tensor":
+        """Of an allocation of its own, zeroed; raises DeviceMemoryError when the device is too small."""
+        return cls(memory, memory.allocate(operand.size_bytes, name).address, operand.shape, operand.dtype)
+
+    @property
+    def size_bytes(self) -> int:
+        """Without anything that pads it."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def array(self) -> np.ndarray:
+        """The elements, shared with the device."""
+        from isa.device_memory import Allocation
+
+        held = Allocation("", self.address, self.size_bytes)
+        return self.memory.view(held, self.dtype).reshape(self.shape)
+
+    @property
+    def pointer(self) -> Pointer:
+        """As a kernel's argument."""
+        return Pointer(self.address, self.dtype)
+
+    def overlaps(self, other: "Tensor") -> bool:
+        """Whether a byte belongs to both."""
+        return self.address < other.address + other.size_bytes and other.address < self.address + self.size_bytes
