@@ -109,7 +109,7 @@ def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[Expected]) -> 
     )
 
 
-def inner_product_bound(terms: np.ndarray, magnitude: np.ndarray, longest: int) -> np.ndarray:
+def inner_product_bound(terms: np.ndarray | np.float64, magnitude: np.ndarray, longest: int) -> np.ndarray:
     """Bound on the error of inner products in FP32, each product and each sum rounded, added in any order.
 
     terms: non-zero terms of each; magnitude: sums of |a|·|b|, themselves added up in FP32 over `longest` terms.
