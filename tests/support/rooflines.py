@@ -14,7 +14,8 @@ from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS
-from workloads.operators.convolution import Convolution, ConvolutionPass
+from workloads.operators.conv_passes import ConvolutionPass
+from workloads.operators.convolution import Convolution
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
     FullyConnected,

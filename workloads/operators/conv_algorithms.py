@@ -11,12 +11,12 @@ from gpusim.base.errors import unknown_name
 from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
 from workloads.operators.conv_im2col import refuses as im2col_refuses
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights, ImplicitForward
-from workloads.operators.convolution import (
-    Convolution,
+from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
     ConvolutionBackwardWeights,
     ConvolutionForward,
 )
+from workloads.operators.convolution import Convolution
 
 
 class MakesForward(Protocol):

@@ -13,13 +13,13 @@ import numpy as np
 
 from isa.kernarg import Pointer
 from workloads.operators.bias import BiasBackward, BiasForward
-from workloads.operators.convolution import (
-    Convolution,
+from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
     ConvolutionBackwardWeights,
     ConvolutionForward,
     ConvolutionPass,
 )
+from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import FLOAT, Operand, Tensor

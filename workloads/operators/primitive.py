@@ -172,7 +172,8 @@ class TensorOperator:
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
         """The primitive's reference, some images or channels at a time where they do not depend on one another."""
         takes, gives, axis = self.primitive.takes, self.primitive.gives, self.primitive.divisible.value
-        largest = max([*takes.values(), *gives.values()], key=lambda operand: operand.size)
+        divided = [operand for operand in (*takes.values(), *gives.values()) if operand.by_image or axis is None]
+        largest = max(divided, key=lambda operand: operand.size)  # of weights every part has all
         count = 1 if axis is None else largest.shape[axis]
         step = max(1, count * REFERENCE_ELEMENTS // largest.size)
         for start in range(0, count, step):

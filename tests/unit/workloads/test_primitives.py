@@ -410,12 +410,13 @@ def test_a_large_reference_goes_by_images_or_channels(monkeypatch: pytest.Monkey
         assert len(parts) > len(whole)
         for part in parts:
             of_whole = whole[part.output].value[part.where]
-            np.testing.assert_allclose(part.value, of_whole, rtol=1e-12, atol=1e-300)
+            np.testing.assert_allclose(part.value, of_whole, rtol=1e-12, atol=1e-13)  # sums in other orders
 
 
 def _has_parts(primitive: Primitive) -> bool:
     axis = primitive.divisible.value
-    largest = max([*primitive.takes.values(), *primitive.gives.values()], key=lambda operand: operand.size)
+    operands = [operand for operand in (*primitive.takes.values(), *primitive.gives.values()) if operand.by_image]
+    largest = max(operands, key=lambda operand: operand.size)
     return axis is not None and largest.shape[axis] > 1 and largest.size > 90
 
 

@@ -1,0 +1,158 @@
+"""What the three passes of a convolution are, whatever algorithm computes them.
+
+How they are computed is a class for each pass and algorithm; workloads/operators/conv_algorithms.py has them by name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from workloads.operators.convolution import Convolution
+from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.tensor import Operand
+from workloads.operators.verify import inner_product_bound
+
+
+@dataclass(frozen=True)
+class ConvolutionPass(Primitive):
+    """A pass of a convolution. algorithm: how it is computed, a name in workloads/operators/conv_algorithms.py."""
+
+    convolution: Convolution
+    algorithm: ClassVar[str] = ""
+
+    @property
+    def macs(self) -> int:
+        """As many in each pass."""
+        return self.convolution.macs
+
+    @property
+    def needed_macs(self) -> int:
+        """Without those of the padding."""
+        return self.convolution.needed_macs
+
+    @property
+    def operations(self) -> int:
+        """None beside the multiply-accumulates."""
+        return 0
+
+
+@dataclass(frozen=True)
+class ConvolutionForward(ConvolutionPass):
+    """y[n, m] = sum over channels and taps of weight[m] times what they meet of x[n], and bias[m] if there is one."""
+
+    bias: bool = False
+
+    @property
+    def name(self) -> str:
+        """With the algorithm's."""
+        return f"convolution forward ({self.algorithm})"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x, weight, bias."""
+        c = self.convolution
+        return {"x": c.x, "weight": c.weight, **({"bias": c.bias} if self.bias else {})}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """y."""
+        return {"y": self.convolution.y}
+
+    @property
+    def read_bytes(self) -> int:
+        """What taps meet."""
+        c = self.convolution
+        return 4 * (c.met_x + c.met_weights + (c.filters if self.bias else 0))
+
+    @property
+    def operations(self) -> int:
+        """An addition for each output with a bias."""
+        return self.convolution.y.size if self.bias else 0
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By taps."""
+        c, x, weight = self.convolution, inputs["x"], inputs["weight"]
+        y = c.forward(x.astype(np.float64), weight.astype(np.float64))
+        magnitude = c.forward(np.abs(x), np.abs(weight))
+        if self.bias:
+            bias = inputs["bias"].reshape(1, -1, 1, 1)
+            y, magnitude = y + bias, magnitude + np.abs(bias)
+        return {"y": Value(y, inner_product_bound(np.float64(c.depth + self.bias), magnitude, c.depth + self.bias))}
+
+
+@dataclass(frozen=True)
+class ConvolutionBackwardData(ConvolutionPass):
+    """dx from dy and the weights."""
+
+    @property
+    def name(self) -> str:
+        """With the algorithm's."""
+        return f"convolution backward data ({self.algorithm})"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """weight, dy."""
+        return {"weight": self.convolution.weight, "dy": self.convolution.y}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """dx."""
+        return {"dx": self.convolution.x}
+
+    @property
+    def read_bytes(self) -> int:
+        """What taps meet."""
+        c = self.convolution
+        return 4 * (c.met_weights + c.met_y)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By taps."""
+        c, dy, weight = self.convolution, inputs["dy"], inputs["weight"]
+        dx = c.backward_data(dy.astype(np.float64), weight.astype(np.float64))
+        terms = c.group_filters * c.taps
+        return {
+            "dx": Value(dx, inner_product_bound(np.float64(terms), c.backward_data(np.abs(dy), np.abs(weight)), terms))
+        }
+
+
+@dataclass(frozen=True)
+class ConvolutionBackwardWeights(ConvolutionPass):
+    """dweight from x and dy, of all images."""
+
+    divisible = Divisible.NOTHING
+
+    @property
+    def name(self) -> str:
+        """With the algorithm's."""
+        return f"convolution backward weights ({self.algorithm})"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x, dy."""
+        return {"x": self.convolution.x, "dy": self.convolution.y}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """dweight."""
+        return {"dweight": self.convolution.weight}
+
+    @property
+    def read_bytes(self) -> int:
+        """What taps meet."""
+        c = self.convolution
+        return 4 * (c.met_x + c.met_y)
+
+    @property
+    def longest(self) -> int:
+        """Additions that an element's value goes through at most."""
+        return self.convolution.shape[0] * self.convolution.positions
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By taps."""
+        c, x, dy = self.convolution, inputs["x"], inputs["dy"]
+        dweight = c.backward_weights(x.astype(np.float64), dy.astype(np.float64))
+        magnitude = c.backward_weights(np.abs(x), np.abs(dy))
+        terms = c.shape[0] * c.positions
+        return {"dweight": Value(dweight, inner_product_bound(np.float64(self.longest), magnitude, terms))}
