@@ -1,0 +1,43 @@
+"""Launches that cost the same: what decides a launch's time, and what of an operator's operands does.
+
+Without sparse loads no kernel's control flow or addresses depend on the values of floating-point operands, so that
+launches of one class are simulated once. Whole numbers may decide both: places of maxima, masks, labels.
+"""
+
+import struct
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from isa.trace import LINE_BYTES
+from workloads.operators.primitive import Primitive
+from workloads.operators.tensor import FLOAT, Operand
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+POINTERS = ("global_buffer", "dynamic_shared_pointer")
+
+
+def deciding(primitive: Primitive) -> dict[str, Operand]:
+    """Operands whose values may decide the time."""
+    return {name: operand for name, operand in primitive.takes.items() if operand.dtype != FLOAT}
+
+
+def launch_class(launch: "Launch", values: str) -> Hashable:
+    """Equal for launches that take the same time: of the same code, geometry, arguments and class of data.
+
+    Of addresses it holds which are the same, and where in a cache line they begin. values: which values decide the
+    time; empty: none do.
+    """
+    kernel = launch.kernel
+    block, pointers = bytearray(launch.kernarg), []
+    for argument in kernel.arguments:
+        if argument.kind in POINTERS and argument.size == 8:
+            (address,) = struct.unpack_from("<Q", block, argument.offset)
+            pointers.append(address)
+            struct.pack_into("<Q", block, argument.offset, 0)
+    seen: dict[int, int] = {}
+    pattern = tuple((seen.setdefault(address, len(seen)), address % LINE_BYTES, address == 0) for address in pointers)
+    geometry = (launch.global_size, launch.local_size, launch.dynamic_lds_bytes)
+    regions = tuple((region.rows, region.columns) for region in launch.regions)
+    return (kernel.name, hash(kernel.code), bytes(block), pattern, geometry, regions, values)

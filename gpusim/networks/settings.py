@@ -1,0 +1,27 @@
+"""What a network's run depends on beside network, batch and phase: the GPU, how parameters start and are updated."""
+
+from typing import Any, Literal
+
+from gpusim.base.spec import Spec, param
+from gpusim.core.gpu_spec import GpuSpec
+
+
+class TrainingSpec(Spec):
+    """How parameters are updated."""
+
+    update: Literal["sgd", "adam", "none"] = param("sgd", "with momentum; adam; none: gradients alone", "the usual one")
+    rate: float = param(0.01, "learning rate", "Krizhevsky 2012, section 5", gt=0)
+    momentum: float = param(0.9, "of SGD", "Krizhevsky 2012, section 5", ge=0, lt=1)
+    decay: float = param(0.0, "weight decay, a part of the gradient", "none, as in DNNMark", ge=0)
+
+
+class NetworkSettings(Spec):
+    """Everything but network, batch and phase."""
+
+    gpu: GpuSpec = param(..., "the GPU", "user")
+    training: TrainingSpec = TrainingSpec()
+    seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
+
+    def resolved(self) -> dict[str, Any]:
+        """Every value, as plain data."""
+        return self.model_dump(mode="json")
