@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.networks.settings import TrainingSpec
+from gpusim.config.network_run import TrainingSpec
 from workloads.networks.graph import Layer
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Schedule, Step

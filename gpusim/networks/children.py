@@ -59,7 +59,9 @@ class Children:
                 done, result = connection.recv()
             except EOFError:
                 process.join()
-                raise SimulationError(f"{getattr(key, 'name', key)}: its process ended with code {process.exitcode}") from None
+                raise SimulationError(
+                    f"{getattr(key, 'name', key)}: its process ended with code {process.exitcode}"
+                ) from None
             finally:
                 connection.close()
             process.join()

@@ -9,9 +9,9 @@ import numpy as np
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.progress import Reporter, reporting
+from gpusim.config.network_run import NetworkSettings
 from gpusim.networks.binding import Iteration
 from gpusim.networks.execution import Execution, How, StepResult
-from gpusim.networks.settings import NetworkSettings
 from gpusim.networks.storage import Storage, network_plan, written_results
 from gpusim.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network

@@ -18,7 +18,9 @@ from workloads.operators.primitive import TensorOperator
 from workloads.operators.verify import Verification, verify
 
 Observer = Callable[[Progress], bool]
-SEED = 1  # of synthetic values
+SEED = 1  # of made-up values
+BLOCK = 1 << 20  # elements of them that differ
+FILLED_BYTES = 3 << 29  # of a step: beside them its results take as much, and a process stays below 4 GiB
 
 
 class Stopped(Exception):
@@ -68,18 +70,33 @@ def run_step(
 def run_synthetic(
     operators: Sequence[TensorOperator], gpu: GpuSpec, simulated: Collection[int], observer: Observer
 ) -> Outcome:
-    """Simulate launches alone, over synthetic values where values decide the time, and over zeros elsewhere."""
+    """Simulate launches alone, over made-up operands."""
     facts: dict[int, RunFacts] = {}
     number = 0
     for operator in operators:
-        for seed, (name, operand) in enumerate(deciding(operator.primitive).items()):
-            random = np.random.default_rng([SEED, seed])
-            operator.tensors[name].array[...] = operand.data(random, operand.shape)
+        _make_up(operator)
         for launch in operator.launches:
             if number in simulated:
                 facts[number] = simulate_launch(launch, gpu, observer)
             number += 1
     return Outcome(facts)
+
+
+def _make_up(operator: TensorOperator) -> None:
+    """Random operands: a block of numbers again and again, whole where values decide the time.
+
+    Elsewhere only so far as the host's memory allows: what follows is zero, and costs none. A kernel takes a branch
+    where all lanes agree, as over zeros, which is some cycles in a launch.
+    """
+    decide, left = deciding(operator.primitive), FILLED_BYTES
+    for seed, (name, operand) in enumerate(operator.primitive.takes.items()):
+        flat = operator.tensors[name].array.reshape(-1)
+        if name not in decide:
+            flat = flat[: left // operand.dtype.itemsize]
+            left -= flat.nbytes
+        block = operand.data(np.random.default_rng([SEED, seed]), (min(BLOCK, operand.size),)).astype(operand.dtype)
+        for start in range(0, len(flat), len(block)):
+            flat[start : start + len(block)] = block[: len(flat) - start]
 
 
 def simulate_launch(launch: Launch, gpu: GpuSpec, observer: Observer) -> RunFacts:

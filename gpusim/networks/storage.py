@@ -20,7 +20,11 @@ from workloads.operators.tensor import Operand, Tensor
 from workloads.shapes import round_up
 
 OVERHEAD_BYTES = 1 << 20  # beside the plan: guards of the allocation
-ROLE_DTYPES = {"float32": np.dtype(np.float32), "uint32": np.dtype(np.uint32), "uint8": np.dtype(np.uint8)}
+ROLE_DTYPES: dict[str, np.dtype] = {
+    "float32": np.dtype(np.float32),
+    "uint32": np.dtype(np.uint32),
+    "uint8": np.dtype(np.uint8),
+}
 
 
 def network_plan(schedule: Schedule, iteration: Iteration = Iteration()) -> MemoryPlan:

@@ -107,8 +107,10 @@ def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source:
             )
         whole = tensor.dtype != "float32"
         if array.dtype.kind not in ("iu" if whole else "fiu"):
-            raise UserError(f"{source}: '{name}' is of {array.dtype}; allowed are {'whole' if whole else 'real'} numbers")
-        if whole and not (0 <= array.min() and array.max() < classes_of(schedule)):
+            raise UserError(
+                f"{source}: '{name}' is of {array.dtype}; allowed are {'whole' if whole else 'real'} numbers"
+            )
+        if whole and not (array.min() >= 0 and array.max() < classes_of(schedule)):
             raise UserError(
                 f"{source}: '{name}' has values from {array.min()} to {array.max()}; allowed are 0 to"
                 f" {classes_of(schedule) - 1}"
@@ -120,5 +122,5 @@ def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source:
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write an .npz file, whole or not at all."""
     contents = io.BytesIO()
-    np.savez(contents, **dict(arrays))
+    np.savez(contents, **dict(arrays))  # type: ignore[arg-type]  # of its own keywords, too
     write_whole(path, contents.getvalue())

@@ -96,6 +96,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
         *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
     ),
+    "gpusim.networks": (
+        *("gpusim.base", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
+        *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
+        *("gpusim.host", "gpusim.jobs"),
+    ),
     "gpusim": (*("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"), "gpusim.api", "gpusim.jobs"),
     "gpusim.correlation": (
         *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),
@@ -116,6 +121,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.report",
             "gpusim.timeline",
             "gpusim.jobs",
+            "gpusim.networks",
             "gpusim.correlation",
             "gpusim.microbench",
             "gpusim.bench",

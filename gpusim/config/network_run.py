@@ -1,8 +1,13 @@
-"""What a network's run depends on beside network, batch and phase: the GPU, how parameters start and are updated."""
+"""The settings of a network's run: a GPU, how parameters start and are updated; `--set` over all of them."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from gpusim.base.spec import Spec, param
+from gpusim.config import files
+from gpusim.config.check import checked
+from gpusim.config.gpu import layered
+from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
 
 
@@ -25,3 +30,10 @@ class NetworkSettings(Spec):
     def resolved(self) -> dict[str, Any]:
         """Every value, as plain data."""
         return self.model_dump(mode="json")
+
+
+def load_settings(gpu: files.Document, sets: Sets = ()) -> NetworkSettings:
+    """The settings over a GPU's file; paths in `sets` are `gpu.…`, `training.…` and `seed`. Raises UserError."""
+    held = gpu.data.get("gpu", gpu)
+    tree = layered(replace(gpu, data={"gpu": held}), assignments(sets), NetworkSettings)
+    return checked(NetworkSettings, tree)
