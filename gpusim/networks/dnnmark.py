@@ -149,7 +149,10 @@ def claims(measured: Sequence[Measured]) -> list[Claim]:
     claim(
         "(a) ReLU has poor IPC in both passes: less than any of convolution, pooling, LRN, fully connected",
         [
-            (relu[b]["IPC"] < least(b, "IPC", computing), f"{n} {relu[b]['IPC']:.2f} < {least(b, 'IPC', computing):.2f}")
+            (
+                relu[b]["IPC"] < least(b, "IPC", computing),
+                f"{n} {relu[b]['IPC']:.2f} < {least(b, 'IPC', computing):.2f}",
+            )
             for b, n in passes
         ],
     )

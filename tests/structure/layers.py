@@ -99,9 +99,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.networks": (
         *("gpusim.base", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.host", "gpusim.jobs"),
+        *("gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
-    "gpusim": (*("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"), "gpusim.api", "gpusim.jobs"),
+    "gpusim": (
+        *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
+        *("gpusim.api", "gpusim.jobs", "gpusim.networks"),
+    ),
     "gpusim.correlation": (
         *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),
         *("gpusim.config", "gpusim.results", "gpusim.host"),
