@@ -259,6 +259,12 @@ def net(
         Path | None, typer.Option(metavar="FILE", help="Write outputs and gradients, by tensor, into an .npz file.")
     ] = None,
     json_file: JsonOption = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder where launches' counts are kept: a run that was stopped goes on from there."
+        ),
+    ] = None,
     torch: Annotated[
         str | None,
         typer.Option(metavar="MODULE:FUNCTION", help="Instead of a file: a function that returns PyTorch's nn.Module."),
@@ -291,6 +297,7 @@ def net(
         inputs,
         outputs,
         json_file,
+        keep,
         not no_verify,
         quiet,
     )

@@ -35,6 +35,7 @@ class Asked:
     inputs: Path | None
     outputs: Path | None
     json_file: Path | None
+    keep: Path | None
     verify: bool
     quiet: bool
 
@@ -59,7 +60,7 @@ def net_command(source: Source, asked: Asked, size: int | None) -> int:
 
     arrays = load_arrays(asked.inputs) if asked.inputs is not None else {}
     jobs = asked.jobs if asked.jobs is not None else default_jobs()
-    wanted = Wanted(batch, asked.train, asked.layers, asked.data, asked.verify, jobs=jobs)
+    wanted = Wanted(batch, asked.train, asked.layers, asked.data, asked.verify, jobs=jobs, keep=asked.keep)
     with Interrupt() as interrupt:
         record = run_iteration(
             network, settings, wanted, reporter, interrupt, arrays, asked.outputs is not None, str(asked.inputs)
@@ -81,7 +82,7 @@ def dnnmark_command(source: Source, asked: Asked, size: int | None) -> int:
 
     beside = {
         "NETWORK": source.name, "--torch": source.torch, "--layers": asked.layers, "--inputs": asked.inputs,
-        "--outputs": asked.outputs, "--data": None if asked.data == "auto" else asked.data,
+        "--outputs": asked.outputs, "--keep": asked.keep, "--data": None if asked.data == "auto" else asked.data,
     }  # fmt: skip
     for option, value in beside.items():
         if value is not None:

@@ -6,7 +6,7 @@ in this one. With synthetic data no step needs those before it: nothing but the 
 """
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -20,7 +20,8 @@ from gpusim.core.prepare import prepare_core
 from gpusim.jobs.operators import gpu_facts
 from gpusim.networks.binding import Iteration
 from gpusim.networks.children import Children
-from gpusim.networks.launches import deciding, launch_class
+from gpusim.networks.kept import Kept
+from gpusim.networks.launches import LaunchClass, deciding, launch_class
 from gpusim.networks.steps import Outcome, Stopped, run_step, run_synthetic
 from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
@@ -57,7 +58,7 @@ class StepResult:
     step: Step
     operators: tuple[str, ...]
     work: tuple[Work, ...]
-    classes: tuple[Hashable, ...]
+    classes: tuple[LaunchClass, ...]
     simulated: frozenset[int]
     verification: VerificationFacts | None = None
     mismatches: tuple[str, ...] = ()
@@ -81,14 +82,19 @@ Keep = Callable[[str, np.ndarray], None]
 
 @dataclass
 class Execution:
-    """Iterations over a network's memory. of_class: what is known of launches; partial: an interrupt ended it."""
+    """Iterations over a network's memory.
+
+    kept: what earlier runs found, and where this one adds to it; of_class: what is known of launches; partial: an
+    interrupt ended it.
+    """
 
     storage: Storage
     gpu: GpuSpec
     how: How
     reporter: Reporter
     interrupt: Interrupt
-    of_class: dict[Hashable, RunFacts] = field(default_factory=dict)
+    kept: Kept | None = None
+    of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
     partial: bool = False
 
     def run(self, iteration: Iteration, keep: Keep | None = None) -> list[StepResult]:
@@ -121,7 +127,8 @@ class Execution:
         """
         steps = list(self.storage.plan.schedule.steps)
         last = max((n for n, step in enumerate(steps) if self._is_selected(step)), default=-1)
-        seen, prepared = set(self.of_class), []
+        seen: set[LaunchClass] = set()
+        prepared: list[Prepared] = []
         for step in steps[: last + 1]:
             if not (self.how.real or self._is_selected(step)):
                 continue
@@ -131,18 +138,27 @@ class Execution:
             for number, one in enumerate(classes):
                 if self.how.timing and self._is_selected(step) and one not in seen:
                     seen.add(one)
-                    new.add(number)
+                    if not self._is_known(one):
+                        new.add(number)
             names, work = tuple(o.name for o in operators), tuple(o.work for o in operators)
             prepared.append((operators, StepResult(step, names, work, classes, frozenset(new))))
         return prepared
 
-    def _classes(self, step: Step, operators: tuple[TensorOperator, ...]) -> tuple[Hashable, ...]:
-        values = step.name if self.how.real else "synthetic"
-        return tuple(
-            launch_class(launch, values if deciding(operator.primitive) else "")
-            for operator in operators
-            for launch in operator.launches
-        )
+    def _classes(self, step: Step, operators: tuple[TensorOperator, ...]) -> tuple[LaunchClass, ...]:
+        found = []
+        for operator in operators:
+            values = (step.name if self.how.real else "made up") if deciding(operator.primitive) else ""
+            transferable = not (values and self.how.real)
+            found += [launch_class(launch, values, transferable) for launch in operator.launches]
+        return tuple(found)
+
+    def _is_known(self, one: LaunchClass) -> bool:
+        """Whether nothing has to be simulated for a launch: an earlier iteration or an earlier run did."""
+        if one not in self.of_class and self.kept is not None and one.transferable:
+            facts = self.kept.get(one)
+            if facts is not None:
+                self.of_class[one] = facts
+        return one in self.of_class
 
     def _is_selected(self, step: Step) -> bool:
         return self.how.selected is None or step.layer in self.how.selected
@@ -200,7 +216,10 @@ class Execution:
 
     def _take(self, result: StepResult, outcome: Outcome, told: "_Told") -> None:
         for number, facts in outcome.facts.items():
-            self.of_class[result.classes[number]] = facts
+            one = result.classes[number]
+            self.of_class[one] = facts
+            if self.kept is not None and one.transferable:
+                self.kept.put(one, facts)
         result.verification, result.mismatches = outcome.verification, tuple(outcome.mismatches)
         for mismatch in outcome.mismatches:
             self.reporter.say(f"{result.step.name}: {mismatch}")

@@ -4,9 +4,11 @@ Without sparse loads no kernel's control flow or addresses depend on the values 
 launches of one class are simulated once. Whole numbers may decide both: places of maxima, masks, labels.
 """
 
+import hashlib
 import struct
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from isa.trace import LINE_BYTES
 from workloads.operators.primitive import Primitive
@@ -23,12 +25,26 @@ def deciding(primitive: Primitive) -> dict[str, Operand]:
     return {name: operand for name, operand in primitive.takes.items() if operand.dtype != FLOAT}
 
 
-def launch_class(launch: "Launch", values: str) -> Hashable:
+class LaunchClass(NamedTuple):
     """Equal for launches that take the same time: of the same code, geometry, arguments and class of data.
 
-    Of addresses it holds which are the same, and where in a cache line they begin. values: which values decide the
-    time; empty: none do.
+    arguments: the block without addresses; pointers: which addresses are the same, where in a cache line they begin,
+    and which are null; values: which values decide the time, empty: none do; transferable: whether the values are the
+    same in every run.
     """
+
+    kernel: str
+    code: str
+    arguments: bytes
+    pointers: Hashable
+    geometry: Hashable
+    regions: Hashable
+    values: str
+    transferable: bool
+
+
+def launch_class(launch: "Launch", values: str, transferable: bool) -> LaunchClass:
+    """The class of a launch."""
     kernel = launch.kernel
     block, pointers = bytearray(launch.kernarg), []
     for argument in kernel.arguments:
@@ -40,4 +56,10 @@ def launch_class(launch: "Launch", values: str) -> Hashable:
     pattern = tuple((seen.setdefault(address, len(seen)), address % LINE_BYTES, address == 0) for address in pointers)
     geometry = (launch.global_size, launch.local_size, launch.dynamic_lds_bytes)
     regions = tuple((region.rows, region.columns) for region in launch.regions)
-    return (kernel.name, hash(kernel.code), bytes(block), pattern, geometry, regions, values)
+    code = _digest(kernel.code + kernel.image)
+    return LaunchClass(kernel.name, code, bytes(block), pattern, geometry, regions, values, transferable)
+
+
+@cache
+def _digest(code: bytes) -> str:
+    return hashlib.sha256(code).hexdigest()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from gpusim.base.progress import Reporter, reporting
 from gpusim.config.network_run import NetworkSettings
 from gpusim.networks.binding import Iteration
 from gpusim.networks.execution import Execution, How, StepResult
+from gpusim.networks.kept import Kept
 from gpusim.networks.storage import Storage, network_plan, written_results
 from gpusim.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
@@ -28,7 +30,7 @@ class Wanted:
 
     layers: 'conv2:conv5', either end may be left out, or one layer; data: real: every step is executed on the values
     of those before; synthetic: launches are simulated alone, over made-up values; auto: real unless the iteration has
-    more than MOST_REAL_BYTES; jobs: processes.
+    more than MOST_REAL_BYTES; jobs: processes; keep: folder of what earlier runs found out about launches.
     """
 
     batch: int = 1
@@ -38,6 +40,7 @@ class Wanted:
     verify: bool = True
     timing: bool = True
     jobs: int = 1
+    keep: Path | None = None
 
 
 @dataclass
@@ -101,7 +104,8 @@ def run_iteration(
     if real:
         fill(storage, settings.seed, given)
     how = How(selected, real, wanted.timing, wanted.verify and real, wanted.jobs)
-    execution = Execution(storage, settings.gpu, how, reporter, interrupt)
+    kept = Kept(wanted.keep, settings.gpu) if wanted.keep is not None else None
+    execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept)
     outputs: dict[str, np.ndarray] = {}
     asked_for = written_results(schedule) if keep_outputs else set()
 

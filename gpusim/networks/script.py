@@ -1,6 +1,7 @@
 """`gpusim.run_network`: a network's iteration, run from a script."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -54,6 +55,7 @@ def run_network(
     inputs: Mapping[str, np.ndarray] | None = None,
     outputs: bool = False,
     verify: bool = True,
+    keep: str | Path | None = None,
     quiet: bool = False,
 ) -> NetworkResult:
     """Run a network's layers on the simulated GPU, as `gpusim net` does, and return what each cost.
@@ -61,8 +63,8 @@ def run_network(
     network: a file, a shipped one's name, or a mapping such as a YAML file holds; batch: None: the file's, or 1; phase:
     "inference" or "train"; layers: "conv2:conv5" reports these alone; gpu: a GPU's file, name or mapping; sets: values
     laid over it, and `training.rate` and the like; data: "real", "synthetic" or "auto"; jobs: processes; inputs: arrays
-    by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; quiet:
-    report no progress on standard error.
+    by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; keep: a
+    folder where what is found out about launches is kept for later runs; quiet: report no progress on standard error.
 
     Raises UserError for what cannot be run, and what a launch raises.
     """
@@ -74,7 +76,9 @@ def run_network(
     loaded = load_network(network)
     settings = load_settings(opened(gpu, GPU_FOLDER, "gpu"), sets)
     images = batch if batch is not None else loaded.batch or 1
-    wanted = Wanted(images, phase == "train", layers, data, verify, jobs=jobs)
+    wanted = Wanted(
+        images, phase == "train", layers, data, verify, jobs=jobs, keep=None if keep is None else Path(keep)
+    )
     with Interrupt() as interrupt:
         record = run_iteration(loaded, settings, wanted, Reporter(quiet), interrupt, inputs, outputs)
     if interrupt.asked:

@@ -97,7 +97,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
     ),
     "gpusim.networks": (
-        *("gpusim.base", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
+        *("gpusim.base", "gpusim.jit", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
         *("gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
