@@ -21,7 +21,14 @@ from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference
 from workloads.operators.bias import BiasBackward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
+from workloads.operators.conv_algorithms import algorithm
+from workloads.operators.convolution import Convolution
 from workloads.operators.dropout import DropoutBackward, DropoutForward
+from workloads.operators.fully_connected import (
+    FullyConnectedBackwardData,
+    FullyConnectedBackwardWeights,
+    FullyConnectedForward,
+)
 from workloads.operators.lrn import LrnBackward, LrnForward
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
@@ -101,7 +108,7 @@ def parts_of(schedule: Schedule, step: Step, iteration: Iteration = Iteration())
     case = Case(schedule, step, iteration)
     row = COMMON.get(step.what) or KINDS.get((case.layer.kind_name, step.what))
     if row is None:
-        raise case.refuse("there is no operator for it yet")
+        raise case.refuse("there is no operator for it")
     try:
         uses = row(case)
     except UserError as error:
@@ -213,6 +220,25 @@ def _bypass(case: Case) -> Use:
     return Use(Bypass(case.output_shape), {} if forward else {"x": "dy", "y": "dx"})
 
 
+def _convolution(case: Case) -> Use:
+    kind = case.kind
+    windows = Convolution(
+        case.input_shape, kind.filters, kind.kernel, kind.stride, kind.padding, kind.dilation, kind.groups
+    )
+    row = algorithm("implicit", windows)
+    if case.step.what is Pass.FORWARD:
+        return Use(row.forward(windows, bias=kind.bias))
+    return Use((row.backward_data if case.step.what is Pass.BACKWARD_DATA else row.backward_weights)(windows))
+
+
+def _fully_connected(case: Case) -> Use:
+    shape, outputs = case.input_shape, case.kind.outputs
+    if case.step.what is Pass.FORWARD:
+        return Use(FullyConnectedForward(shape, outputs, bias=case.kind.bias))
+    data = case.step.what is Pass.BACKWARD_DATA
+    return Use((FullyConnectedBackwardData if data else FullyConnectedBackwardWeights)(shape, outputs))
+
+
 def _bias_gradient(case: Case) -> Use:
     return Use(BiasBackward(case.output_shape))
 
@@ -226,6 +252,8 @@ COMMON: Mapping[Pass, Row] = {
     Pass.BACKWARD_BIAS: _bias_gradient,
 }
 _OF_KIND: Mapping[str, Row] = {
+    "convolution": _convolution,
+    "fully_connected": _fully_connected,
     "max_pool": partial(_pooling, "max"),
     "average_pool": partial(_pooling, "average"),
     "lrn": _lrn,

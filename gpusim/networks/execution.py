@@ -21,7 +21,7 @@ from gpusim.jobs.operators import gpu_facts
 from gpusim.networks.binding import Iteration
 from gpusim.networks.children import Children
 from gpusim.networks.kept import Kept
-from gpusim.networks.launches import LaunchClass, deciding, launch_class
+from gpusim.networks.launches import LaunchClass, class_of_values, deciding, launch_class
 from gpusim.networks.steps import Outcome, Stopped, run_step, run_synthetic
 from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
@@ -147,8 +147,8 @@ class Execution:
     def _classes(self, step: Step, operators: tuple[TensorOperator, ...]) -> tuple[LaunchClass, ...]:
         found = []
         for operator in operators:
-            values = (step.name if self.how.real else "made up") if deciding(operator.primitive) else ""
-            transferable = not (values and self.how.real)
+            values = class_of_values(operator.primitive, step.name if self.how.real else "made up")
+            transferable = not (self.how.real and deciding(operator.primitive))
             found += [launch_class(launch, values, transferable) for launch in operator.launches]
         return tuple(found)
 

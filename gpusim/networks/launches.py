@@ -20,6 +20,21 @@ if TYPE_CHECKING:
 POINTERS = ("global_buffer", "dynamic_shared_pointer")
 
 
+def class_of_values(primitive: Primitive, made_by: str) -> str:
+    """Which values decide the time of a primitive's launches; empty: none do.
+
+    made_by: whose values the operands hold. Tables that launches make for those after them follow from the primitive.
+    """
+    if deciding(primitive):
+        return made_by
+    return repr(primitive) if has_tables(primitive) else ""
+
+
+def has_tables(primitive: Primitive) -> bool:
+    """Whether launches read whole numbers that launches before them made."""
+    return any(operand.dtype != FLOAT for operand in primitive.workspace.values())
+
+
 def deciding(primitive: Primitive) -> dict[str, Operand]:
     """Operands whose values may decide the time."""
     return {name: operand for name, operand in primitive.takes.items() if operand.dtype != FLOAT}

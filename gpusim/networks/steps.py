@@ -9,7 +9,7 @@ from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand
-from gpusim.networks.launches import deciding
+from gpusim.networks.launches import deciding, has_tables
 from gpusim.results.record import RunRecord, VerificationFacts
 from isa.execution.emulator import run_functional
 from isa.launch import Launch
@@ -70,14 +70,17 @@ def run_step(
 def run_synthetic(
     operators: Sequence[TensorOperator], gpu: GpuSpec, simulated: Collection[int], observer: Observer
 ) -> Outcome:
-    """Simulate launches alone, over made-up operands."""
+    """Simulate launches alone, over made-up operands; of the others, those run that make tables for them."""
     facts: dict[int, RunFacts] = {}
     number = 0
     for operator in operators:
         _make_up(operator)
+        last = max(simulated)
         for launch in operator.launches:
             if number in simulated:
                 facts[number] = simulate_launch(launch, gpu, observer)
+            elif number < last and has_tables(operator.primitive):
+                run_functional(launch)
             number += 1
     return Outcome(facts)
 
