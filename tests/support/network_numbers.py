@@ -21,9 +21,9 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 class Machine:
     """The memory of a plan; a slot of the array for each byte, so that tensors of every type fit."""
 
-    def __init__(self, plan: MemoryPlan, values: Mapping[str, np.ndarray]) -> None:
-        """values: of parameters, state and inputs by tensor; state that has none is zero."""
-        self.plan, self.schedule = plan, plan.schedule
+    def __init__(self, plan: MemoryPlan, values: Mapping[str, np.ndarray], rate: float = RATE) -> None:
+        """values: of parameters, state and inputs by tensor; state that has none is zero; rate: of the updates."""
+        self.plan, self.schedule, self.rate = plan, plan.schedule, rate
         self.slots = np.full(plan.bytes, np.nan)
         for name, tensor in self.schedule.tensors.items():
             if name in plan.buffer_of and tensor.role is Role.STATE:
@@ -48,7 +48,11 @@ class Machine:
         read = {role: self.array(name).copy() for role, name in step.reads.items()}
         assert not any(np.isnan(value).any() for value in read.values()), f"{step.name} reads what is not there"
         layer = self.schedule.network[step.layer]
-        made = _COMMON[step.what](read) if step.what in _COMMON else _OF_KIND[layer.kind_name](layer, step.what, read)
+        if step.what is Pass.UPDATE:
+            made = _update(read, self.rate)
+        else:
+            common = _COMMON.get(step.what)
+            made = common(read) if common else _OF_KIND[layer.kind_name](layer, step.what, read)
         for role, name in step.writes.items():
             self.array(name)[...] = made[role].reshape(self.array(name).shape)
 
@@ -82,14 +86,14 @@ def _gradient_sum(read: Arrays) -> Arrays:
     return {"y": np.sum(_inputs(read), axis=0)}
 
 
-def _update(read: Arrays) -> Arrays:
+def _update(read: Arrays, rate: float) -> Arrays:
     value, gradient = read["w"], read["dw"]
     if "velocity" in read:
         velocity = MOMENTUM * read["velocity"] + gradient
-        return {"w": value - RATE * velocity, "velocity": velocity}
+        return {"w": value - rate * velocity, "velocity": velocity}
     first = BETA_1 * read["mean"] + (1 - BETA_1) * gradient
     second = BETA_2 * read["square"] + (1 - BETA_2) * gradient**2
-    moved = RATE * (first / (1 - BETA_1)) / (np.sqrt(second / (1 - BETA_2)) + EPSILON)  # the first iteration's
+    moved = rate * (first / (1 - BETA_1)) / (np.sqrt(second / (1 - BETA_2)) + EPSILON)  # the first iteration's
     return {"w": value - moved, "mean": first, "square": second}
 
 
@@ -97,7 +101,6 @@ _COMMON: dict[Pass, Callable[[Arrays], Arrays]] = {
     Pass.LOSS: _loss,
     Pass.LOSS_GRADIENT: _loss_gradient,
     Pass.GRADIENT_SUM: _gradient_sum,
-    Pass.UPDATE: _update,
 }
 
 

@@ -172,7 +172,10 @@ class TensorOperator:
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
         """The primitive's reference, some images or channels at a time where they do not depend on one another."""
         takes, gives, axis = self.primitive.takes, self.primitive.gives, self.primitive.divisible.value
-        largest = max([*takes.values(), *gives.values()], key=lambda operand: operand.size)
+        operands = [*takes.values(), *gives.values()]
+        # parameters count no images, however large they are
+        counting = [operand for operand in operands if operand.by_image] if axis is not None else []
+        largest = max(counting or operands, key=lambda operand: operand.size)
         count = 1 if axis is None else largest.shape[axis]
         step = max(1, count * REFERENCE_ELEMENTS // largest.size)
         for start in range(0, count, step):

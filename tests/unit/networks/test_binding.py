@@ -31,7 +31,7 @@ def built(schedule: Schedule) -> Storage:
     return storage
 
 
-@pytest.mark.parametrize("layers", [POINTWISE, SHORT])
+@pytest.mark.parametrize("layers", [POINTWISE, SHORT, *NETWORKS.values()])
 def test_every_step_becomes_operators_over_the_plan_s_tensors(layers: list) -> None:
     for schedule in schedules(network(layers)):
         built(schedule)

@@ -413,6 +413,13 @@ def test_a_large_reference_goes_by_images_or_channels(monkeypatch: pytest.Monkey
             np.testing.assert_allclose(part.value, of_whole, rtol=1e-12, atol=1e-300)
 
 
+def test_parameters_count_no_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator, _ = executed(FullyConnectedForward((3, 8), 64))
+    monkeypatch.setattr("workloads.operators.primitive.REFERENCE_ELEMENTS", 45)
+    parts = list(operator.expected(operator.inputs))
+    assert [part.where[0] for part in parts] == [slice(0, 1), slice(1, 2), slice(2, 3)]
+
+
 def _has_parts(primitive: Primitive) -> bool:
     axis = primitive.divisible.value
     largest = max([*primitive.takes.values(), *primitive.gives.values()], key=lambda operand: operand.size)
