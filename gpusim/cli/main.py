@@ -280,6 +280,7 @@ def net(
     size: Annotated[
         int | None, typer.Option(metavar="ROWS", help="With --dnnmark: rows and columns. [default: 256 as there]")
     ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
@@ -298,6 +299,7 @@ def net(
         outputs,
         json_file,
         keep,
+        markdown,
         not no_verify,
         quiet,
     )

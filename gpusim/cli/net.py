@@ -36,6 +36,7 @@ class Asked:
     outputs: Path | None
     json_file: Path | None
     keep: Path | None
+    markdown: bool
     verify: bool
     quiet: bool
 
@@ -53,7 +54,7 @@ def net_command(source: Source, asked: Asked, size: int | None) -> int:
     batch = asked.batch if asked.batch is not None else network.batch or 1
     reporter = Reporter(asked.quiet)
     from gpusim.networks.children import default_jobs  # imports what runs kernels: up to a second
-    from gpusim.networks.report import document, show
+    from gpusim.networks.report import document, markdown, show
     from gpusim.networks.run import Wanted, run_iteration
     from gpusim.networks.values import load_arrays, write_arrays
     from gpusim.report.document import as_json
@@ -68,8 +69,11 @@ def net_command(source: Source, asked: Asked, size: int | None) -> int:
     if asked.outputs is not None:
         write_arrays(asked.outputs, record.outputs)
     to_output = _write(asked, as_json(document(record)))
-    if not asked.quiet:
-        show(record, sys.stderr if to_output else sys.stdout)
+    printed = sys.stderr if to_output else sys.stdout
+    if asked.markdown:
+        printed.write(markdown(record))
+    elif not asked.quiet:
+        show(record, printed)
     if record.stopped_by:
         reporter.say(f"{record.stopped_by}: the results are partial")
         return EXIT_INTERRUPTED if record.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
@@ -101,8 +105,11 @@ def dnnmark_command(source: Source, asked: Asked, size: int | None) -> int:
     with Interrupt() as interrupt:
         measured = dnnmark.measure(settings, batch, rows, jobs, reporter, interrupt)
     to_output = _write(asked, as_json(dnnmark.document(settings, measured, batch, rows)))
-    if not asked.quiet:
-        dnnmark.show(measured, batch, rows, sys.stderr if to_output else sys.stdout)
+    printed = sys.stderr if to_output else sys.stdout
+    if asked.markdown:
+        printed.write(dnnmark.markdown(measured, batch, rows))
+    elif not asked.quiet:
+        dnnmark.show(measured, batch, rows, printed)
     if interrupt.asked:
         reporter.say(f"{interrupt.reason}: the results are partial")
         return EXIT_INTERRUPTED

@@ -246,6 +246,16 @@ def cells(one: Measured) -> list[str]:
     return [one.benchmark, "backward" if one.backward else "forward", f"{one.time_us:,.1f}", *shown]
 
 
+def markdown(measured: Sequence[Measured], batch: int, size: int) -> str:
+    """The table and the claims as Markdown."""
+    lines = [f"| {' | '.join(HEAD)} |", f"|{' --- |' * len(HEAD)}"]
+    lines += [f"| {' | '.join(cells(one))} |" for one in measured]
+    lines += ["", reduction(batch, size), ""] if reduction(batch, size) else [""]
+    lines += ["| claim | holds | because |", "| --- | --- | --- |"]
+    lines += [f"| {c.text} | {'yes' if c.holds else 'no'} | {c.because} |" for c in claims(measured)]
+    return "\n".join(lines) + "\n"
+
+
 def show(measured: Sequence[Measured], batch: int, size: int, out: TextIO) -> None:
     """The table and the claims."""
     if out.isatty():

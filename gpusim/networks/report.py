@@ -153,6 +153,15 @@ def show(record: NetworkRecord, out: TextIO) -> None:
         print(line, file=out)
 
 
+def markdown(record: NetworkRecord) -> str:
+    """The table and what follows it, as Markdown."""
+    rows = rows_of(record)
+    whole = _whole(rows)
+    lines = [_title(record), "", f"| {' | '.join(HEAD)} |", f"|{' --- |' * len(HEAD)}"]
+    lines += [f"| {' | '.join(_cells(row, whole))} |" for row in rows]
+    return "\n".join([*lines, "", *(f"- {line}" for line in closing(record, rows, whole))]) + "\n"
+
+
 def _title(record: NetworkRecord) -> str:
     schedule = record.schedule
     what = "training" if schedule.training else "inference"
