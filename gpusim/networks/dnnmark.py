@@ -151,7 +151,7 @@ def claims(measured: Sequence[Measured]) -> list[Claim]:
         [
             (
                 relu[b]["IPC"] < least(b, "IPC", computing),
-                f"{n} {relu[b]['IPC']:.2f} < {least(b, 'IPC', computing):.2f}",
+                f"{n} {relu[b]['IPC']:.2f}, least of them {least(b, 'IPC', computing):.2f}",
             )
             for b, n in passes
         ],
@@ -170,7 +170,7 @@ def claims(measured: Sequence[Measured]) -> list[Claim]:
         [
             (
                 relu[b]["occupancy"] < mean(b, "occupancy"),
-                f"{n} {100 * relu[b]['occupancy']:.0f} % < {100 * mean(b, 'occupancy'):.0f} %",
+                f"{n} {100 * relu[b]['occupancy']:.0f} %, others {100 * mean(b, 'occupancy'):.0f} %",
             )
             for b, n in passes
         ],
