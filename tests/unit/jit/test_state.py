@@ -1,5 +1,7 @@
 """State records: layout, what plain Python and compiled code see of them, that both write the same."""
 
+import gc
+import weakref
 from typing import Any
 
 import numba
@@ -92,6 +94,19 @@ def test_numbers_of_a_plain_record_are_python_s() -> None:
     m.cache.small = 0x7FFF
     assert type(m.cache.small) is int
     assert m.cache.small + 1 == 0x8000  # NumPy's would overflow
+
+
+def test_a_record_keeps_its_parts_and_they_do_not_keep_it() -> None:
+    record = new_record(DTYPE)
+    part = next(name for name in DTYPE.names or () if DTYPE[name].names)
+    assert getattr(record, part) is getattr(record, part)
+    there = weakref.ref(record)
+    gc.disable()  # a cycle would wait for it, and a machine's memory with it
+    try:
+        del record
+        assert there() is None
+    finally:
+        gc.enable()
 
 
 def test_a_record_begins_with_a_line_of_the_host_s_cache() -> None:
