@@ -1,0 +1,42 @@
+"""Are the pages of docs/correlation what their results say, and the shipped values those that were fitted?"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.config.measured import load_measured
+from gpusim.correlation import report
+from tests.support.correlation_pages import result
+
+RESULTS = sorted((Path(__file__).resolve().parents[3] / "docs" / "correlation").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_a_page_is_made_from_its_result(path: Path) -> None:
+    page = path.with_suffix(".md").read_text(encoding="utf-8")
+    assert page == result(path.stem, path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_what_is_shipped_is_what_was_fitted(path: Path) -> None:
+    table, _ = load_measured(path.stem)
+    fitted = json.loads(path.read_text(encoding="utf-8"))["fit"]
+    assert fitted["values"] == {name: values[0] for name, values in table.fit.model.items()}
+    assert fitted["launch_us"] == table.launch_us
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_a_result_written_again_is_the_same(path: Path) -> None:
+    table, _ = load_measured(path.stem)
+    held = json.loads(path.read_text(encoding="utf-8"))
+    again = json.loads(json.dumps(report.document(table, *report.restored(held), False)))
+    assert {name: again[name] for name in ("points", "groups", "fit")} == {
+        name: held[name] for name in ("points", "groups", "fit")
+    }
+
+
+def test_another_file_is_no_result() -> None:
+    with pytest.raises(UserError, match="not a result of gpusim correlate"):
+        report.restored({"schema_version": 1})
