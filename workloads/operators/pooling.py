@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 MODES = ("max", "average")
+SQUARES = ((2, 2), (3, 3))  # windows whose maxima have kernels without branches
+BLOCKS = ((1, 1), (2, 2))  # strides whose backward pass takes inputs by blocks
 PLANES_PER_GROUP = 16  # workloads/kernels/pooling.cl: four wavefronts, four planes each
 BYTE_WINDOW = 256  # largest window whose places a byte holds
 
@@ -212,6 +214,8 @@ class PoolingForward(_Pooling):
         kernel = f"{self.pooling.mode}_pooling"
         if "places" in self.gives:
             kernel += f"_places{self.places_bits}"
+        if self.pooling.mode == "max" and self.pooling.kernel in SQUARES:
+            kernel += "_{}x{}".format(*self.pooling.kernel)
         if self.pooling.mode == "average":
             values["count_padding"] = int(self.pooling.count_padding)
         return (launch("pooling", kernel, tensors["x"].memory, (-(-n // GROUP),), values),)
@@ -287,9 +291,10 @@ class PoolingBackward(_Pooling):
         if self.over_plane:
             return (self._spread(tensors),)
         values: dict[str, Any] = {**tensors, "p": self.sizes}
-        if p.stride == (2, 2):
-            form = "blocks"
-            rows, columns = ((size + pad + 1) // 2 for size, pad in zip(self.shape[2:], p.padding, strict=True))
+        if p.stride in BLOCKS:
+            side = p.stride[0]
+            form = f"blocks{side}_" if p.mode == "max" else f"blocks{side}"
+            rows, columns = (-(-(size + pad) // side) for size, pad in zip(self.shape[2:], p.padding, strict=True))
             values |= {"by_columns": divisor(columns), "by_lines": divisor(rows)}
         else:
             form = "backward"

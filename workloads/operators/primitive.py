@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
     from isa.launch import Launch
 
-MAX_ELEMENTS = (1 << 31) - 1  # the kernels count elements in 32 bits, and divide below 2^31
+# the kernels divide what is below 2^31, and the last workgroup's places go past the end
+MAX_ELEMENTS = (1 << 31) - (1 << 14)
 ALIGNMENT_BYTES = 16  # of a tensor: the widest access
 REFERENCE_ELEMENTS = 1 << 22  # of the largest operand, that the reference computes at a time: bounds its FP64 copies
 
@@ -197,6 +198,8 @@ def place(primitive: Primitive, tensors: Mapping[str, Tensor], gpu: GpuFacts) ->
     held.update(tensors)
     for name, operand in {**wanted, **spare}.items():
         _check(primitive, name, operand, held[name])
+    if any(tensor.memory is not memory for tensor in held.values()):
+        raise primitive.refuse("its tensors lie in more than one device memory")
     _check_overlaps(primitive, held)
     return TensorOperator(primitive, held, primitive.launches(held, gpu))
 
