@@ -67,22 +67,54 @@ INLINE Maximum maximum_of(global const float *corner, Pooling p, Window w) {
   return best;
 }
 
-/* Of a window of size * size, without branches: for a row or column past the plane's edge the one at the edge is taken
-   again, which changes no maximum. */
-INLINE Maximum maximum_of_square(global const float *corner, Pooling p, Window w, int size) {
-  Maximum best = {-__builtin_inff(), (uint)(w.row * size + w.column)};
+/* A window of size * size, without branches: for a row or column past the plane's edge the one at the edge is taken
+   again. row, column: in the window, of what was taken. */
+typedef struct {
   float value[3][3];
+  int row[3], column[3];
+} Square;
+
+INLINE Square square_of(global const float *corner, Pooling p, Window w, int size) {
+  Square found;
+  uint offset[3];
+  for (int k = 0; k < size; ++k) {
+    found.row[k] = least(most(k, w.row), w.row_end - 1);
+    found.column[k] = least(most(k, w.column), w.column_end - 1);
+    offset[k] = (uint)(w.left + found.column[k]) * 4u;
+  }
+  for (int r = 0; r < size; ++r) {
+    global const char *line = (global const char *)(corner + (uint)(w.top + found.row[r]) * p.columns);
+    for (int c = 0; c < size; ++c) found.value[r][c] = *(global const float *)(line + offset[c]);
+  }
+  return found;
+}
+
+/* What is taken twice changes no maximum. */
+INLINE Maximum maximum_of_square(global const float *corner, Pooling p, Window w, int size) {
+  const Square square = square_of(corner, p, w, size);
+  Maximum best = {square.value[0][0], (uint)(square.row[0] * size + square.column[0])};
   for (int r = 0; r < size; ++r)
-    for (int c = 0; c < size; ++c) {
-      const int row = least(most(r, w.row), w.row_end - 1), column = least(most(c, w.column), w.column_end - 1);
-      value[r][c] = corner[(uint)((w.top + row) * (int)p.columns + w.left + column)];
-    }
-  for (int r = 0; r < size; ++r)
-    for (int c = 0; c < size; ++c) {
-      const int row = least(most(r, w.row), w.row_end - 1), column = least(most(c, w.column), w.column_end - 1);
-      best = larger(best, value[r][c], (uint)(row * size + column));
-    }
+    for (int c = 0; c < size; ++c)
+      if (r || c) best = larger(best, square.value[r][c], (uint)(square.row[r] * size + square.column[c]));
   return best;
+}
+
+/* What is taken twice counts once. */
+INLINE float sum_of_square(global const float *corner, Pooling p, Window w, int size) {
+  const Square square = square_of(corner, p, w, size);
+  float sum = 0.0f;
+  for (int r = 0; r < size; ++r)
+    for (int c = 0; c < size; ++c)
+      sum += square.row[r] == r && square.column[c] == c ? square.value[r][c] : 0.0f;
+  return sum;
+}
+
+INLINE float sum_of(global const float *corner, Pooling p, Window w) {
+  float sum = 0.0f;
+  for (int r = w.row; r < w.row_end; ++r)
+    for (int c = w.column; c < w.column_end; ++c)
+      sum += corner[(uint)((w.top + r) * (int)p.columns + w.left + c)];
+  return sum;
 }
 
 #define MAX_FORWARD(name, maximum)                                                                                     \
@@ -108,15 +140,15 @@ MAX_PLACES(max_pooling_places32, uint, maximum_of(corner, p, w))
 MAX_PLACES(max_pooling_places8_2x2, uchar, maximum_of_square(corner, p, w, 2))
 MAX_PLACES(max_pooling_places8_3x3, uchar, maximum_of_square(corner, p, w, 3))
 
-KERNEL void average_pooling(global const float *restrict x, global float *restrict y, Pooling p, Divisor by_out_columns,
-                            Divisor by_out_rows, uint count_padding, uint n) {
-  OUTPUT_PLACE
-  float sum = 0.0f;
-  for (int r = w.row; r < w.row_end; ++r)
-    for (int c = w.column; c < w.column_end; ++c)
-      sum += corner[(uint)((w.top + r) * (int)p.columns + w.left + c)];
-  y[item] = sum * average_weight(p, w, count_padding);
-}
+#define AVERAGE_FORWARD(name, sum)                                                                                     \
+  KERNEL void name(global const float *restrict x, global float *restrict y, Pooling p, Divisor by_out_columns,        \
+                   Divisor by_out_rows, uint count_padding, uint n) {                                                  \
+    OUTPUT_PLACE                                                                                                       \
+    y[item] = sum * average_weight(p, w, count_padding);                                                               \
+  }
+AVERAGE_FORWARD(average_pooling, sum_of(corner, p, w))
+AVERAGE_FORWARD(average_pooling_2x2, sum_of_square(corner, p, w, 2))
+AVERAGE_FORWARD(average_pooling_3x3, sum_of_square(corner, p, w, 3))
 
 /* The outputs whose windows may cover an input: from `first` up to `last`. */
 typedef struct {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 MODES = ("max", "average")
-SQUARES = ((2, 2), (3, 3))  # windows whose maxima have kernels without branches
+SQUARES = ((2, 2), (3, 3))  # windows that have kernels without branches
 BLOCKS = ((1, 1), (2, 2))  # strides whose backward pass takes inputs by blocks
 PLANES_PER_GROUP = 16  # workloads/kernels/pooling.cl: four wavefronts, four planes each
 BYTE_WINDOW = 256  # largest window whose places a byte holds
@@ -214,7 +214,7 @@ class PoolingForward(_Pooling):
         kernel = f"{self.pooling.mode}_pooling"
         if "places" in self.gives:
             kernel += f"_places{self.places_bits}"
-        if self.pooling.mode == "max" and self.pooling.kernel in SQUARES:
+        if self.pooling.kernel in SQUARES:
             kernel += "_{}x{}".format(*self.pooling.kernel)
         if self.pooling.mode == "average":
             values["count_padding"] = int(self.pooling.count_padding)
