@@ -202,19 +202,20 @@ KERNEL void average_pooling_backward(global const float *restrict dy, global flo
 /* Strides of 1 or 2, in both directions: a work-item has a block of `stride` by `stride` inputs of the padded plane, from
    row stride * b and column stride * a on, which the same windows cover: that of the output at (b, a) and as many before
    it as a window reaches on. Which of a window's places these inputs are, is the same for all work-items. by_lines,
-   by_columns: of these blocks. */
-#define BLOCK_PLACE(stride)                                                                                            \
+   by_columns: of these blocks; size: of a square window, so that its loads are under way together, 0 for others. */
+#define BLOCK_PLACE(size)                                                                                              \
   const uint item = group_id_x() * GROUP + local_id_x();                                                               \
   if (item >= n) return;                                                                                               \
   const uint line = quotient(item, by_columns), plane = quotient(line, by_lines);                                      \
   const int block_row = (int)remainder_of(line, plane, by_lines);                                                      \
   const int block_column = (int)remainder_of(item, line, by_columns);                                                  \
   const uint outputs = plane * p.out_rows * p.out_columns;                                                             \
+  const uint kernel_rows = size ? size : p.kernel_rows, kernel_columns = size ? size : p.kernel_columns;                \
   float sum[2][2] = {{0.0f, 0.0f}, {0.0f, 0.0f}};
 
 #define FOR_WINDOWS(stride)                                                                                            \
-  for (uint down = 0; down < p.kernel_rows; down += stride)                                                            \
-    for (uint along = 0; along < p.kernel_columns; along += stride) {                                                  \
+  for (uint down = 0; down < kernel_rows; down += stride)                                                            \
+    for (uint along = 0; along < kernel_columns; along += stride) {                                                  \
       const uint r = (uint)block_row - down / stride, c = (uint)block_column - along / stride;                         \
       const bool there = r < p.out_rows && c < p.out_columns;                                                          \
       const uint at = there ? outputs + r * p.out_columns + c : 0u;
@@ -233,39 +234,47 @@ INLINE void store_block(uint stride, global float *dx, Pooling p, uint plane, in
   }
 }
 
-#define MAX_BLOCKS(name, type, stride)                                                                                 \
+#define MAX_BLOCKS(name, type, stride, size)                                                                                 \
   KERNEL void name(global const float *restrict dy, global const type *restrict places, global float *restrict dx,     \
                    Pooling p, Divisor by_columns, Divisor by_lines, uint n) {                                          \
-    BLOCK_PLACE(stride)                                                                                                \
+    BLOCK_PLACE(size)                                                                                                \
     FOR_WINDOWS(stride)                                                                                                \
       const float gradient = there ? dy[at] : 0.0f;                                                                    \
       const uint place = places[at];                                                                                   \
       FOR_BLOCK(stride) {                                                                                              \
-        if (down + i < p.kernel_rows && along + j < p.kernel_columns)                                                  \
-          sum[i][j] += place == (down + i) * p.kernel_columns + along + j ? gradient : 0.0f;                           \
+        if (down + i < kernel_rows && along + j < kernel_columns)                                                  \
+          sum[i][j] += place == (down + i) * kernel_columns + along + j ? gradient : 0.0f;                           \
       }                                                                                                                \
     }                                                                                                                  \
     store_block(stride, dx, p, plane, block_row, block_column, sum);                                                   \
   }
-MAX_BLOCKS(max_pooling_blocks1_8, uchar, 1u)
-MAX_BLOCKS(max_pooling_blocks1_32, uint, 1u)
-MAX_BLOCKS(max_pooling_blocks2_8, uchar, 2u)
-MAX_BLOCKS(max_pooling_blocks2_32, uint, 2u)
+MAX_BLOCKS(max_pooling_blocks1_8, uchar, 1u, 0u)
+MAX_BLOCKS(max_pooling_blocks1_32, uint, 1u, 0u)
+MAX_BLOCKS(max_pooling_blocks1_8_2x2, uchar, 1u, 2u)
+MAX_BLOCKS(max_pooling_blocks1_8_3x3, uchar, 1u, 3u)
+MAX_BLOCKS(max_pooling_blocks2_8, uchar, 2u, 0u)
+MAX_BLOCKS(max_pooling_blocks2_32, uint, 2u, 0u)
+MAX_BLOCKS(max_pooling_blocks2_8_2x2, uchar, 2u, 2u)
+MAX_BLOCKS(max_pooling_blocks2_8_3x3, uchar, 2u, 3u)
 
-#define AVERAGE_BLOCKS(name, stride)                                                                                   \
+#define AVERAGE_BLOCKS(name, stride, size)                                                                                   \
   KERNEL void name(global const float *restrict dy, global float *restrict dx, Pooling p, Divisor by_columns,          \
                    Divisor by_lines, uint count_padding, uint n) {                                                     \
-    BLOCK_PLACE(stride)                                                                                                \
+    BLOCK_PLACE(size)                                                                                                \
     FOR_WINDOWS(stride)                                                                                                \
       const float share = there ? dy[at] * average_weight(p, window_of(p, r, c), count_padding) : 0.0f;                \
       FOR_BLOCK(stride) {                                                                                              \
-        if (down + i < p.kernel_rows && along + j < p.kernel_columns) sum[i][j] += share;                              \
+        if (down + i < kernel_rows && along + j < kernel_columns) sum[i][j] += share;                              \
       }                                                                                                                \
     }                                                                                                                  \
     store_block(stride, dx, p, plane, block_row, block_column, sum);                                                   \
   }
-AVERAGE_BLOCKS(average_pooling_blocks1, 1u)
-AVERAGE_BLOCKS(average_pooling_blocks2, 2u)
+AVERAGE_BLOCKS(average_pooling_blocks1, 1u, 0u)
+AVERAGE_BLOCKS(average_pooling_blocks1_2x2, 1u, 2u)
+AVERAGE_BLOCKS(average_pooling_blocks1_3x3, 1u, 3u)
+AVERAGE_BLOCKS(average_pooling_blocks2, 2u, 0u)
+AVERAGE_BLOCKS(average_pooling_blocks2_2x2, 2u, 2u)
+AVERAGE_BLOCKS(average_pooling_blocks2_3x3, 2u, 3u)
 
 /* The window is the plane: a wavefront reduces four planes, whose loads are under way together. */
 #define PLANES 4u

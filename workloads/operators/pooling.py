@@ -125,6 +125,11 @@ class _Pooling(Primitive):
         return 8 * self.places.dtype.itemsize
 
     @property
+    def square(self) -> str:
+        """How the kernels' names end that are for the window alone; nothing for other windows."""
+        return "_{}x{}".format(*self.pooling.kernel) if self.pooling.kernel in SQUARES else ""
+
+    @property
     def taps(self) -> int:
         """Elements of x in windows, each as often as it is in one."""
         rows, columns = (int(self.pooling.covered(size, axis).sum()) for axis, size in enumerate(self.shape[2:]))
@@ -214,8 +219,7 @@ class PoolingForward(_Pooling):
         kernel = f"{self.pooling.mode}_pooling"
         if "places" in self.gives:
             kernel += f"_places{self.places_bits}"
-        if self.pooling.kernel in SQUARES:
-            kernel += "_{}x{}".format(*self.pooling.kernel)
+        kernel += self.square
         if self.pooling.mode == "average":
             values["count_padding"] = int(self.pooling.count_padding)
         return (launch("pooling", kernel, tensors["x"].memory, (-(-n // GROUP),), values),)
@@ -306,6 +310,8 @@ class PoolingBackward(_Pooling):
             kernel += str(self.places_bits)
         else:
             values["count_padding"] = int(p.count_padding)
+        if p.stride in BLOCKS:
+            kernel += self.square
         return (launch("pooling", kernel, tensors["dx"].memory, (-(-n // GROUP),), {**values, "n": n}),)
 
     def _spread(self, tensors: Mapping[str, Tensor]) -> "Launch":
