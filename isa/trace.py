@@ -23,8 +23,9 @@ Buffer of a slot: TRACE_WORDS int64 words.
 A segment is a run of instructions executed one after another; a new one starts after a taken branch.
 Each VMEM, FLAT, SMEM and DS instruction has exactly one memory record: a header word, then its lines.
 
-    header   bits 0-11 number of lines | bits 12-23 busy cycles | flags
+    header   bits 0-11 number of lines | bits 12-23 busy cycles | flags | bits 32-39 least cycles (LDS)
              busy cycles: on the address and data path (vector memory), bank cycles (LDS), 0 (scalar)
+             least cycles: bank cycles that the access would take if its lanes never met in a bank
     loads    one word a line:  byte address >> 6 | LINE_SPARSE
     stores and atomics  two words a line: as above, then the 64-bit mask of the bytes touched; an atomic's line comes as
              often as lanes change the same dword of it, for each of which a packet has one operand
@@ -50,6 +51,8 @@ RECORD_ATOMIC = 1 << 25
 RECORD_RETURN = 1 << 26  # atomic that returns the old value
 RECORD_LDS = 1 << 27  # DS instruction, or a FLAT access in the LDS aperture
 RECORD_SCALAR = 1 << 28
+LEAST_SHIFT = 32
+LEAST_MASK = 0xFF
 
 LINE_BITS = 31  # 128 GiB; with the mark a line number is a 32-bit word, and so are the tags of caches
 LINE_SPARSE = 1 << LINE_BITS  # part of the line's identity from the coalescer to the compaction engine

@@ -18,42 +18,44 @@ ADDRESS_MAP = State(
         "dram_channels": Field((), "number of DRAM channels, a power of two"),
         "dram_channel_bits": Field((), "log2 of it"),
         "interleave_lines_bits": Field((), "log2 of the lines that follow one another in one channel"),
-        "hash_channels": Field((), "1: higher address bits are XORed into the channel number"),
+        "l2_hash_mask": Field((), "bits of an L2 channel's number into which the bits above it are XORed"),
+        "dram_hash_mask": Field((), "the same of a DRAM channel's number"),
     },
 )
 
 
 def configure_address_map(  # type: ignore[no-untyped-def]
-    m, l2_channels: int, dram_channels: int, interleave_bytes: int, hash_channels: bool
+    m, l2_channels: int, dram_channels: int, interleave_bytes: int, l2_hash_bits: int, dram_hash_bits: int
 ) -> None:
-    """Say in the machine record how many channels there are, and how `interleave_bytes` after another go to them."""
+    """Say in the machine record how many channels there are, and how `interleave_bytes` after another go to them.
+
+    hash_bits: of so many low bits of a channel's number, each is XORed with the address bit that stands as far above
+    it as a channel's number has bits.
+    """
     a = m.map
     a.l2_channels, a.dram_channels = l2_channels, dram_channels
     a.l2_channel_bits = l2_channels.bit_length() - 1
     a.dram_channel_bits = dram_channels.bit_length() - 1
     a.interleave_lines_bits = (interleave_bytes // LINE_BYTES).bit_length() - 1
-    a.hash_channels = int(hash_channels)
+    a.l2_hash_mask, a.dram_hash_mask = (1 << l2_hash_bits) - 1, (1 << dram_hash_bits) - 1
 
 
 @jit
-def _folded(m, line, bits):
+def _channel(m, line, bits, hash_mask):
     block = (line & LINE_ADDRESS_MASK) >> m.map.interleave_lines_bits
-    channel = block
-    if m.map.hash_channels:
-        channel = block ^ (block >> bits) ^ (block >> (2 * bits)) ^ (block >> (3 * bits))
-    return channel & ((1 << bits) - 1)
+    return (block ^ (block >> bits & hash_mask)) & ((1 << bits) - 1)
 
 
 @jit
 def l2_channel(m, line):
     """L2 channel of a line."""
-    return _folded(m, line, m.map.l2_channel_bits)
+    return _channel(m, line, m.map.l2_channel_bits, m.map.l2_hash_mask)
 
 
 @jit
 def dram_channel(m, line):
     """DRAM channel of a line."""
-    return _folded(m, line, m.map.dram_channel_bits)
+    return _channel(m, line, m.map.dram_channel_bits, m.map.dram_hash_mask)
 
 
 @jit

@@ -16,6 +16,13 @@ def whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
+def switch(name: str, value: Any) -> bool:
+    """True or False; raises LaunchError for what only counts as one of them, as 'off' counts as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise LaunchError(f"{name}: {shown(value)} is neither True nor False")
+    return bool(value)
+
+
 def function_or_none(name: str, value: Any) -> Callable[..., Any] | None:
     """A function, or None; raises LaunchError."""
     if value is not None and not callable(value):

@@ -67,9 +67,9 @@ class Device:
         sets: Sets = (),
     ) -> None:
         self.gpu = gpu if isinstance(gpu, GpuSpec) and not sets else load_gpu(plain(gpu, "gpu"), sets)
-        self.timing = timing
+        self.timing = checks.switch("timing", timing)
         self.memory = DeviceMemory(self.gpu.memory_mib << 20)
-        self._reporter = Reporter(quiet, sys.stderr)
+        self._reporter = Reporter(checks.switch("quiet", quiet), sys.stderr)
         self._processor = CommandProcessor(self.gpu, self._reporter, timing=timing)
         self._arrays = 0
         self._warned: WeakSet[KernelFunction] = WeakSet()  # kernels whose missing wait states were reported
@@ -87,7 +87,9 @@ class Device:
         """A copy of `host` in device memory. name: for errors; read_only: a kernel that writes to it faults."""
         values = host_array(host)
         name = self._name(name, values.dtype, values.shape)
-        return DeviceArray(self.memory, values, values.shape, values.dtype, name, not read_only)
+        return DeviceArray(
+            self.memory, values, values.shape, values.dtype, name, not checks.switch("read_only", read_only)
+        )
 
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, name: str = "") -> DeviceArray:
         """An array of zeros in device memory."""
@@ -255,4 +257,6 @@ class Device:
 
 
 def _options(checked: bool, hotspots: int, timeline: "Timeline | None") -> RunOptions:
-    return RunOptions(bool(checked), checks.whole("hotspots", hotspots, 0), checks.watcher(timeline))
+    return RunOptions(
+        checks.switch("checked", checked), checks.whole("hotspots", hotspots, 0), checks.watcher(timeline)
+    )

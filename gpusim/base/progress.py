@@ -18,7 +18,8 @@ class Progress:
     """What the simulation tells its observer a few times a second.
 
     instructions_expected: of the whole launch, as far as the wavefronts that have been executed to their end tell;
-    0: not yet.
+    0: not yet; instructions_at_least: of the whole launch, if its other wavefronts execute no fewer than those that
+    have begun; 0: none has.
     """
 
     cycles: int
@@ -26,6 +27,7 @@ class Progress:
     workgroups_total: int
     wavefront_instructions: int
     instructions_expected: int = 0
+    instructions_at_least: int = 0
 
     @property
     def done(self) -> float:
@@ -64,15 +66,20 @@ class Rate:
             self._start, self._first_instructions = now, p.wavefront_instructions
         elapsed = now - self._start
         speed = (p.wavefront_instructions - self._first_instructions) / elapsed if elapsed > 0 else 0.0
-        left = None
-        if p.instructions_expected and speed > 0:
-            left = max(0, p.instructions_expected - p.wavefront_instructions) / speed
-        elif elapsed > 0 and p.workgroups_done > 0:
-            left = elapsed * (p.workgroups_total - p.workgroups_done) / p.workgroups_done
         return (
             f"{scaled(p.cycles)} cycles, {p.workgroups_done}/{p.workgroups_total} {self._unit}, "
-            f"{scaled(speed) if elapsed > 0 else '?'} instructions/s, {'?' if left is None else clock(left)} left"
+            f"{scaled(speed) if elapsed > 0 else '?'} instructions/s, {_left(p, elapsed, speed)} left"
         )
+
+
+def _left(p: Progress, elapsed: float, speed: float) -> str:
+    """Time left: by the wavefronts that have ended, else by the workgroups that have, else no less than '0:12'."""
+    if p.instructions_expected and speed > 0:
+        return clock((p.instructions_expected - p.wavefront_instructions) / speed)
+    if elapsed > 0 and p.workgroups_done > 0:
+        return clock(elapsed * (p.workgroups_total - p.workgroups_done) / p.workgroups_done)
+    least = (p.instructions_at_least - p.wavefront_instructions) / speed if speed > 0 else 0.0
+    return f"at least {clock(least)}" if least >= 1 else "?"
 
 
 class Reporter:

@@ -1,6 +1,7 @@
 """The speed benchmark: how fast the simulator is on each case, where its time goes, and what earlier runs measured."""
 
 import json
+import math
 import platform
 import time
 from collections.abc import Sequence
@@ -161,13 +162,19 @@ def read_history(path: Path) -> list[dict[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         entries = [json.loads(line) for line in lines if line.strip()]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: is no benchmark history: {error}") from None
-    needed = {"date", "machine", "kernel", "instructions", "instructions_per_s"}
     for number, entry in enumerate(entries, 1):
-        if not isinstance(entry, dict) or not needed <= set(entry):
+        if not isinstance(entry, dict) or not _is_measurement(entry):
             raise UserError(f"{path}: is no benchmark history: entry {number} is no measurement")
     return entries
+
+
+def _is_measurement(entry: dict[str, Any]) -> bool:
+    speed = entry.get("instructions_per_s")
+    needed = {"date", "machine", "kernel", "instructions"}
+    # a speed of the kind that is measured: a number that another one can be divided by
+    return needed <= set(entry) and isinstance(speed, float) and 0 < speed < math.inf
 
 
 def comparable(history: Sequence[dict[str, Any]], result: BenchResult) -> list[dict[str, Any]]:

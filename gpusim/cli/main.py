@@ -34,6 +34,13 @@ class EngineChoice(StrEnum):
     BOTH = "both"
 
 
+class PhaseChoice(StrEnum):
+    """What `--phase` may be."""
+
+    INFERENCE = "inference"
+    TRAIN = "train"
+
+
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Set any value of the configuration by its path; repeatable."),
@@ -174,6 +181,38 @@ def show(
 
 
 @app.command()
+def layers(
+    network: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NETWORK]", help="Network's file (.yaml, .dnnmark, .onnx), or the name of a shipped one (alexnet)."
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(metavar="N", help="Images in a batch. [default: figures are an image's]")
+    ] = None,
+    phase: Annotated[
+        PhaseChoice, typer.Option(help="inference: forward; train: forward, loss, backward, update.")
+    ] = PhaseChoice.INFERENCE,
+    torch: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:FUNCTION", help="Instead of a file: a function that returns PyTorch's nn.Module."),
+    ] = None,
+    input_shape: Annotated[
+        str | None, typer.Option(metavar="C,H,W", help="With --torch: an image's shape, if the function gives none.")
+    ] = None,
+    gpu: Annotated[
+        str | None, typer.Option(metavar="GPU", help="GPU whose memory must do: a shipped one or a file's path.")
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """List a network's layers: shapes, matrix products, work, parameters, memory; nothing is simulated."""
+    from gpusim.cli.layers import Source, layers_command
+
+    layers_command(Source(network, torch, input_shape), batch, phase is PhaseChoice.TRAIN, gpu, json_file)
+
+
+@app.command()
 def metrics(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/metrics.md.")] = False,
 ) -> None:
@@ -278,6 +317,42 @@ def microbench(
     from gpusim.cli.microbench import microbench_command
 
     raise typer.Exit(microbench_command(gpu, set_ or [], only or [], json_file, picture, markdown, quiet))
+
+
+@app.command()
+def correlate(
+    table: Annotated[
+        str, typer.Argument(metavar="[TABLE]", help="Table of measured points: a shipped one or a file's path.")
+    ] = "rocblas-r9nano",
+    kernels_folder: Annotated[
+        Path | None,
+        typer.Option("--kernels", metavar="DIR", help="Folder with the kernels. [default: the installed package's]"),
+    ] = None,
+    set_: SetOption = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Only points whose label holds it, as 'TN 4096x'; repeatable."),
+    ] = None,
+    limit: Annotated[
+        float,
+        typer.Option(metavar="GFLOP", min=0.001, help="Larger products are run in part and extrapolated."),
+    ] = 25.0,
+    fit: Annotated[bool, typer.Option("--fit", help="Fit what the table names; takes many times as long.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Processes. [default: as many as processors]")
+    ] = None,
+    json_file: JsonOption = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw measured against modelled (.svg, .png; Matplotlib).")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Report no progress.")] = False,
+) -> None:
+    """Run points measured on a real card on the model, and compare: ratios, spread, error, rank correlation."""
+    from gpusim.cli.correlate import Wanted, correlate_command
+
+    wanted = Wanted(kernels_folder, set_ or [], only or [], limit, fit, jobs, json_file, picture, markdown, quiet)
+    raise typer.Exit(correlate_command(table, wanted))
 
 
 kernels = typer.Typer(

@@ -8,10 +8,10 @@ from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt, interrupt_python
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER, load_gpu
-from gpusim.microbench.picture import check_format, require_matplotlib
 from gpusim.report.document import as_json
 
 
@@ -30,7 +30,7 @@ def microbench_command(
     check_outputs({"--json": json_file, "--picture": picture}, document.files)
     if picture is not None:
         check_format(picture)
-        require_matplotlib()
+        require_matplotlib("microbench")
     reporter = Reporter(quiet)
     from gpusim.microbench import suite, table  # imports the compiled core: up to a second
     from gpusim.microbench.bench import Bench

@@ -50,13 +50,17 @@ SHELVES = {
     "examples": Shelf("the execution of one kernel", "gpusim exec {name}"),
     "gpus": Shelf("a GPU", "gpusim show {name}, or --set gpu={name} for a run"),
     "dram": Shelf("a DRAM standard", "--set gpu.dram.standard={name}"),
+    "measured": Shelf("a table of measured points", "gpusim correlate {name}"),
+    "networks": Shelf("a network", "gpusim layers {name}"),
 }
 # keys that only files of one shelf have, by which a file is recognised wherever it lies
 _TELLING = {
     "examples": {"code_object", "global_size", "local_size", "arguments", "dynamic_lds_bytes"},
+    "measured": {"points", "card"},
     "": {"workload", "kernels", "engine"},
     "gpus": {"base", "cus_per_array", "shader_arrays", "clock_ghz", "memory_mib", "cu", "l1", "l2"},
     "dram": {"standard", "organization"},
+    "networks": {"input", "layers"},
 }
 
 

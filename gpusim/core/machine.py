@@ -65,7 +65,9 @@ def _template(gpu: GpuSpec, uses_engine: bool) -> Template:
 def _configure(m: Any, gpu: GpuSpec, uses_engine: bool) -> None:
     """Set up a zeroed record as a machine of the GPU, empty and before its first cycle."""
     m.wheel.running = -1
-    configure_address_map(m, gpu.l2.channels, gpu.dram.channels, gpu.l2.interleave_bytes, gpu.l2.hash_channels)
+    channels = gpu.l2.channels, gpu.dram.channels
+    hashes = gpu.l2.channel_hash_bits, gpu.dram.channel_hash_bits
+    configure_address_map(m, *channels, gpu.l2.interleave_bytes, *hashes)
     configure_crossbar(m, gpu.crossbar, gpu.l2.channels, gpu.l2.latency_cycles, gpu.l2.mshr_targets_per_channel)
     configure_units(m, gpu, uses_engine)
     m.run.engine_on = int(uses_engine)

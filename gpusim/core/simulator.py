@@ -107,7 +107,11 @@ def simulate(
         return resident_groups(m, launch.kernel, context.instructions)
 
     def observe(progress: Progress) -> bool:
-        return observer is None or observer(replace(progress, instructions_expected=context.expected_instructions))
+        expected = context.expected_instructions
+        least = context.least_instructions(int(run.next_workgroup))
+        return observer is None or observer(
+            replace(progress, instructions_expected=expected, instructions_at_least=least)
+        )
 
     try:
         status = _loop(m, observe, recording, max_cycles)

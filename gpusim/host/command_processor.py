@@ -142,7 +142,7 @@ class CommandProcessor:
 
     def _launch(self, command: LaunchCommand, options: RunOptions, observer: Observer | None) -> RunFacts:
         launch = command.launch
-        with reporting(self._reporter), self._reporter.following(launch.kernel.name) as update:
+        with reporting(self._reporter), self._reporter.following(launch.kernel.short_name) as update:
 
             def observe(progress: Progress) -> bool:
                 update(progress)

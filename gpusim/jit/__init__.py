@@ -17,6 +17,7 @@ from gpusim.jit.by_address import (
 from gpusim.jit.entry_points import load
 from gpusim.jit.functions import JIT_DISABLED, CoreFunction, function_address, jit, primitive, registered
 from gpusim.jit.raw import (
+    ONE,
     address_of,
     call_i64_4,
     ctz,
@@ -43,6 +44,7 @@ __all__ = [
     "Field",
     "JIT_DISABLED",
     "LANES",
+    "ONE",
     "State",
     "Template",
     "WIDE_LANES",

@@ -13,6 +13,8 @@ from gpusim.jit.functions import jit, primitive, python_callback
 
 _operation = primitive("gpusim.jit.raw_llvm")
 
+ONE = np.int64(1)  # ONE << 63 is a word, which plain Python's 1 << 63 is not
+
 
 def address_of(array: np.ndarray) -> int:
     """Address of an array's first byte."""

@@ -1,17 +1,14 @@
 """The curves as a picture, one panel a group. Matplotlib is imported when a picture is drawn, and only then."""
 
-import importlib
-import io
-from pathlib import Path
 from typing import Any
 
-from gpusim.base.errors import MissingExtraError, UserError
+from gpusim.base.errors import UserError
+from gpusim.base.pictures import require_matplotlib, saved
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.microbench.references import published
 from gpusim.microbench.result import Curve, Results
 from gpusim.microbench.table import FAR_OFF
 
-FORMATS = (".svg", ".png")
 PANEL_INCHES = (6.4, 4.2)
 COLUMNS = 2
 # figures that a panel shows as bands or lines of published values
@@ -20,25 +17,9 @@ LOGARITHMIC = ("issue rates",)
 SHOWN_FROM = 5  # percent
 
 
-def check_format(path: Path) -> None:
-    """UserError unless the picture's name ends in .svg or .png."""
-    if path.suffix.lower() not in FORMATS:
-        raise UserError(f"--picture {path}: a picture's name ends in {' or '.join(FORMATS)}")
-
-
-def require_matplotlib() -> Any:
-    """Matplotlib, drawing into files; raises MissingExtraError."""
-    try:
-        matplotlib = importlib.import_module("matplotlib")
-        matplotlib.use("Agg")
-        return importlib.import_module("matplotlib.pyplot")
-    except ImportError as error:
-        raise MissingExtraError("gpusim microbench --picture (Matplotlib)", "plot") from error
-
-
 def draw(results: Results, gpu: GpuSpec, kind: str) -> bytes:
     """The picture as a file of `kind`, '.svg' or '.png'; UserError if nothing that was measured is a curve."""
-    plt = require_matplotlib()
+    plt = require_matplotlib("microbench")
     groups = list(dict.fromkeys(curve.group for curve in results.curves))
     off = _deviations(results)
     count = len(groups) + bool(off)
@@ -57,12 +38,7 @@ def draw(results: Results, gpu: GpuSpec, kind: str) -> bytes:
         _draw_deviations(panels[len(groups)], off)
     for panel in panels[count:]:
         panel.set_visible(False)
-    out = io.BytesIO()
-    metadata = {"Date": None} if kind == ".svg" else {}  # the same measurement gives the same file
-    with plt.rc_context({"svg.hashsalt": "gpusim", "svg.fonttype": "none"}):
-        figure.savefig(out, format=kind[1:], metadata=metadata)
-    plt.close(figure)
-    return out.getvalue()
+    return saved(plt, figure, kind)
 
 
 def _draw_group(panel: Any, group: str, curves: list[Curve]) -> None:

@@ -11,6 +11,9 @@ from gpusim.base.progress import scaled
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
 from isa.execution.resident import group_lines, in_brackets
+from isa.object.names import short
+
+_FRACTION = "fraction"  # a unit that values show themselves: as per cent
 
 
 def shown(path: str, value: Any) -> str:
@@ -21,11 +24,13 @@ def shown(path: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return _histogram(value) if path.endswith("histogram") else _range(value)
+    if path == "kernel.name":
+        return " + ".join(map(short, value.split(" + ")))
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
         metric = metrics.describe(path)
-        if metric is not None and metric.unit == "fraction":
+        if metric is not None and metric.unit == _FRACTION:
             return f"{100 * value:.1f} %"
         if path.endswith("instructions_per_s"):
             return scaled(value)
@@ -53,7 +58,7 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     """Print the metrics of one run, or of a dense and a sparse one side by side with their ratio."""
     out = stream or sys.stdout
     trees = [metrics.to_tree(r) for r in records]
-    titles = [r.title for r in records]
+    titles = [_title(r) for r in records]
     ratios = metrics.normalized(trees[1], trees[0]) if len(records) == 2 else None
     compared = f"ratio to {records[0].variant}"
     if out.isatty():
@@ -77,19 +82,25 @@ def wrapped(text: str, indent: int, out: TextIO) -> str:
     return textwrap.fill(text, width, subsequent_indent=" " * indent, replace_whitespace=False, break_on_hyphens=False)
 
 
+def _title(record: RunRecord) -> str:
+    """The head of a run's column."""
+    engine = f"engine {'on' if record.uses_engine else 'off'}"
+    return f"{short(record.kernel)}, {engine}" + (" (partial)" if record.partial else "")
+
+
 def _print_launches(record: RunRecord, out: TextIO) -> None:
-    print(wrapped(f"\n{record.title}: launches, their cycles, share of all", 2, out), file=out)
+    print(wrapped(f"\n{_title(record)}: launches, their cycles, share of all", 2, out), file=out)
     cycles = record.total.cycles
     for number, facts in enumerate(record.launches, 1):
         share = f"{100 * facts.cycles / cycles:5.1f} %" if cycles else ""
-        line = f"{number:>6}  {facts.cycles:>15,}  {share}  {facts.kernel.name}"
+        line = f"{number:>6}  {facts.cycles:>15,}  {share}  {short(facts.kernel.name)}"
         print(wrapped(line.rstrip(), 34, out), file=out)
 
 
 def _print_hotspots(record: RunRecord, out: TextIO) -> None:
     total = record.total
     whole = sum(total.stalls.values())
-    title = f"\n{record.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons"
+    title = f"\n{short(record.kernel)}: wavefront-cycles by instruction, share of all, and their largest reasons"
     print(wrapped(title, 2, out), file=out)
     for h in total.hotspots:
         reasons = sorted(h.stalls.items(), key=lambda item: -item[1])[:3]
@@ -104,7 +115,7 @@ def _print_resident(record: RunRecord, out: TextIO) -> None:
     kernel = facts.kernel
     when = f" in cycle {facts.cycles:,}" if "cycles" in kernel else ""
     ended = f"{kernel.workgroups:,} of {kernel.workgroups_total:,} workgroups had ended"
-    print(wrapped(f"\n{kernel.name}: stopped{when}, {ended}; resident:", 2, out), file=out)
+    print(wrapped(f"\n{short(kernel.name)}: stopped{when}, {ended}; resident:", 2, out), file=out)
     for line in group_lines(facts.resident):
         print(wrapped(f"  {line}", 4, out), file=out)
 
@@ -122,7 +133,8 @@ def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -
         if ratios is not None:
             factor = ratios.get(path)
             cells.append("" if factor is None else f"{factor:.3f}")
-        groups.setdefault(path.partition(".")[0], []).append((path, *cells, metric.unit))
+        unit = "" if metric.unit == _FRACTION else metric.unit
+        groups.setdefault(path.partition(".")[0], []).append((path, *cells, unit))
     return groups
 
 

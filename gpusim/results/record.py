@@ -56,11 +56,6 @@ class RunRecord:
     stopped_by: str = ""
 
     @property
-    def title(self) -> str:
-        """For the head of a column."""
-        return f"{self.kernel}, engine {'on' if self.uses_engine else 'off'}" + (" (partial)" if self.partial else "")
-
-    @property
     def total(self) -> RunFacts:
         """All launches as one; zeros where none ran, whose times are zero at any clock."""
         if self.launches:

@@ -251,9 +251,9 @@ def _loop(
             raise context.fault(lambda: _resident(context, run))
         if status == 1:
             return seconds, True
-        progress = Progress(
-            0, run.next_workgroup, run.workgroups, context.executed_instructions, context.expected_instructions
-        )
+        begun = int(run.next_workgroup)
+        executed, expected = context.executed_instructions, context.expected_instructions
+        progress = Progress(0, begun, int(run.workgroups), executed, expected, context.least_instructions(begun))
         if observer is not None and not observer(progress):
             return seconds, False
         slices = max(1, int(slices * min(4.0, _BATCH_S / max(wall, 1e-6))))

@@ -266,6 +266,11 @@ class FunctionalContext:
             return 0
         return max(int(self.state.ended_instructions) * wavefronts // ended, self.executed_instructions)
 
+    def least_instructions(self, workgroups: int) -> int:
+        """Of the whole launch, if its other wavefronts execute no fewer than those of the `workgroups` begun so far."""
+        x, y, z = self.launch.workgroups
+        return self.executed_instructions * x * y * z // workgroups if workgroups else 0
+
     @property
     def lds_bytes(self) -> int:
         """LDS bytes a workgroup allocates."""

@@ -21,7 +21,7 @@ from isa.execution.memory_access import (
 )
 from isa.execution.program_table import ProgramRow, row_at
 from isa.execution.state import PATTERN_WAYS, Context, Pattern, Wavefront, context_at, pattern_at, wavefront_at, work_at
-from isa.trace import BUSY_SHIFT, LINE_SPARSE, RECORD_LDS
+from isa.trace import BUSY_SHIFT, LEAST_SHIFT, LINE_SPARSE, RECORD_LDS
 
 
 @jit
@@ -75,9 +75,9 @@ def access_lanes(context_address, slot, row_address, out):  # type: ignore[no-un
         count = add_access(work, count, address, size, 1 if kind == Access.ATOMIC else 0)
         if count < 0:
             return fault(context, FAULT_LINES, i, address, size)
-    flags = record_flags(row) | (0 if in_memory else RECORD_LDS)
-    load = 1 if kind == Access.LOAD else 0
-    return write_lines(work, out, count, path_cycles(work, active, size, load), flags)
+    busy = path_cycles(work, active, size, 1 if kind == Access.LOAD else 0)
+    flags = record_flags(row) | (0 if in_memory else RECORD_LDS | (busy << LEAST_SHIFT))
+    return write_lines(work, out, count, busy, flags)
 
 
 @jit

@@ -14,8 +14,9 @@ from isa.execution.faults import FAULT_LDS, FAULT_MISALIGNED
 from isa.execution.memory_access import fault
 from isa.execution.program_table import ProgramRow
 from isa.execution.state import LDS_PATTERN_WAYS, Context, Wavefront, pattern_at, work_at
-from isa.trace import BUSY_SHIFT, RECORD_ATOMIC, RECORD_LDS, RECORD_RETURN, RECORD_STORE
+from isa.trace import BUSY_SHIFT, LEAST_SHIFT, RECORD_ATOMIC, RECORD_LDS, RECORD_RETURN, RECORD_STORE
 
+CYCLES_OF_A_DWORD = 2  # 64 lanes of 4 bytes over 32 banks
 EXCHANGE_CYCLES = 2  # 64 lanes of 4 bytes over the 128 B/cycle crossbar
 
 
@@ -70,7 +71,8 @@ def lds_access(context: Context, wave: Wavefront, row: ProgramRow, active, out):
         busy += busy
         if low + apart < 0 or high + apart > limit or apart & (align - 1):
             return bad_lane(context, row, active, apart, limit, align)
-    st_i64(out, 0, flags | (busy << BUSY_SHIFT))
+    least = min(busy, (2 if paired else 1) * ((size + 3) >> 2) * CYCLES_OF_A_DWORD)
+    st_i64(out, 0, flags | (busy << BUSY_SHIFT) | (least << LEAST_SHIFT))
     target = vectors + row.destination
     whole_row = pattern.contiguous and size == 4
     if kind == Access.LOAD:

@@ -155,7 +155,7 @@ def _decompressed(data: memoryview) -> tuple[bytes, int]:
     if method == _ZLIB:
         try:
             unpacker = zlib.decompressobj()
-            bundle = unpacker.decompress(contents, size)
+            bundle = unpacker.decompress(contents, max(size, 1))  # 0 would be without limit
         except zlib.error as error:
             raise MalformedError(f"the compressed bundle is damaged ({error})") from None
         whole = whole if which else whole - len(unpacker.unused_data)

@@ -20,7 +20,7 @@ from isa.object.kernel_descriptor import (
 )
 from isa.object.kernel_metadata import Metadata, read_metadata
 from isa.object.line_table import LineTable, SourceLine
-from isa.object.names import parameter_types
+from isa.object.names import parameter_types, short
 
 
 class CodeObjectError(UserError):
@@ -88,6 +88,11 @@ class Kernel:
     image_address: int = 0
     relocations: tuple[tuple[int, int], ...] = ()  # (offset in image, 64-bit value): both move with the load address
     lines: LineTable | None = field(default=None, compare=False, repr=False)  # None: compiled without -g
+
+    @property
+    def short_name(self) -> str:
+        """The name as a person reads it: of C++'s without return type and parameters."""
+        return short(self.name)
 
     def source_line(self, address: int) -> SourceLine | None:
         """The source line of the instruction at an address as linked, if the object tells."""

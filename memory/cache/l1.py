@@ -25,6 +25,7 @@ from memory.cache.l1_state import (
     MERGE,
     MISS,
     NEAR_WORDS,
+    NO_SLOT,
     STALL,
     first_slot,
     next_use,
@@ -97,6 +98,18 @@ def _join(m, now, cu, slot, entry):
     return 1
 
 
+@jit(cold=True)
+def _longest_filling(m, cu, base):
+    """Way of the line asked for longest ago, in a set whose ways are all being filled."""
+    l1 = m.l1
+    cache = l1.unit[cu]
+    first = 0
+    for way in range(1, l1.ways):
+        if cache.mshr[l1.filled_by[base + way]].since < cache.mshr[l1.filled_by[base + first]].since:
+            first = way
+    return first
+
+
 @jit(inline=True)
 def _fetch(m, now, cu, line, entry, base, row, way):
     """Ask L2 for a line, into the way that holds it in part or, if that is -1, in the place of another; 0: must wait.
@@ -115,10 +128,14 @@ def _fetch(m, now, cu, line, entry, base, row, way):
     if way < 0:
         way = find_victim(l1.replacement, row, l1.stride, l1.ways, cache.order)
         if way < 0:
-            wait_for(m, L1_LINE + cu, LOOK_UP)
-            return 0
+            if l1.full_set_waits:
+                wait_for(m, L1_LINE + cu, LOOK_UP)
+                return 0
+            way = _longest_filling(m, cu, base)
         if l1.keeps_stores and not make_room(m, now, cu, row, base, way):
             return 0
+        if is_filling(row, l1.stride, way):  # loads that wait for that line get their data, the cache does not keep it
+            cache.mshr[l1.filled_by[base + way]].slot = NO_SLOT
         st_i32(row, way, line)
         on_insert(l1.replacement, row, l1.stride, l1.ways, way, next_use(m, cu))
     else:

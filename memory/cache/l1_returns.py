@@ -5,7 +5,7 @@ GCN's vector memory path returns loads in the order of their instructions, over 
 """
 
 from gpusim.jit import address_in, jit
-from memory.cache.l1_state import DIRECT, WRITE_BACK
+from memory.cache.l1_state import DIRECT, NO_SLOT, WRITE_BACK
 from memory.cache.l1_stores import held_whole, write_back_answered
 from memory.network.crossbar import crossbar_take_response
 from memory.network.state import ATOMIC, READ, SOURCE_ID_SHIFT, WRITE
@@ -74,9 +74,11 @@ def l1_receive(m, now, cu):
             cache.entry[e].open -= 1
             cache.entry[e].at = max(cache.entry[e].at, now + l1.fill_latency)
     else:
-        end_filling(address_in(l1.rows, 0), l1.stride, cache.mshr[tag].slot)
-        if l1.keeps_stores:
-            held_whole(m, cache.mshr[tag].slot)
+        slot = cache.mshr[tag].slot
+        if slot != NO_SLOT:
+            end_filling(address_in(l1.rows, 0), l1.stride, slot)
+            if l1.keeps_stores:
+                held_whole(m, slot)
         cache.m_free[cache.m_free_count] = tag
         cache.m_free_count += 1
         cache.t_free_count += 1

@@ -1,5 +1,7 @@
 """What the vector L1 caches are configured by and what they hold: queue, sets, MSHRs and return entries of each CU."""
 
+from typing import Literal
+
 from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
@@ -19,6 +21,7 @@ MAX_MSHRS = 256
 MAX_TARGETS = 1024
 NEAR_WORDS = 8  # an instruction of no more line words has them beside those of the others
 FAR_WORDS = 2 * MAX_LINES + 8  # off the powers of two
+NO_SLOT = -1  # of an MSHR whose line is not kept
 DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
 WRITE_BACK = 1 << 21  # a source's id: a line written back, for which no instruction waits
 
@@ -80,6 +83,13 @@ class L1Spec(Spec):
     write_allocate: bool = write_allocate_param(
         False, "assumed; GCN keeps lines that a store has written whole: AMD GCN whitepaper (2012)"
     )
+    full_set: Literal["replace", "wait"] = param(
+        "replace",
+        "a miss in a set whose ways are all being filled: replace: it takes the way of the line asked for longest ago, "
+        "which is then not kept; wait: until one of them is there",
+        "Igehy et al. 1998: a texture cache's tags are replaced at look-up, and data waits in a FIFO; "
+        "fitted to rocBLAS's R9 Nano figures, docs/correlation.md",
+    )
     bypass: bool = param(False, "send every load to L2 without looking up L1", "off: as in hardware")
 
     @model_validator(mode="after")
@@ -122,7 +132,7 @@ MSHR = State(
     "mshr",
     {
         "since": Field((), "cycle of the look-up that missed"),
-        "slot": Field((), "slot that it fills", i32),
+        "slot": Field((), "slot that it fills, or NO_SLOT", i32),
         "entry": Field((), "return entry that waits", i16),
         "merged": Field((), "the first of the loads that joined it, -1 none", i16),
     },
@@ -187,6 +197,7 @@ L1 = State(
         "return_ring": Field((), "entries of the ring that holds them, a power of two"),
         "address_cycles": Field((), "least look-up cycles an instruction"),
         "store_limit": Field((), "unacknowledged store packets at most"),
+        "full_set_waits": Field((), "1: a miss waits while all ways of its set are being filled"),
         "bypass": Field((), "1: all loads go past the cache"),
         "filled_by": Field((MAX_CUS * MAX_SLOTS,), "MSHR that fills the slot, while it does", u32),
         "write": Field((), "write policy, a number of memory/cache/write_policy.py"),
@@ -212,6 +223,7 @@ def configure_l1(m, spec: L1Spec, cus: int, seed: int) -> None:  # type: ignore[
     l1.queue_limit, l1.return_limit = spec.queue_instructions, spec.return_entries
     l1.address_cycles, l1.store_limit = spec.address_cycles, spec.stores_in_flight
     l1.bypass = int(spec.bypass)
+    l1.full_set_waits = int(spec.full_set == "wait")
     l1.write, l1.allocate = write_number(spec.write), int(spec.write_allocate)
     l1.keeps_stores = int(l1.write == BACK or l1.allocate)
     l1.return_ring = 1 << (spec.return_entries - 1).bit_length()

@@ -53,5 +53,5 @@ class L2Contents:
 def _shape(m: Any) -> tuple[int, ...]:
     """What decides where a line lies in L2, and what its order words mean."""
     l2, address_map = m.l2, m.map
-    lies = (l2.channels, l2.sets, l2.ways, address_map.interleave_lines_bits, address_map.hash_channels)
+    lies = (l2.channels, l2.sets, l2.ways, address_map.interleave_lines_bits, address_map.l2_hash_mask)
     return tuple(int(p) for p in (*lies, l2.replacement, l2.write))

@@ -52,8 +52,13 @@ class L2Spec(Spec):
         16, "channels, a power of two", "Polaris 10: two for each of eight memory channels", ge=1, le=MAX_L2_CHANNELS
     )
     interleave_bytes: int = param(256, "consecutive bytes in one channel", "AMD GCN: 256 bytes", ge=64, le=65536)
-    hash_channels: bool = param(
-        True, "XOR higher address bits into the channel number", "assumed: column strides must not hit one channel"
+    channel_hash_bits: int = param(
+        2,
+        "low bits of the channel's number, each XORed with the address bit as far above it as the number has bits; as "
+        "many as the number has: all. 0: none",
+        "fitted to rocBLAS's R9 Nano figures, docs/correlation.md: operands whose rows lie 8 or 16 KiB apart",
+        ge=0,
+        le=5,
     )
     latency_cycles: int = param(
         70,

@@ -105,7 +105,9 @@ def _hold_back_after_activate(m, channel, bank, clock, special):
     _hold_back(m, channel, ACTIVATE, clock, BANK, bank, 0)
     _hold_back(m, channel, ACTIVATE, clock, BANK, bank, HALF)
     _hold_back(m, channel, ACTIVATE, clock, GROUP, GROUP_ROW + (bank & dram.group_mask), HALF)
-    _hold_back(m, channel, ACTIVATE, clock, RANK, RANK_ROW + _rank(m, bank, special), HALF)
+    rank = RANK_ROW + _rank(m, bank, special)
+    _hold_back(m, channel, ACTIVATE, clock, RANK, rank, 0)  # its second clock of the command bus
+    _hold_back(m, channel, ACTIVATE, clock, RANK, rank, HALF)
     if special and dram.reaches_further[ACTIVATE]:
         hold_back_all(m, channel, ACTIVATE, bank, clock)
 

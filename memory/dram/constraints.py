@@ -121,7 +121,7 @@ REACH: dict[int, tuple[tuple[int, int], ...]] = {
     READ_BURST: ((BANK, 0), (GROUP, 0), (RANK, 0)),
     WRITE_BURST: ((BANK, 0), (GROUP, 0), (RANK, 0)),
     PRECHARGE: ((BANK, HALF), (RANK, 0)),
-    ACTIVATE: ((BANK, 0), (BANK, HALF), (GROUP, HALF), (RANK, HALF)),
+    ACTIVATE: ((BANK, 0), (BANK, HALF), (GROUP, HALF), (RANK, 0), (RANK, HALF)),
 }
 
 
@@ -169,10 +169,14 @@ def compiled(timing: Any, rules: tuple[Rule, ...] = RULES) -> Compiled:
 
 
 def reaches_further(table: Compiled, command: int) -> bool:
-    """Whether a busy command holds back commands that `REACH` does not name; of the others all rules are applied."""
+    """Whether a busy command holds back commands of its own rank that `REACH` does not name.
+
+    Of the commands that are not busy all rules are applied.
+    """
     if command not in REACH:
         return False
     beyond = table.least[:, command].copy()
+    beyond[OTHER_RANK] = 0
     for level, half in REACH[command]:
         beyond[level, half : half + HALF] = 0
     return bool(beyond.any())

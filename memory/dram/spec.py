@@ -165,6 +165,14 @@ class DramSpec(Spec):
         ge=0,
         le=10**6,
     )
+    channel_hash_bits: int = param(
+        1,
+        "low bits of the channel's number, each XORed with the address bit as far above it as the number has bits; as "
+        "many as the number has: all. 0: none",
+        "fitted to rocBLAS's R9 Nano figures, docs/correlation.md: operands whose rows lie 8 or 16 KiB apart",
+        ge=0,
+        le=5,
+    )
     bank_hash: bool = param(
         True, "XOR the low row bits into bank and bank group", "Zhang et al., MICRO 2000 (permutation interleaving)"
     )

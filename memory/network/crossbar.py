@@ -10,7 +10,7 @@ bandwidth say less. What a cache or a channel takes in a cycle stays its own lim
 and packets from one port to one channel, and back, stay in order.
 """
 
-from gpusim.jit import ctz, ctz_from, jit
+from gpusim.jit import ONE, ctz, ctz_from, jit
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.ideal import (
     ideal_announce_request,
@@ -50,7 +50,7 @@ def _announce_request(m, port, earliest):
     channel = l2_channel(m, x.request[port, h, P_LINE])
     ready = max(x.request[port, h, P_READY], earliest)
     x.o_ready[port] = ready
-    x.waiting[channel, port >> 6] |= 1 << (port & 63)
+    x.waiting[channel, port >> 6] |= ONE << (port & 63)
     wake_at(m, L2_TAKE, ready, channel)
 
 
@@ -101,12 +101,13 @@ def _pick_of_all(m, now, channel):
         word = ((first >> 6) + step) & (PORT_WORDS - 1)
         bits = x.waiting[channel, word]
         if step == 0:
-            bits &= ~((1 << (first & 63)) - 1)
+            bits &= -1 << (first & 63)
         elif step == PORT_WORDS:
-            bits &= (1 << (first & 63)) - 1
+            bits &= ~(-1 << (first & 63))
         while bits:
-            port = word * 64 + ctz(bits)
-            bits &= bits - 1
+            bit = ctz(bits)
+            bits ^= ONE << bit
+            port = word * 64 + bit
             if x.ideal:
                 if ideal_request_ready(m, now, channel, port):
                     return port
@@ -127,7 +128,7 @@ def crossbar_pick_request(m, now, channel):
         port = ctz_from(bits, first if first < 64 else 0)
         if x.o_ready[port] <= now:
             return port
-        bits ^= 1 << port
+        bits ^= ONE << port
     return -1
 
 
@@ -143,7 +144,7 @@ def crossbar_pop_request(m, now, channel, port):
     if x.ideal:
         return ideal_pop_request(m, now, channel, port)
     h = x.o_head[port]
-    x.waiting[channel, port >> 6] &= ~(1 << (port & 63))
+    x.waiting[channel, port >> 6] &= ~(ONE << (port & 63))
     q = h + 1
     # around, or over again
     if q == x.request_ring or (n == 1 and q >= RING_FRONT):

@@ -1,6 +1,6 @@
 """The crossbar's ideal form: a list of packets for each port and channel, and back; none waits for somebody else's."""
 
-from gpusim.jit import jit
+from gpusim.jit import ONE, jit
 from memory.address_map import l2_channel
 from memory.network.state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
 from memory.unit_classes import L2_TAKE
@@ -24,7 +24,7 @@ def ideal_announce_request(m, port, q):
     channel = l2_channel(m, x.request[port, q, P_LINE])
     if x.o_first[port, channel] < 0:
         x.o_first[port, channel] = q
-        x.waiting[channel, port >> 6] |= 1 << (port & 63)
+        x.waiting[channel, port >> 6] |= ONE << (port & 63)
         wake(m, L2_TAKE, x.request[port, q, P_READY], channel)
     else:
         x.o_next[port, x.o_last[port, channel]] = q
@@ -63,7 +63,7 @@ def ideal_pop_request(m, now, channel, port):
     x.o_next[port, h] = x.o_free_slot[port]
     x.o_free_slot[port] = h
     if q < 0:
-        x.waiting[channel, port >> 6] &= ~(1 << (port & 63))
+        x.waiting[channel, port >> 6] &= ~(ONE << (port & 63))
     else:
         wake(m, L2_TAKE, max(x.request[port, q, P_READY], now + 1), channel)
     return h

@@ -29,7 +29,12 @@ class TranslationSpec(Spec):
         "Linux kernel, amdgpu: fragments of 2 MiB on GFX8 (64 KiB in drm/radeon), as large as the TLBs take",
     )
     l1_entries: int = param(
-        64, "pages an L1 TLB holds, fully associative", "MGPUSim R9 Nano; gem5 GPUTLBOptions: 32", ge=1, le=256
+        128,
+        "pages an L1 TLB holds, fully associative",
+        "fitted to rocBLAS's R9 Nano figures, docs/correlation.md: 512 x 8 x 500000 (TN) takes half as long again with "
+        "64, as MGPUSim's R9 Nano has; gem5 GPUTLBOptions: 32",
+        ge=1,
+        le=256,
     )
     l1_replacement: Replacement = replacement_param("gem5's and MGPUSim's TLBs: LRU")
     l1_mshrs: int = param(

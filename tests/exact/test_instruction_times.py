@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from gpusim.core.gpu_spec import GpuSpec
-from tests.exact.machine import TURN, cases, condition, finished, first_issue, turn, turns
+from isa.encoding.control_flow import decode_kernel
+from isa.object.code_object import load_code_object
+from tests.exact.machine import TURN, cases, condition, finished, first_issue, run, turn, turns
 from tests.support.assembly import Assembly
+from workloads.vendor.multiply_accumulate import with_multiply_accumulate
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "instruction_times.hsaco")
 case = cases(ASSEMBLY)
@@ -268,3 +271,12 @@ ASSEMBLY.kernel("setprio", "    .rept 6\n    s_setprio 3\n    .endr\n    s_endpg
 
 def test_internal_instructions_take_a_turn(gpu: GpuSpec) -> None:
     assert case("setprio", gpu).cycles == finished(first_issue(gpu) + 6 * TURN)
+
+
+def test_fused_multiply_additions_run_as_multiply_accumulates_at_full_rate(gpu: GpuSpec) -> None:
+    name = rate_name("v_fma_f32")
+    image = ASSEMBLY.path.read_bytes()
+    (kernel,) = (k for n, k in load_code_object(image).kernels.items() if n == name)
+    changed = load_code_object(with_multiply_accumulate(image, [kernel])).kernels[name]
+    assert [i.opcode.mnemonic for i in decode_kernel(changed)][:REPEATS] == ["v_mac_f32"] * REPEATS
+    assert run(changed, gpu).cycles == finished(first_issue(gpu) + (REPEATS - 1) * TURN + TURN)

@@ -143,6 +143,37 @@ def test_a_load_takes_a_look_up_for_each_line(gpu: GpuSpec, access: tuple[str, i
     assert second.stalls["memory_dependency"] == data - TURN
 
 
+# --- a set whose ways are all being filled: 64 lines at once for 16 slots, and then the last four lines of each set ---
+
+SMALL = {"size_kib": 1, "ways": 4}  # four sets
+FILLED = 48  # the first of the lines that such a cache can still hold
+ASSEMBLY.kernel(
+    "full_sets",
+    f"""
+    v_mov_b32 v2, 1
+    v_lshlrev_b32 v1, 6, v0
+    v_add_u32 v1, vcc, {BUFFER_LOW:#x}, v1
+{LOAD}{WAIT}    v_cmp_le_u32 vcc, {FILLED}, v0
+    s_and_b64 exec, exec, vcc
+{LOAD}{WAIT}{END}""",
+)
+
+
+def test_a_miss_takes_the_way_that_is_filled_longest(gpu: GpuSpec) -> None:
+    # as many lines are asked for in as many cycles as where all have a slot; the lines asked for last are kept
+    replacing = case("full_sets", altered(gpu, l1={**SMALL, "full_set": "replace"}))
+    roomy = case("full_sets", gpu)
+    assert replacing.cycles == roomy.cycles and replacing.l1.full_stall_cycles == roomy.l1.full_stall_cycles
+    assert (replacing.l1.misses, replacing.l1.hits) == (roomy.l1.misses, roomy.l1.hits) == (64, 64 - FILLED)
+
+
+def test_a_miss_may_wait_for_a_way(gpu: GpuSpec) -> None:
+    waiting = case("full_sets", altered(gpu, l1={**SMALL, "full_set": "wait"}))
+    # of 16 lines a set, four at a time are on their way
+    assert waiting.l1.full_stall_cycles > 3 * gpu.l2.latency_cycles
+    assert (waiting.l1.misses, waiting.l1.hits) == (64, 64 - FILLED)
+
+
 # --- several loads: merges, order, the look-up port, limits ---
 
 ASSEMBLY.kernel("twice", ONE_LINE + LOAD + LOAD + WAIT + END)

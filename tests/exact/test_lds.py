@@ -99,7 +99,7 @@ ASSEMBLY.kernel("one_counter", "    ds_add_u32 v1, v0\n    s_waitcnt lgkmcnt(0)\
 
 
 def test_atomics_on_one_word_come_one_after_another(gpu: GpuSpec) -> None:
-    data = first_issue(gpu) + LANES * gpu.cu.lds_write_passes + gpu.cu.lds_latency_cycles
+    data = first_issue(gpu) + LANES + gpu.cu.lds_latency_cycles
     assert case("one_counter", gpu).cycles == finished(after_wait(data))
 
 
@@ -124,7 +124,7 @@ for _name, _text, _kept in (
 
 
 @pytest.mark.parametrize(("name", "dwords"), [("write_b32", 1), ("write_b64", 2), ("add_u32", 1)])
-def test_writes_and_atomics_take_a_multiple_of_a_reads_bank_cycles(gpu: GpuSpec, name: str, dwords: int) -> None:
+def test_writes_and_atomics_without_conflicts_take_a_multiple_of_a_read(gpu: GpuSpec, name: str, dwords: int) -> None:
     # CLRX GcnTimings: twice; on the odd machine three times
     banks = gpu.cu.lds_write_passes * bank_cycles(1, dwords)
     first = first_issue(gpu) + TURN
@@ -132,6 +132,25 @@ def test_writes_and_atomics_take_a_multiple_of_a_reads_bank_cycles(gpu: GpuSpec,
     facts = case(name, gpu)
     assert facts.cycles == finished(after_wait(data))
     assert facts.cu.lds_busy_cycles == READS * banks
+
+
+ASSEMBLY.kernel(
+    "write_conflicts",
+    f"""
+    v_lshlrev_b32 v1, 7, v0
+    .rept {READS}
+    ds_write_b32 v1, v0
+    .endr
+    s_waitcnt lgkmcnt(0)
+    s_endpgm
+    """,
+    lds_bytes=128 * LANES,
+)
+
+
+def test_writes_that_meet_in_a_bank_take_a_cycle_each(gpu: GpuSpec) -> None:
+    # all lanes in one bank: more cycles than addresses and data need to come in, so that these do not count
+    assert case("write_conflicts", gpu).cu.lds_busy_cycles == READS * LANES
 
 
 def test_an_exchange_of_lanes_writes_nothing(gpu: GpuSpec) -> None:

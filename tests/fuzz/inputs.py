@@ -1,39 +1,25 @@
-"""Bad input for the fuzz run: damaged code objects, configurations, cache files, argument lists; each from a seed."""
+"""Bad input for the fuzz run: code objects, configurations, networks, cache files, argument lists; each from a seed."""
 
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from gpusim.config.files import SHELVES, SHIPPED
+from tests.fuzz.damage import ODD, damaged
+from tests.fuzz.files import DATA, array, containers, history, standard, with_lines
 
 SMALL_BYTES = 8000  # of a code object
-INTERESTING = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFFC)
-ODD = (
-    *("null", "true", "-1", "0", "1", "1.5", "1e400", ".nan", ".inf", "-.inf", "[]", "{}", "{base: mi6}", "[1, [2]]"),
-    *("x", "''", "~", "2020-01-01", "2020-99-99", "&a [*a]", "*a", "!!binary aGk=", "!!set {a, b}", "0x10", "0o17"),
-    *(
-        "9" * 5000,
-        "[" * 2000,
-        "{a: " * 150,
-        "{1: 2}",
-        "\\x00",
-        '"\\ud800"',
-        "|",
-        ">-",
-        "? a",
-        "!!python/name:os.system",
-    ),
-    *("&a [x, x]", "[*a, *a]", "1_000", "190:20:30", "<<: *a", "é", "\u2028", "\t", "- - -", "%YAML 9", "@", "`"),
+COMMANDS = (
+    *("run", "exec", "show", "metrics", "disasm", "bench", "microbench", "capture", "kernels", "timeline"),
+    *("layers", "correlate"),
 )
-COMMANDS = ("run", "exec", "show", "metrics", "disasm", "bench", "microbench", "capture", "kernels", "timeline")
 OPTIONS = (
     *("--set", "--json", "--out", "--quiet", "--engine", "--no-verify", "--checked", "--hotspots", "--timeline"),
     *("--window", "--values", "--markdown", "--kernel", "--hazards", "--only", "--history", "--repeat", "--list"),
     *("--fail-below", "--gpu", "--picture", "--epochs", "--batch", "--seed", "--images", "--device", "--help"),
     *("--version", "--", "-", "-x", "--set=", "--nothing", "--engine=on", "--json=-"),
-    *("--timeout", "--max-cycles", "--source"),
+    *("--timeout", "--max-cycles", "--source", "--phase", "--phase=train"),
 )
 # files and folders that `worker` puts into the working folder of an argument list
 PLACES = (
@@ -51,7 +37,20 @@ PLACES = (
     "/",
 )
 NAMES = (
-    *("layerA", "layerB.yaml", "mi6", "r9nano.yaml", "vector_add", "hbm2e", "layerX", "on", "off", "both", "build"),
+    *(
+        "layerA",
+        "layerB.yaml",
+        "mi6",
+        "r9nano.yaml",
+        "vector_add",
+        "hbm2e",
+        "lenet",
+        "layerX",
+        "on",
+        "off",
+        "both",
+        "build",
+    ),
     *("check", "1:2", "5:", ":", "9" * 400, "-1", "0", "1e9", "nan", "~nobody/x", "a\nb", "\udcff", "é" * 300),
     *("x" * 5000, "latency", "sgemm", "all", "cpu", "vggnet11", "%s", "{}", "[red]x[/red]", "$HOME", "a=b=c"),
 )
@@ -62,35 +61,6 @@ SETS = (
 )
 
 
-def damaged(original: bytes, choose: random.Random, spread: bool = True) -> bytes:
-    """Some bits, bytes, words or stretches of a file changed, or a part cut off."""
-    data = bytearray(original)
-    for _ in range(choose.choice((1, 1, 1, 2, 3, 8))):
-        if not data:
-            break
-        # where most is decided: the beginning; and anywhere
-        at = choose.randrange(len(data)) if spread or choose.random() < 0.5 else choose.randrange(min(64, len(data)))
-        match choose.randrange(7):
-            case 0:
-                data[at] ^= 1 << choose.randrange(8)
-            case 1:
-                data[at] = choose.randrange(256)
-            case 2:
-                at &= ~3
-                data[at : at + 4] = choose.choice(INTERESTING).to_bytes(4, "little")
-            case 3:
-                other = choose.randrange(len(data))
-                data[at : at + 16] = data[other : other + 16]
-            case 4:
-                del data[at : at + choose.choice((1, 4, 8, 64))]
-            case 5:
-                data[at:at] = bytes(choose.choice((1, 4, 8)))
-            case 6:
-                if choose.random() < 0.2:
-                    del data[at:]
-    return bytes(data)
-
-
 @cache
 def _texts() -> tuple[str, ...]:
     return tuple(p.read_text(encoding="utf-8") for shelf in SHELVES for p in sorted((SHIPPED / shelf).glob("*.yaml")))
@@ -98,13 +68,34 @@ def _texts() -> tuple[str, ...]:
 
 def configuration(choose: random.Random) -> bytes:
     """A configuration file with lines, values or bytes changed."""
-    lines = choose.choice(_texts()).splitlines()
+    return _changed(choose.choice(_texts()), choose)
+
+
+@cache
+def _networks() -> tuple[tuple[str, ...], bytes]:
+    """Networks as YAML and in DNNMark's language, and one as ONNX."""
+    from tests.support.onnx_models import small
+
+    folders = (SHIPPED / "networks", DATA / "networks")
+    return tuple(p.read_text(encoding="utf-8") for f in folders for p in sorted(f.iterdir())), small()
+
+
+def network(choose: random.Random) -> bytes:
+    """A network's file in one of three languages, changed."""
+    texts, onnx = _networks()
+    return damaged(onnx, choose) if choose.random() < 0.4 else _changed(choose.choice(texts), choose)
+
+
+def _changed(original: str, choose: random.Random) -> bytes:
+    """A text with lines, values or bytes changed."""
+    lines = original.splitlines()
     for _ in range(choose.choice((1, 1, 1, 2, 4))):
         at = choose.randrange(len(lines))
-        key, colon, _value = lines[at].partition(":")
+        separator = "=" if "=" in lines[at] else ":"
+        key, colon, _value = lines[at].partition(separator)
         match choose.randrange(8):
             case 0 | 1 | 2:
-                lines[at] = f"{key}{colon or ':'} {choose.choice(ODD)}"
+                lines[at] = f"{key}{colon or separator} {choose.choice(ODD)}"
             case 3:
                 lines[at] = choose.choice((" ", "  ", "\t")) + lines[at]
             case 4:
@@ -150,12 +141,19 @@ def kinds() -> dict[str, Kind]:
     from tests.fuzz.mutants import originals
 
     # several times the small ones, of which more can be tried
-    small = [p.read_bytes() for p in sorted(Path(__file__).resolve().parents[1].glob("data/*/*.hsaco"))]
+    small = [p.read_bytes() for p in sorted(DATA.glob("*/*.hsaco"))]
     objects = [original.data for original in originals()] + 4 * [data for data in small if len(data) < SMALL_BYTES]
+    bundles = containers()
     found = (
-        Kind("objects", lambda choose: damaged(choose.choice(objects), choose, spread=choose.random() < 0.7), 40),
-        Kind("configurations", configuration, 25),
-        Kind("caches", lambda choose: choose.getrandbits(64), 10),
-        Kind("arguments", arguments, 25),
+        Kind("objects", lambda choose: damaged(choose.choice(objects), choose, spread=choose.random() < 0.7), 30),
+        Kind("bundles", lambda choose: damaged(choose.choice(bundles), choose, spread=choose.random() < 0.3), 5),
+        Kind("lines", with_lines, 5),
+        Kind("configurations", configuration, 20),
+        Kind("standards", standard, 5),
+        Kind("arrays", array, 5),
+        Kind("histories", history, 5),
+        Kind("caches", lambda choose: choose.getrandbits(64), 5),
+        Kind("networks", network, 10),
+        Kind("arguments", arguments, 20),
     )
     return {kind.name: kind for kind in found}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.fuzz import batches, tries
-from tests.fuzz.inputs import Kind, damaged, kinds
+from tests.fuzz.damage import damaged
+from tests.fuzz.inputs import Kind, kinds
 
 EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "100"))
 

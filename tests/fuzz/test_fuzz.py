@@ -13,7 +13,10 @@ from tests.corpus.build import BASE, committed
 from tests.fuzz.mutants import Mutant, Worker, mutants, originals, primed_programs, programs
 
 EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "100"))
+# half of them: these fill 350 registers before they begin
+PRIMED = settings(max_examples=max(1, EXAMPLES // 2), deadline=None, suppress_health_check=list(HealthCheck))
 FAST = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW_PRIMED = settings(max_examples=max(1, EXAMPLES // 10), deadline=None, suppress_health_check=list(HealthCheck))
 SLOW = settings(max_examples=max(1, EXAMPLES // 5), deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -49,13 +52,13 @@ def test_random_programs(compiled: Worker, mutant: Mutant) -> None:
     _sound(compiled.attempt(mutant.data))
 
 
-@FAST
+@PRIMED
 @given(mutant=primed_programs())
 def test_random_programs_with_addresses(compiled: Worker, mutant: Mutant) -> None:
     _sound(compiled.attempt(mutant.data))
 
 
-@SLOW
+@SLOW_PRIMED
 @given(mutant=primed_programs())
 def test_random_programs_with_addresses_make_no_stray_access(checked: Worker, mutant: Mutant) -> None:
     _sound(checked.attempt(mutant.data))

@@ -10,14 +10,26 @@ from typing import Any
 
 import typer.main
 
+from gpusim.base.errors import UserError
 from gpusim.cli import main as command_line
 from gpusim.cli.main import invoke
-from gpusim.config.files import SHIPPED
+from tests.fuzz.damage import damaged
+from tests.fuzz.files import DATA, MEASUREMENT, SMALL_OBJECT
 
 EXIT_CODES = (0, 1, 2, 130)
 MEMORY_BYTES = 24 << 30  # of addresses: an input that asks for more than any machine has is refused, not obeyed
 EXECUTED = 8  # one in so many objects is executed, too
-SMALL_OBJECT = (SHIPPED / "examples" / "vector_add.hsaco").read_bytes()
+LINES_SOURCE = (DATA / "lines" / "lines.cl").read_bytes()
+ARRAY_EXECUTION = """gpu: mi6
+code_object: vector_add.hsaco
+global_size: [64]
+local_size: [64]
+arguments:
+  a: {{npy: {file}}}
+  b: {{fill: 1, dtype: float32, shape: [6]}}
+  c: {{fill: 0, dtype: float32, shape: [6]}}
+  n: {{value: 6, dtype: uint32}}
+"""
 
 
 class Defect(Exception):
@@ -45,11 +57,73 @@ def try_object(data: bytes, number: int) -> str:
     return code
 
 
+def try_bundle(data: bytes, number: int) -> str:
+    """Find the code objects in a damaged bundle, and say what of them can be executed."""
+    Path("fuzzed.so").write_bytes(data)
+    return _called([*(["disasm"], ["kernels", "check"])[number % 2], "fuzzed.so"])
+
+
+def try_lines(data: bytes, number: int) -> str:
+    """Disassemble a code object with damaged line tables, beside its source or not."""
+    Path("fuzzed.hsaco").write_bytes(data)
+    Path("lines.cl").write_bytes(LINES_SOURCE if number % 3 else b"\xff")
+    return _called(["disasm", "fuzzed.hsaco", *(["--source"] if number % 2 else [])])
+
+
+def try_standard(data: bytes, number: int) -> str:
+    """Show a GPU whose DRAM is what a damaged standard's file says."""
+    Path("standard.yaml").write_bytes(data)
+    ranks = ("", ", ranks: 2", ", refresh: per_bank", ", channels: 2")[number % 4]
+    Path("fuzzed.yaml").write_text(f"{{base: mi6, dram: {{standard: standard.yaml{ranks}}}}}\n")
+    return _called(["show", "fuzzed.yaml", *(["--values"] if number % 2 else [])])
+
+
+def try_array(data: tuple[str, bytes], number: int) -> str:
+    """Read a damaged NumPy file as an argument of a kernel, as activation maps, as images."""
+    from workloads.data.activations_file import load_activations
+    from workloads.data.image_set import load_images
+
+    suffix, contents = data
+    file = Path(f"fuzzed{suffix}")
+    file.write_bytes(contents)
+    if number % 3 == 0:
+        Path("vector_add.hsaco").write_bytes(SMALL_OBJECT)
+        Path("fuzzed.yaml").write_text(ARRAY_EXECUTION.format(file=file))
+        return _called(["exec", "fuzzed.yaml"])
+    try:
+        load_activations(file) if number % 3 == 1 else load_images(file, 10)
+    except UserError:
+        return "refused"
+    return "read"
+
+
+def try_history(data: bytes, number: int) -> str:
+    """Compare a measurement with a damaged file of earlier ones."""
+    from gpusim.bench.bench import BenchResult, change_percent, comparable, read_history
+
+    file = Path("fuzzed.jsonl")
+    file.write_bytes(data)
+    result = BenchResult(**MEASUREMENT)
+    try:
+        for earlier in comparable(read_history(file), result):
+            change_percent(earlier, result)
+    except UserError:
+        return "refused"
+    return "compared"
+
+
 def try_configuration(data: bytes, number: int) -> str:
     """Show what a damaged configuration describes; run it as far as to its job."""
     Path("fuzzed.yaml").write_bytes(data)
     command = (["show"], ["show", "--values"], ["run"], ["exec"])[number % 4]
     return _called([*command, "fuzzed.yaml"])
+
+
+def try_network(data: bytes, number: int) -> str:
+    """List the layers of a damaged network, of whose language the name tells or does not."""
+    name = f"fuzzed{('', '.yaml', '.dnnmark', '.onnx')[number % 4]}"
+    Path(name).write_bytes(data)
+    return _called(["layers", name, *(["--phase", "train", "--gpu", "mi6"] if number % 8 < 4 else ["--batch", "3"])])
 
 
 def try_arguments(words: list[str], number: int) -> str:
@@ -66,8 +140,6 @@ def try_cache(seed: int, number: int) -> str:
     cache.keep(name, content)  # type: ignore[attr-defined]
     file = Path(os.environ["GPUSIM_CACHE_DIR"]) / name
     choose = random.Random(seed)
-    from tests.fuzz.inputs import damaged
-
     match choose.randrange(6):
         case 0:
             file.unlink()
@@ -88,7 +160,13 @@ def try_cache(seed: int, number: int) -> str:
 
 TRIES: dict[str, Callable[[Any, int], str]] = {
     "objects": try_object,
+    "bundles": try_bundle,
+    "lines": try_lines,
+    "standards": try_standard,
+    "arrays": try_array,
+    "histories": try_history,
     "configurations": try_configuration,
+    "networks": try_network,
     "caches": try_cache,
     "arguments": try_arguments,
 }

@@ -39,6 +39,7 @@ def sources(root: Path = ROOT) -> Iterator[tuple[str, Path]]:
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
+@cache
 def room_of(module: str, root: Path = ROOT) -> str:
     """The room that a module belongs to; a package's `__init__` belongs to the package."""
     return module if (root / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
@@ -99,6 +100,7 @@ def imports(root: Path = ROOT) -> tuple[Import, ...]:
     return tuple(found)
 
 
+@cache
 def arrows(root: Path = ROOT) -> dict[str, dict[str, list[Import]]]:
     """For each room, the other rooms that it imports from, and by which imports."""
     found: dict[str, dict[str, list[Import]]] = {room: {} for room in sorted(rooms(root))}

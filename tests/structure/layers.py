@@ -52,10 +52,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "workloads": (),
     "workloads.toolchain": ("gpusim.base",),
     "workloads.data": ("gpusim.base", "workloads"),
+    "workloads.networks": ("gpusim.base", "workloads"),
     "workloads.operators": (
         *("gpusim.base", "isa.object", "isa", "memory", "memory.dram", "spartan"),
         *("workloads", "workloads.toolchain", "workloads.data"),
     ),
+    "workloads.vendor": ("gpusim.base", "isa.object", "isa", "isa.encoding"),
     # the user's side
     "gpusim.config": (
         "gpusim.base",
@@ -66,6 +68,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gpusim.core",
         "workloads",
         "workloads.data",
+        "workloads.networks",
         "workloads.operators",
     ),
     "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
@@ -94,19 +97,26 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
     ),
     "gpusim": (*("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"), "gpusim.api", "gpusim.jobs"),
+    "gpusim.correlation": (
+        *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),
+        *("gpusim.config", "gpusim.results", "gpusim.host"),
+    ),
     "gpusim.microbench": ("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
     "gpusim.bench": (
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
     ),
     "gpusim.cli": (
-        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.operators", "gpusim.config"),
+        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.networks"),
         *(
+            "workloads.operators",
+            "gpusim.config",
             "gpusim.results",
             "gpusim.results.metrics",
             "gpusim.report",
             "gpusim.timeline",
             "gpusim.jobs",
+            "gpusim.correlation",
             "gpusim.microbench",
             "gpusim.bench",
         ),

@@ -14,6 +14,12 @@ def test_the_maps_tables_are_the_files_s(name: str) -> None:
     assert section(page, name) == PAGES["activations"][name](), "run .ci/generate"
 
 
+@pytest.mark.parametrize("name", sorted(PAGES["networks"]))
+def test_the_networks_tables_are_counted(name: str) -> None:
+    page = (DOCS / "networks.md").read_text(encoding="utf-8")
+    assert section(page, name) == PAGES["networks"][name](), "run .ci/generate"
+
+
 @pytest.mark.parametrize("page", [*PAGES, *SLOW])
 def test_every_page_has_its_sections_once(page: str) -> None:
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from memory.dram.constants import COMMAND_NAMES, LEVEL_NAMES, Policy
-from memory.dram.constraints import RULES
+from memory.dram.constraints import RULES, Rule
 from memory.dram.page_policy import PAGE_POLICIES
 from memory.dram.scheduler import SCHEDULERS
 from memory.dram.spec import DramSpec, resolve
@@ -80,19 +80,25 @@ def _policies(policies: dict[str, Policy]) -> str:
     return table(["name", "what it does", "source"], [[f"`{n}`", p.meaning, p.source] for n, p in policies.items()])
 
 
+def _rate(spec: DramSpec, lines: list[int], rules: tuple[Rule, ...] = RULES) -> float:
+    """Bytes a second."""
+    out = run(spec, [(1, READ, line) for line in lines], CORE_CLOCK_HZ, rules=rules)
+    return 64 * len(lines) * resolve(spec).clock_hz / (out.commands[-1].clock - out.commands[0].clock)
+
+
+def random_rate(standard: str, rules: tuple[Rule, ...] = RULES) -> float:
+    """Bytes a second of random lines, by all timing rules or some."""
+    lines = np.random.default_rng(1).integers(0, 1 << 22, RANDOM_LINES).tolist()
+    return _rate(DramSpec(standard=standard, channels=1, read_queue=64), lines, rules)
+
+
 def measured() -> str:
     """Rates of one channel that one requester keeps busy."""
     rows = []
     for name in STANDARDS:
         spec = DramSpec(standard=name, channels=1, read_queue=64)
         t = resolve(spec)
-
-        def rate(spec: DramSpec, lines: list[int]) -> float:
-            out = run(spec, [(1, READ, line) for line in lines], CORE_CLOCK_HZ)
-            return 64 * len(lines) * resolve(spec).clock_hz / (out.commands[-1].clock - out.commands[0].clock)
-
-        stream = rate(spec, list(range(STREAM_LINES)))
-        random = np.random.default_rng(1).integers(0, 1 << 22, RANDOM_LINES).tolist()
+        stream = _rate(spec, list(range(STREAM_LINES)))
         plain = spec.model_copy(update={"bank_hash": False})
         conflicts = [line_at(plain, row=1 + 37 * i % 1009) for i in range(500)]
         rows.append(
@@ -100,8 +106,8 @@ def measured() -> str:
                 f"`{name}`",
                 f"{100 * stream / spec.bytes_per_s:.0f} %",
                 f"{100 * (1 - t.trfc / t.trefi):.0f} %",
-                f"{rate(spec, random) / 1e9:.1f} GB/s",
-                f"{64 / rate(plain, conflicts) * 1e9:.1f} ns",
+                f"{random_rate(name) / 1e9:.1f} GB/s",
+                f"{64 / _rate(plain, conflicts) * 1e9:.1f} ns",
                 f"{1e9 * t.trc / t.clock_hz:.1f} ns",
             ]
         )

@@ -1,7 +1,8 @@
 """Tables of figures in docs/, from runs and files: `python -m tests.support.figures [PAGE...]`.
 
-Writes each page with the text between each pair of markers renewed. `claims` takes an hour or so and is made only when
-it is named; the others take a minute together. Of the host's own speed (docs/performance.md) no table is made anew: it
+Writes each page with the text between each pair of markers renewed. `claims`, which takes an hour or so, and
+`vendor-kernels`, which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, are made only when they
+are named; the others take a minute together. Of the host's own speed (docs/performance.md) no table is made anew: it
 is a log of measurements.
 """
 
@@ -19,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from gpusim.config.run import load_run
-from tests.support import library_accuracy
+from tests.support import library_accuracy, network_pages, vendor_kernels
 from tests.support.pages import renewed, table
 from tests.support.rooflines import primitives_table
 from tests.support.trace_reader import read_trace
@@ -193,9 +194,13 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "opencl": {"accuracy": library_accuracy.table},
     "own-kernels": {"sweep": sweep},
     "own-kernels-hip": {"precision": precision},
+    "networks": network_pages.SECTIONS,
     "timeline": {"steps": miss_steps, "waits": waits},
 }
-SLOW: dict[str, dict[str, Callable[[], str]]] = {"claims": {"cycles": claimed_cycles, "memory": claimed_memory}}
+SLOW: dict[str, dict[str, Callable[[], str]]] = {
+    "claims": {"cycles": claimed_cycles, "memory": claimed_memory},
+    "vendor-kernels": {"kernels": vendor_kernels.page_table},
+}
 
 
 def section(page: str, name: str) -> str:

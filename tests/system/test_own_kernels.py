@@ -73,9 +73,9 @@ def test_the_five_commands_for_opencl(build: bool, checkout: Path) -> None:
     assert "verification.passed" in run(execute, checkout)
     result = json.loads((checkout / "out/row_norm.json").read_text())
     assert result["verification"]["passed"] is True
-    printed = run(sweep, checkout)
-    assert [line.split()[0] for line in printed.splitlines()[1:]] == ["64", "128", "256"]
-    if not build:
+    if not build:  # once is enough
+        printed = run(sweep, checkout)
+        assert [line.split()[0] for line in printed.splitlines()[1:]] == ["64", "128", "256"]
         assert printed == shown(PAGE, "sweep"), "run .ci/generate"
 
 
@@ -91,13 +91,13 @@ def test_the_five_commands_for_hip(build: bool, checkout: Path) -> None:
     run(execute, checkout)
     result = json.loads((checkout / "out/softmax.json").read_text())
     assert result["verification"]["passed"] is True
-    printed = run(compare, checkout)
-    assert [line.rpartition(">")[0] for line in printed.splitlines()[1:]] == [
-        "softmax<float, 64",
-        "softmax<float, 256",
-        "softmax<double, 256",
-    ]
-    if not build:
+    if not build:  # once is enough
+        printed = run(compare, checkout)
+        assert [line.rpartition(">")[0] for line in printed.splitlines()[1:]] == [
+            "softmax<float, 64",
+            "softmax<float, 256",
+            "softmax<double, 256",
+        ]
         assert printed == shown(HIP_PAGE, "precision"), "run .ci/generate"
 
 

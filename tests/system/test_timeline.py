@@ -1,6 +1,7 @@
 """Timelines of whole launches: what they show agrees with what was counted, and drawing changes nothing."""
 
 from collections import Counter, defaultdict
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,17 @@ from tests.support.gemm import random_gemm
 from tests.support.trace_reader import ReadTrace, read_trace
 
 GPU = GpuSpec(shader_arrays=2, cus_per_array=2, l2=L2Spec(size_kib=64, ways=4, channels=4), dram=DramSpec(channels=4))
+ENGINE = EngineSpec(sib_kib=1, prefetch_buffer_kib=2, outstanding_columns=4)
 SMALL_SHAPE = (64, 32, 64)
 TURN = 4
+
+
+@cache
+def undrawn(kernel: str, shape: tuple[int, int, int], gpu: str) -> list[Any]:
+    """What every launch of a GEMM gives without a timeline; gpu: as JSON."""
+    spec = GpuSpec.model_validate_json(gpu)
+    engine = ENGINE if "dib" in kernel else None
+    return [simulate(launch, spec, engine, checked=True) for launch in random_gemm(kernel, shape, spec).launches]
 
 
 def draw(
@@ -37,9 +47,9 @@ def draw(
     **options: Any,
 ) -> tuple[list[Any], ReadTrace, list[str]]:
     """Simulate every launch of a GEMM without and with a timeline; facts, the trace, and its summary."""
-    engine = EngineSpec(sib_kib=1, prefetch_buffer_kib=2, outstanding_columns=4) if "dib" in kernel else None
+    engine = ENGINE if "dib" in kernel else None
     launches = random_gemm(kernel, shape, gpu).launches
-    plain = [simulate(launch, gpu, engine, checked=True) for launch in launches]
+    plain = undrawn(kernel, shape, gpu.model_dump_json())
     with Timeline(path, window, **options) as timeline:
         drawn = [simulate(launch, gpu, engine, checked=True, timeline=timeline) for launch in launches]
     for a, b in zip(plain, drawn, strict=True):

@@ -1,38 +1,55 @@
 """Are AMD's own kernels for gfx803 decoded and translated, where a folder with them is at hand?
 
-GPUSIM_VENDOR_KERNELS names a folder with the files of docs/vendor-kernels.md; without it, libraries that are installed
-are looked for. Only some kernels of each file are translated here: `gpusim kernels check` does all.
+Where they are looked for: `tests.support.vendor_kernels`. Of the larger files only some kernels are translated here.
 """
 
-import os
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import gpusim
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.correlation.kernels import KernelSource
+from gpusim.host.command_processor import CommandProcessor, LaunchCommand
+from gpusim.results.record import RunRecord
+from isa.device_memory import DeviceMemory
 from isa.encoding.control_flow import decode_kernel
 from isa.execution.program import build_program
 from isa.object.code_object import load_code_object
+from tests.support import vendor_kernels
+from tests.support.figures import DOCS, section
+from tests.support.vendor_kernels import HIP_OF_TENSILE, ROCRAND, TENSILE
+from workloads.vendor.tensile import SgemmProblem, TensileGemm, TensileKernel
 
-FOLDER = Path(os.environ.get("GPUSIM_VENDOR_KERNELS", "/usr/lib/x86_64-linux-gnu"))
 EACH = 12
 
 
 def found(pattern: str) -> Path:
-    files = sorted(FOLDER.rglob(pattern)) if os.environ.get("GPUSIM_VENDOR_KERNELS") else sorted(FOLDER.glob(pattern))
-    if not files:
-        pytest.skip(f"no {pattern} in {FOLDER}; GPUSIM_VENDOR_KERNELS names another folder")
-    return files[0]
+    try:
+        return vendor_kernels.found(pattern)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("pattern", [TENSILE, ROCRAND])
+def test_the_page_says_what_can_be_executed(pattern: str) -> None:
+    name = f"`{found(pattern).name}`"
+    page = section((DOCS / "vendor-kernels.md").read_text(encoding="utf-8"), "kernels")
+    table = [tuple(cell.strip() for cell in line.split("|")[2:-1]) for line in page.splitlines()]
+    first = [row[0] for row in table].index(name)
+    rows = list(vendor_kernels.rows(pattern))
+    assert table[first : first + len(rows)] == rows
+    assert not table[first + len(rows)][0].startswith("–"), "reasons that are no longer there"
 
 
 @pytest.mark.parametrize(
     ("pattern", "kernels"),
     [
-        ("rocblas/*/library/TensileLibrary_gfx803.co", 219),
-        ("rocblas/*/library/Kernels.so-000-gfx803.hsaco", 1542),
-        ("librocrand.so.*", 204),
+        (TENSILE, 219),
+        (HIP_OF_TENSILE, 1542),
+        (ROCRAND, 204),
     ],
 )
 def test_kernels_of_a_vendor(pattern: str, kernels: int) -> None:
@@ -43,28 +60,28 @@ def test_kernels_of_a_vendor(pattern: str, kernels: int) -> None:
 
 
 def test_long_branches_of_assembly_kernels_are_followed() -> None:
-    kernels = load_code_object(found("rocblas/*/library/TensileLibrary_gfx803.co")).kernels.values()
+    kernels = load_code_object(found(TENSILE)).kernels.values()
     jumps = [i for k in kernels for i in decode_kernel(k) if i.opcode.mnemonic == "s_setpc_b64"]
     assert len(jumps) == 209 and all(len(jump.jump_targets) == 1 for jump in jumps)
 
 
-@pytest.mark.parametrize("timing", [False, True])
-def test_a_matrix_product_of_rocblas(timing: bool) -> None:
-    """D = 2 A B + 3 C, all column-major, with edges that fill no tile; arguments as Tensile's kernels name them."""
-    gpu = gpusim.Device(gpusim.GpuSpec(memory_mib=16), timing=timing, quiet=True)
-    module = gpu.load(found("rocblas/*/library/TensileLibrary_gfx803.co"))
-    tile, whole, in_order = "Cijk_Ailk_Bljk_SB_MT64x64x16_", "_GSU1_", "_WGM1"  # K not split, workgroups as they come
-    name = next(n for n in module if n.startswith(tile) and whole in n and n.endswith(in_order))
-    items = int(np.prod([int(number) for number in re.findall(r"_WG(\d+)_(\d+)_(\d+)_", name)[0]]))
-    m, n, k, groups = 67, 69, 70, (2, 2)
+@pytest.mark.parametrize("split_k", [1, 4])
+@pytest.mark.parametrize("multiply_accumulate", [False, True])
+def test_a_matrix_product_of_rocblas(split_k: int, multiply_accumulate: bool) -> None:
+    """D = 2 A B + 3 C, all column-major, with edges that fill no tile; with K split among workgroups, and not."""
+    kernels = KernelSource([found(TENSILE), found(HIP_OF_TENSILE)], multiply_accumulate)
+    fitting = [n for n in kernels if n.startswith("Cijk_Alik_Bljk_SB_MT") and f"_GSU{split_k}_" in n]
+    kernel = TensileKernel.named(fitting[0])
+    m, n, k = 67, 69, 134
+    product = TensileGemm.allocate(SgemmProblem("TN", m, n, k, 2.0, 3.0), kernel, kernels, DeviceMemory(1 << 26))
     rng = np.random.default_rng(0)
-    a, b, c = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((k, m), (n, k), (n, m)))
-    d = gpu.zeros((n, m), np.float32)
-    values = dict(sizeC=n * m, sizeA=k * m, sizeB=n * k, D=d, C=gpu.array(c), A=gpu.array(a), B=gpu.array(b))
-    values |= dict(alpha=np.float32(2), beta=np.float32(3), strideD0=m, strideC0=m, strideA0=m, strideB0=k)
-    values |= dict(strideD1=n * m, strideC1=n * m, strideA1=k * m, strideB1=n * k)
-    values |= dict(SizesFree0=m, SizesFree1=n, SizesFree2=1, SizesSum0=k)
-    values |= dict(NumWorkGroups0=groups[0], NumWorkGroups1=groups[1], NumFullBlocks=groups[1])
-    arguments = {argument.name: values.get(argument.name, 0) for argument in module[name].arguments}
-    gpu.launch(module[name], (groups[0] * items, groups[1]), (items, 1), arguments)
-    np.testing.assert_array_equal(d, 2 * (b.astype(np.float64) @ a) + 3 * c)
+    a, b, c = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((m, k), (n, k), (n, m)))
+    held = {allocation.name: product.memory.view(allocation, np.float32) for allocation in product.memory.allocations}
+    for name, values in zip("ABC", (a, b, c), strict=True):
+        held[name][:] = values.ravel()
+    record = RunRecord(False, kernel.name, [])
+    CommandProcessor(GpuSpec(memory_mib=64), Reporter(quiet=True)).run(
+        [LaunchCommand(launch) for launch in product.launches], record
+    )
+    assert len(record.launches) == (2 if split_k > 1 else 1)
+    np.testing.assert_array_equal(held["C"].reshape(n, m).T, 2 * (a.astype(np.float64) @ b.T) + 3 * c.T)

@@ -143,7 +143,7 @@ def load_activations(path: Path | str) -> Activations:
     array[nonzero] = values
     metadata = _read_metadata(path, str(fields["metadata"]))
     array = array.reshape(sizes)
-    if abs(metadata["sparsity"] - sparsity_of(array)) > 1e-9:
+    if not abs(metadata["sparsity"] - sparsity_of(array)) <= 1e-9:  # NaN fails, too
         raise ActivationFileError(
             f"{path}: the metadata says sparsity {metadata['sparsity']:.6f}, the maps have {sparsity_of(array):.6f}"
         )
@@ -195,7 +195,7 @@ def _is_kind(array: np.ndarray, kind: str) -> bool:
 def _read_metadata(path: Path, text: str) -> dict[str, Any]:
     try:
         metadata = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ActivationFileError(f"{path}: 'metadata': expected JSON: {error}") from error
     if not isinstance(metadata, dict) or not isinstance(metadata.get("sparsity"), float):
         raise ActivationFileError(f"{path}: 'metadata': expected a JSON object with the measured 'sparsity'")

@@ -116,10 +116,14 @@ def opencl_flags(library: Path | None) -> tuple[str, ...]:
 
 
 def hip_flags(library: Path, root: Path) -> tuple[str, ...]:
-    """Flags for the device side of HIP alone: one linked code object, with the arguments' names."""
+    """Flags for the device side of HIP alone: one linked code object, with the arguments' names.
+
+    Without -fuse-cuid=none the object would have a hash of its source's folder in it.
+    """
     return (
         *("-x", "hip", "--offload-arch=gfx803", "--offload-device-only", "--no-gpu-bundle-output"),
-        *("-O3", "-fno-ident", "-fhip-kernel-arg-name", f"--rocm-device-lib-path={library}", f"--rocm-path={root}"),
+        *("-O3", "-fno-ident", "-fuse-cuid=none", "-fhip-kernel-arg-name"),
+        *(f"--rocm-device-lib-path={library}", f"--rocm-path={root}"),
     )
 
 

@@ -1,14 +1,15 @@
 """The LDS of a CU: its banks, and the results on their way back to the wavefronts.
 
 How many bank cycles an access takes is known from execution: the lanes' real addresses decide. A write or an atomic
-takes a multiple of them, as the configuration says. Accesses follow one another; a result is there a fixed latency
+whose lanes seldom meet in a bank takes longer, as addresses and data come in together: a multiple of the cycles that
+it would take without such conflicts. Accesses follow one another; a result is there a fixed latency
 after its last bank cycle, so results return in order.
 """
 
 from gpusim.core.cu.state import EVENTS, SLOTS
 from gpusim.core.cu.wave import recheck, vm_answered
 from gpusim.jit import jit
-from isa.trace import BUSY_MASK, BUSY_SHIFT, RECORD_ATOMIC, RECORD_STORE
+from isa.trace import BUSY_MASK, BUSY_SHIFT, LEAST_MASK, LEAST_SHIFT, RECORD_ATOMIC, RECORD_STORE
 from memory.unit_classes import CU_RETURN
 from memory.waiting import LDS_BANKS, short
 from memory.wheel import wake_at, within_reach
@@ -19,7 +20,7 @@ def use_lds(m, now, cu, who, header):
     """Occupy the LDS banks with the access of a memory record's header; its result is announced to `who`."""
     cycles = (header >> BUSY_SHIFT) & BUSY_MASK
     if header & (RECORD_STORE | RECORD_ATOMIC):
-        cycles *= m.cu.lds_write_passes
+        cycles = max(cycles, ((header >> LEAST_SHIFT) & LEAST_MASK) * m.cu.lds_write_passes)
     end = max(m.cu.lds_free[cu], now) + cycles
     m.cu.lds_free[cu] = end
     if end - m.cu.lds_backlog > now + 1:

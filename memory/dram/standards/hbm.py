@@ -20,6 +20,7 @@ HBM1 = Standard(
     row_bytes=2048,
     separate_row_bus=True,
     organization_source="JESD235 as in Ramulator's HBM_1Gb (4 groups of 2 banks) and gem5 (legacy mode, 2 KiB row)",
+    per_bank_refresh="bank",
     timing={
         "trcd_read_ns": Sourced(14.0, f"7 clocks in {_RAM_HBM}; 14 ns in GPGPU-Sim's HBM set"),
         "trcd_write_ns": Sourced(12.0, f"6 clocks in {_RAM_HBM}"),
@@ -34,6 +35,9 @@ HBM1 = Standard(
         "twtr_short_ns": Sourced(4.0, f"2 clocks in {_RAM_HBM}"),
         "twtr_long_ns": Sourced(8.0, f"4 clocks in {_RAM_HBM}"),
         "trfc_ns": Sourced(110.0, "Ramulator 1.0, HBM 1 Gbit a channel: 55 clocks"),
+        "trfc_bank_ns": Sourced(80.0, "assumed: HBM2's ratio to tRFC; Ramulator 1.0's HBM has the command, REFSB"),
+        "trrefd_ns": Sourced(8.0, "assumed: HBM2's"),
+        "trefb_to_refb_ns": Sourced(8.0, "assumed: HBM2's"),
         "trefi_ns": Sourced(3900.0, f"JESD235 as quoted by {_GEM5_HBM}"),
         "tcwl_clocks": Sourced(4, _RAM_HBM),
         "trtp_clocks": Sourced(4, f"7.5 ns in {_GEM5_HBM}; 4 clocks in GPGPU-Sim's HBM set"),
@@ -41,6 +45,7 @@ HBM1 = Standard(
         "tccd_short_clocks": Sourced(1, "GPGPU-Sim's HBM set; one clock is a burst of two"),
         "tccd_long_clocks": Sourced(2, "GPGPU-Sim's HBM set"),
         "turnaround_clocks": Sourced(2, f"{_GEM5_HBM}: tRTW 4 ns; Ramulator 1.0"),
+        "act_clocks": Sourced(2, "JESD235A, whose legacy mode is HBM's: an activate takes two clocks of the row bus"),
     },
 )
 

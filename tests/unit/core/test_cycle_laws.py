@@ -94,6 +94,7 @@ def test_scalar_alu_and_scalar_memory_share_an_issue_slot(scalar_first: bool) ->
     lawful([[first, *(Script().end() for _ in range(3)), second]], ROOMY)
 
 
+@pytest.mark.compiled_tier  # random scripts run some of them full
 def test_counters_and_queues_that_run_full() -> None:
     # more instructions of each kind in flight than its counter counts, and a network that takes what it can
     narrow = ready(

@@ -164,7 +164,7 @@ def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -
     assert r.cycles == second + 1
 
 
-@settings(max_examples=8 if JIT_DISABLED else 40, deadline=None)
+@settings(max_examples=4 if JIT_DISABLED else 40, deadline=None)
 @given(
     st.integers(4, 60),
     st.sampled_from([(1, 4), (2, 8)]),

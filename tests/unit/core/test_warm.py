@@ -15,6 +15,9 @@ N = 1024
 LINES = N * 4 // 64
 ARGUMENT_LINES = 1  # of the kernel argument block, read through the scalar cache
 
+# what a launch leaves is kept by code that is never compiled; two cases without the compiler are enough
+host_code = pytest.mark.compiled_tier
+
 
 def _gpu(translation: dict | None = None, **l2: int) -> GpuSpec:
     parts = {"l2": l2, "translation": translation or {}, "instruction_cache": {"model": "ideal"}}  # only data in L2
@@ -44,6 +47,7 @@ def test_warm_l2_hits_where_a_cold_one_misses() -> None:
     assert (without.cycles, without.l2.misses) == (cold.cycles, cold.l2.misses)
 
 
+@host_code
 def test_l1_is_empty_and_written_lines_are_read_from_l2() -> None:
     _, (first, _, reads_c) = _device()
     warm = WarmCaches()
@@ -53,6 +57,7 @@ def test_l1_is_empty_and_written_lines_are_read_from_l2() -> None:
     assert after.dram.reads == 0
 
 
+@host_code
 def test_oldest_lines_go_first_and_dirty_ones_are_written_back() -> None:
     gpu = _gpu(size_kib=16, channels=4, ways=2)  # 256 lines; a launch touches 192
     _, (first, other, _) = _device()
@@ -63,6 +68,7 @@ def test_oldest_lines_go_first_and_dirty_ones_are_written_back() -> None:
     assert simulate(other, gpu).l2.write_backs < after.l2.write_backs
 
 
+@host_code
 def test_an_l2_of_another_shape_starts_empty() -> None:
     _, (first, other, _) = _device()
     warm = WarmCaches()
@@ -93,6 +99,7 @@ def test_the_tlbs_hold_the_pages_of_the_launch_before() -> None:
     assert (again.translation.l2_requests, again.translation.walks) == (0, 0)
 
 
+@host_code
 @pytest.mark.parametrize("policy", ["lru", "random"])
 def test_the_l2_tlb_answers_what_small_l1_tlbs_have_let_go(policy: str) -> None:
     _, (first, _, _) = _device()
@@ -106,6 +113,7 @@ def test_the_l2_tlb_answers_what_small_l1_tlbs_have_let_go(policy: str) -> None:
     assert kept.translation.l2_order > fresh.translation.l2_order  # what is the oldest, and drawn next, goes on
 
 
+@host_code
 def test_l2_is_flushed_alone() -> None:
     _, (first, _, _) = _device()
     gpu, warm = _gpu({"page_kib": 4}), WarmCaches()
@@ -116,6 +124,7 @@ def test_l2_is_flushed_alone() -> None:
     assert again.translation.walks == 0
 
 
+@host_code
 @pytest.mark.parametrize("other", [{"page_kib": 64}, {"page_kib": 4, "l1_entries": 32}, {"page_kib": 4, "l2_ways": 16}])
 def test_tlbs_of_another_shape_start_empty(other: dict) -> None:
     _, (first, _, _) = _device()

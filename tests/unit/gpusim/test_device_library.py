@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gpusim
+from gpusim.base.progress import Reporter
 
 KERNELS = Path(__file__).resolve().parents[2] / "data/kernels"
 
@@ -133,3 +134,13 @@ def test_faults_name_cpp_kernels_as_they_are_written(gpu: gpusim.Device, hip: gp
     with pytest.raises(gpusim.ExecutionFault, match=r"kernel 'damped::waves', pc 0x\w+ \(flat_store_dwordx2") as caught:
         gpu.launch(hip["waves"], (64, 64), (8, 8), [gpu.zeros(8, np.float64), 0.25])
     assert "the host" not in str(caught.value)
+
+
+def test_progress_names_cpp_kernels_as_they_are_written(
+    gpu: gpusim.Device, hip: gpusim.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles = []
+    following = Reporter.following
+    monkeypatch.setattr(Reporter, "following", lambda self, title: titles.append(title) or following(self, title))
+    gpu.launch(hip["waves"], (16, 16), (8, 8), [gpu.zeros((16, 16), np.float64), 0.25])
+    assert titles == ["damped::waves"]

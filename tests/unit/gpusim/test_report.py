@@ -28,6 +28,8 @@ from isa.object.line_table import SourceFile, SourceLine
 
 LINE = SourceLine(SourceFile("src/k.cl"), 12)
 
+MANGLED = "_Z7softmaxIfLj256EEvPKT_PS0_j"
+
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
@@ -92,6 +94,33 @@ def test_a_stopped_run_ends_with_where_its_wavefronts_stood() -> None:
     assert len(lines) - start == 10  # short enough for a screen, whatever the number of groups
 
 
+@pytest.mark.parametrize("out", [io.StringIO(), Terminal()])
+def test_a_share_is_followed_by_no_unit(out: io.StringIO) -> None:
+    report.show([record(2)], out)
+    (line,) = (line for line in out.getvalue().splitlines() if "roofline_utilization" in line)
+    assert line.replace("│", "").rstrip().endswith("75.0 %")
+    assert "fraction" not in out.getvalue()
+
+
+def test_mangled_names_are_shown_as_they_are_written() -> None:
+    out, run = io.StringIO(), record(1000, partial=True)
+    run.kernel = MANGLED
+    kernel = {"name": MANGLED, "clock_ghz": 1.0, "cycles": 40_000, "workgroups": 3, "workgroups_total": 1200}
+    run.launches.append(RunFacts.of(True, kernel=kernel))
+    run.launches[-1].resident = [WavefrontGroup(3, 4, "s_nop 0", "ready to issue", LINE)]
+    run.launches[-1].add("stalls", dict.fromkeys(STALL_REASONS, 8))
+    run.launches[-1].hotspots = [Hotspot(MANGLED, 8, "s_barrier", {"issued": 8}, LINE)]
+    report.show([run], out)
+    text = out.getvalue()
+    assert "_Z" not in text
+    for start in (
+        "softmax<float, 256u>, engine off",
+        "softmax<float, 256u>: stopped in",
+        "softmax<float, 256u>: wavefront",
+    ):
+        assert start in text
+
+
 def test_hotspots_name_their_lines() -> None:
     out, run = io.StringIO(), record(1000)
     run.launches[0].add("stalls", dict.fromkeys(STALL_REASONS, 8))
@@ -115,6 +144,7 @@ def test_hotspots_name_their_lines() -> None:
         ("engine.latency_histogram", [0, 0], "–"),
         ("stalls_by_compute_unit.issued", [5, 3000, 7], "5 to 3,000"),
         ("profile.stall_sync", 0.25, "25.0 %"),
+        ("kernel.name", f"{MANGLED} + copy", "softmax<float, 256u> + copy"),
     ],
 )
 def test_shown(path: str, value: object, text: str) -> None:
@@ -154,6 +184,10 @@ def test_time_left_is_known_before_a_workgroup_is_done(monkeypatch) -> None:  # 
     now[0] = 0.5
     assert rate.line(Progress(200, 0, 10, 2000, 100_000)).endswith("2k instructions/s, 0:49 left")
     assert rate.line(Progress(200, 0, 10, 2000)).endswith("? left")  # of no wavefront is it known what it executes
+    assert rate.line(Progress(200, 0, 10, 2000, 0, 50_000)).endswith("instructions/s, at least 0:24 left")
+    assert rate.line(Progress(200, 0, 10, 2000, 0, 3500)).endswith(
+        "instructions/s, ? left"
+    )  # not a second: says nothing
     now[0] = 1.0
     assert rate.line(Progress(300, 9, 10, 5000, 4000)).endswith("0:00 left")
 

@@ -35,7 +35,7 @@ PASSED = Verification(True, 0.5, 1.0)
 
 
 def launched(name: str) -> LaunchCommand:
-    return LaunchCommand(SimpleNamespace(kernel=SimpleNamespace(name=name), regions=()))  # type: ignore[arg-type]
+    return LaunchCommand(SimpleNamespace(kernel=SimpleNamespace(name=name, short_name=name), regions=()))  # type: ignore[arg-type]
 
 
 @dataclass

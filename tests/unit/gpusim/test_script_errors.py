@@ -28,6 +28,15 @@ def test_devices(wrong: Any) -> None:
         gpusim.Device(wrong)
 
 
+@pytest.mark.parametrize("wrong", ["off", 0, None])
+def test_switches(gpu: gpusim.Device, wrong: Any) -> None:
+    for name in ("timing", "quiet"):
+        with pytest.raises(gpusim.GpusimError, match=rf"{name}: .* is neither True nor False"):
+            gpusim.Device("mi6", **{name: wrong})
+    with pytest.raises(gpusim.GpusimError, match=r"read_only: .* is neither"):
+        gpu.array([1.0], read_only=wrong)
+
+
 @pytest.mark.parametrize("sets", ["l2.size_kib=1024", 3, [3], {"l2.size_kib": object()}, {3: 1}, ["x"], ["=1"], [None]])
 def test_sets(sets: Any) -> None:
     with pytest.raises(gpusim.GpusimError, match="set"):
@@ -179,3 +188,11 @@ def test_a_file_without_an_end_is_read_no_further(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(gpusim.UserError, match="/dev/zero: expected an activation file"):
         load_activations("/dev/zero")
     assert read_history(Path("/dev/zero")) == [], "a device keeps nothing"
+
+
+@pytest.mark.parametrize("speed", ["0.0", "-1.5", "NaN", "Infinity", '"fast"', "null", "[" * 100_000])
+def test_a_history_of_speeds_that_nothing_compares_with_is_refused(tmp_path: Path, speed: str) -> None:
+    entry = '{"date": "x", "machine": "x", "kernel": "x", "instructions": 1, "instructions_per_s": %s}'
+    (tmp_path / "h.jsonl").write_text("\n".join([entry % "1.5", entry % speed]))
+    with pytest.raises(gpusim.UserError, match=r"h\.jsonl: is no benchmark history"):
+        read_history(tmp_path / "h.jsonl")

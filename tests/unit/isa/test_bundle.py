@@ -2,7 +2,6 @@
 
 import io
 import struct
-import zlib
 from pathlib import Path
 
 import pytest
@@ -11,50 +10,18 @@ from hypothesis import strategies as st
 
 from isa.object.bundle import BUNDLE_MAGIC, Entry, entries
 from isa.object.code_object import CodeObjectError, load_code_object
+from tests.support.bundles import HOST, bundle, compressed, entry, fat_binary
+
+pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
 
 DATA = Path(__file__).parents[2] / "data"
 V5 = (DATA / "isa/basic_clang19_v5.hsaco").read_bytes()
 V4 = (DATA / "isa/basic_clang19_v4.hsaco").read_bytes()
 OTHER = (DATA / "kernels/reduction.hsaco").read_bytes()
-HOST = "host-x86_64-unknown-linux--"
-
-
-def bundle(*contents: tuple[str, bytes]) -> bytes:
-    """A bundle as clang-offload-bundler lays it out."""
-    header = BUNDLE_MAGIC + struct.pack("<Q", len(contents))
-    at = len(header) + sum(24 + len(target) for target, _ in contents)
-    body = b""
-    for target, data in contents:
-        start = -(-(at + len(body)) // 4096) * 4096 if data else at + len(body)
-        body = body.ljust(start - at, b"\0") + data
-        header += struct.pack("<QQQ", start, len(data), len(target)) + target.encode()
-    return header + body
 
 
 def of(gpu: str, data: bytes = V5, kind: str = "hipv4-amdgcn-amd-amdhsa--") -> tuple[str, bytes]:
-    return kind + gpu, data
-
-
-def compressed(data: bytes, version: int = 2, method: int = 0, size: int | None = None) -> bytes:
-    packed = zlib.compress(data)
-    size = len(data) if size is None else size
-    layout = {1: "<I", 2: "<II", 3: "<QQ"}[version]
-    whole = 8 + struct.calcsize(layout) + 8 + len(packed)
-    sizes = (size,) if version == 1 else (whole, size)
-    return b"CCOB" + struct.pack("<HH", version, method) + struct.pack(layout, *sizes) + bytes(8) + packed
-
-
-def fat_binary(contents: bytes, name: bytes = b".hip_fatbin") -> bytes:
-    """An x86-64 ELF file with one section beside its names."""
-    names = b"\0" + name + b"\0.shstrtab\0"
-    sections = bytes(64)
-    at = 64
-    for name_at, kind, data in ((1, 1, contents), (2 + len(name), 3, names)):
-        sections += struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, at, len(data), 0, 0, 1, 0)
-        at += len(data)
-    header = b"\x7fELF\x02\x01\x01" + bytes(9)
-    header += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, at, 0, 64, 56, 0, 64, 3, 2)
-    return header + contents + names + sections
+    return entry(gpu, data, kind)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +75,7 @@ def test_a_fat_binary_has_a_bundle_for_each_translation_unit(pack) -> None:  # t
         (compressed(b"x", method=7), "compressed by method 7"),
         (compressed(bundle(of("gfx803")), size=100), "ends after the end of the file"),
         (compressed(bundle(of("gfx803")), size=1 << 20), "of 1048576 bytes, or no bundle in it"),
+        (compressed(bytes(1 << 20), size=0), "1 of 0 bytes, or no bundle in it"),  # no more is unpacked than is said
         (compressed(bundle(of("gfx803")))[:-40], "cut off"),
         (compressed(bundle(of("gfx803"))).replace(b"\x78\x9c", b"\x00\x00", 1), "is damaged"),
         (b"CCOB\x09\x00\x00\x00" + bytes(40), "of version 9; 1, 2, 3 can be read"),

@@ -19,6 +19,8 @@ from isa.object.elf_image import MalformedError, read_image
 from isa.object.kernel_descriptor import read_descriptor, read_kernel_code
 from isa.object.kernel_metadata import read_metadata
 
+pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
+
 DATA = Path(__file__).parents[2] / "data" / "isa"
 OBJECTS = {path.name: path.read_bytes() for path in sorted(DATA.glob("*.hsaco"))}
 BASIC = sorted(name for name in OBJECTS if name.startswith("basic"))

@@ -27,6 +27,8 @@ from isa.opcodes.opcode import (
     VMEM,
 )
 
+pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
+
 DATA = Path(__file__).parents[2] / "data" / "isa"
 END, BARRIER, NOP = 0xBF810000, 0xBF8A0000, 0xBF800000
 

@@ -11,6 +11,8 @@ from isa.encoding.disassembler import disassemble
 from tests.support.gfx803_words import forms, opcodes, random_words
 from tests.support.llvm_oracle import ORACLE, find_llvm_mc, is_oracle_for, oracle_lines, read_lines, version_of
 
+pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
+
 LLVM_MC = find_llvm_mc()
 BATCH = 300
 

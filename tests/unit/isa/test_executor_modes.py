@@ -60,6 +60,7 @@ def compare(mode, out):
             assert same(p, q, kind), (hex(mode), lane, kind, hex(p), hex(q))
 
 
+@pytest.mark.compiled_tier  # 256 settings; the other two are as much for plain Python
 def test_every_setting_by_s_setreg():
     out = run("modes", 256 * 10)
     for mode in range(0, 256, 5):

@@ -13,6 +13,8 @@ from tests.corpus.build import OBJECTS
 from tests.support.encoded import program
 from workloads.toolchain.build import KERNELS_DIR
 
+pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
+
 ROOT = Path(__file__).resolve().parents[3]
 # first instruction, second instruction, rule
 PAIRS = [

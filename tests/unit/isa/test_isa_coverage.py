@@ -7,6 +7,8 @@ import pytest
 from isa.opcodes import all_opcodes
 from tests.support.isa_coverage import IMPLEMENTED, PARTLY, coverage, markdown
 
+pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
+
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "isa-coverage.md"
 
 

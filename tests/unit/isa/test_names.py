@@ -4,6 +4,8 @@ import pytest
 
 from isa.object.names import KernelNameError, find, readable, short
 
+pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
+
 GEMM_FLOAT = "_Z4gemmIfLi16EEvPKT_PS0_i"
 GEMM_DOUBLE = "_Z4gemmIdLi16EEvPKT_PS0_i"
 HIDDEN = "_ZN12_GLOBAL__N_14gemmIfLi16EEEvPKT_PS1_i"

@@ -113,3 +113,17 @@ def test_what_is_expected_is_never_less_than_what_was_executed() -> None:
     context = FunctionalContext(device.launch(kernel("geometry", "endless"), 128, 64, "out"), 2, 2)
     context.state.ended, context.state.ended_instructions, context.state.executed = 1, 10, 5000
     assert context.expected_instructions == 5000
+
+
+def test_what_is_executed_at_least_goes_by_the_workgroups_that_have_begun() -> None:
+    calls = []
+    device = Device()
+    device.put("out", np.zeros(1, np.int32))
+    launch = device.launch(kernel("geometry", "endless"), (640, 2), 64, "out")
+    run_functional(launch, observer=lambda progress: bool(calls.append(progress)))
+    (progress,) = calls
+    assert (progress.workgroups_done, progress.workgroups_total, progress.instructions_expected) == (1, 20, 0)
+    assert progress.instructions_at_least == 20 * progress.wavefront_instructions > 0
+    context = FunctionalContext(launch, 1, 1)
+    context.state.executed = 600
+    assert [context.least_instructions(begun) for begun in (0, 3, 20)] == [0, 4000, 600]

@@ -6,6 +6,8 @@ import pytest
 
 from tests.unit.isa.lane_checks import check, infinity, sign_bit, to_float
 
+pytestmark = pytest.mark.compiled_tier  # there it runs both back ends, plain Python too
+
 # outcomes that make a condition true: Less, Equal, Greater, Unordered
 FLOAT = {"f": "", "lt": "L", "eq": "E", "le": "LE", "gt": "G", "lg": "LG", "ge": "GE", "o": "LEG"}
 FLOAT |= {"u": "U", "nge": "LU", "nlg": "EU", "ngt": "LEU", "nle": "GU", "neq": "LGU", "nlt": "EGU", "tru": "LEGU"}

@@ -7,6 +7,8 @@ import pytest
 
 from tests.unit.isa.lane_checks import check, from_float, infinity, round_bits, sign_bit, to_float
 
+pytestmark = pytest.mark.compiled_tier  # there it runs both back ends, plain Python too
+
 M32 = 0xFFFFFFFF
 
 

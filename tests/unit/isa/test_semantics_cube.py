@@ -4,6 +4,8 @@ import pytest
 
 from tests.unit.isa.lane_checks import check, flushed, from_float, sign_bit, to_float
 
+pytestmark = pytest.mark.compiled_tier  # there it runs both back ends, plain Python too
+
 NAN = 0x7FC00000
 
 

@@ -19,6 +19,8 @@ from tests.unit.isa.lane_checks import (
     to_float,
 )
 
+pytestmark = pytest.mark.compiled_tier  # there it runs both back ends, plain Python too
+
 
 def nan_of(kind):
     return infinity(kind) | infinity(kind) >> 1

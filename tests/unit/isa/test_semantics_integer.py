@@ -4,6 +4,8 @@ import pytest
 
 from tests.unit.isa.lane_checks import LANES, benches, check, sample
 
+pytestmark = pytest.mark.compiled_tier  # there it runs both back ends, plain Python too
+
 M32, M64 = 0xFFFFFFFF, (1 << 64) - 1
 
 

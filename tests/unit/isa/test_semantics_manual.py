@@ -7,6 +7,8 @@ from isa.lanes.table import SCALAR, VECTOR, Operation, parse_signature, signed
 from tests.unit.isa.lane_checks import check
 from tests.unit.isa.test_semantics_scalar import check_scalar
 
+pytestmark = pytest.mark.compiled_tier  # there it runs both back ends, plain Python too
+
 load_semantics()
 REFERENCES = {name: o for table in (VECTOR, SCALAR) for name, o in table.items() if o.manual is not None}
 

@@ -19,6 +19,8 @@ from tests.unit.isa.lane_checks import (
     to_float,
 )
 
+pytestmark = pytest.mark.compiled_tier  # there it runs both back ends, plain Python too
+
 M32 = 0xFFFFFFFF
 PARTIAL = 0x5555_0000_FFFF_1234
 

@@ -5,6 +5,8 @@ import pytest
 
 from tests.unit.isa.lane_checks import benches
 
+pytestmark = pytest.mark.compiled_tier  # there it runs both back ends, plain Python too
+
 M32, M64 = 0xFFFFFFFF, (1 << 64) - 1
 EDGES = (0, 1, 2, 31, 32, 33, 63, 64, 0x7F, 0x80, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, M32)
 EDGES += (0x100000, 0x200000, 0x1F0003, 0x200004, 0x10001F, 0x7F0001)

@@ -23,6 +23,8 @@ from tests.unit.isa.lane_checks import (
     to_float,
 )
 
+pytestmark = pytest.mark.compiled_tier  # there it runs both back ends, plain Python too
+
 NAN = math.nan
 
 

@@ -56,6 +56,6 @@ def take(m: Any, now: int, channel: int) -> tuple[int, int] | None:
 def due_ports(m: Any, now: int, unit_class: int) -> list[int]:
     """Ports whose units run in this cycle: CUs by this class, and scalar caches; they are taken off the wheel."""
     m.wheel.now = now
-    cus, arrays = (int(due(m, now & (SIZE - 1), number)) for number in (unit_class, SCALAR))
+    cus, arrays = (int(due(m, now & (SIZE - 1), number)) & (1 << 64) - 1 for number in (unit_class, SCALAR))
     mask = cus | arrays << FIRST_SCALAR_PORT
     return [port for port in range(mask.bit_length()) if mask >> port & 1]

@@ -57,16 +57,20 @@ def l2_misses(channel: ReferenceWrites, access: Access, line: int) -> bool:
     return missed
 
 
+# the other policies may choose a way that is being filled; in large caches little is replaced
+SETTINGS = {"small-lru": (QUICK, "lru"), "small-fifo": (QUICK, "fifo"), "shipped_sizes-lru": (SHIPPED_SIZES, "lru")}
+
+
 @pytest.mark.parametrize(
-    ("spec", "policy"),  # the other policies may choose a way that is being filled; in large caches little is replaced
+    ("name", "spec", "policy"),
     [
-        pytest.param(QUICK, "lru", id="small-lru"),
-        pytest.param(QUICK, "fifo", id="small-fifo"),
-        pytest.param(SHIPPED_SIZES, "lru", id="shipped_sizes-lru"),
+        pytest.param(name, *setting, id=f"{name}-{text}")
+        for name in REAL
+        for text, setting in SETTINGS.items()
+        if name != "sgemm_4x4" or text == "small-lru"  # its streams are by far the longest
     ],
 )
-@pytest.mark.parametrize("name", REAL)
-def test_hits_and_misses_are_those_of_reference_caches(name: str, policy: str, spec: GpuSpec) -> None:
+def test_hits_and_misses_are_those_of_reference_caches(name: str, spec: GpuSpec, policy: str) -> None:
     spec = altered(spec, l1={"replacement": policy}, l2={"replacement": policy})
     for launch in REAL[name]():
         recorded: list[Streams] = []

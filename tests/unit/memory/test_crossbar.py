@@ -20,10 +20,13 @@ from memory.network.crossbar import (
     crossbar_response_room,
     crossbar_take_response,
 )
-from memory.network.state import READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
+from memory.network.state import MAX_PORTS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
 from memory.timeline import EVENT_WORDS, KIND_BITS, SENT, TAKEN
 from tests.support.scripted import Script, ScriptedRun
 from tests.unit.memory.crossbar_harness import CHANNELS, LINE, gpu, lines, machine, send, take
+
+# a few calls from Python; scripted machines below, the laws and whole launches run the compiled crossbar
+by_hand = pytest.mark.plain_tier
 
 
 @cache
@@ -32,6 +35,7 @@ def line_of_each_channel() -> list[int]:
     return [lines(machine(), channel, 1)[0] for channel in range(CHANNELS)]
 
 
+@by_hand
 @pytest.mark.parametrize(("model", "latency"), [("cycle", 35), ("ideal", 7)])
 def test_a_request_is_there_after_its_latency(model: str, latency: int) -> None:
     m = machine(model=model, ideal_latency_cycles=7)
@@ -43,6 +47,7 @@ def test_a_request_is_there_after_its_latency(model: str, latency: int) -> None:
     assert take(m, 10 + latency, 2) is None
 
 
+@by_hand
 def test_a_request_waits_behind_its_ports_oldest_but_not_in_the_ideal_form() -> None:
     for model, overtaken in (("cycle", False), ("ideal", True)):
         m = machine(model=model)
@@ -56,15 +61,17 @@ def test_a_request_waits_behind_its_ports_oldest_but_not_in_the_ideal_form() -> 
             assert take(m, 41, 3) == (0, second)
 
 
+@by_hand
 @pytest.mark.parametrize("model", ["cycle", "ideal"])
 def test_a_channel_takes_from_the_ports_round_robin(model: str) -> None:
     m = machine(model=model)
     for k, line in enumerate(lines(m, 1, 4)):
-        for port in (3, 40, 70):
+        for port in (3, 63, 70, MAX_PORTS - 1):
             send(m, k, port, line)
-    assert [take(m, t, 1)[0] for t in range(100, 112)] == [3, 40, 70] * 4  # type: ignore[index]
+    assert [take(m, t, 1)[0] for t in range(100, 116)] == [3, 63, 70, MAX_PORTS - 1] * 4  # type: ignore[index]
 
 
+@by_hand
 def test_answers_leave_a_channel_one_a_cycle_but_all_at_once_in_the_ideal_form() -> None:
     for model, leaves in (("cycle", [20, 21, 22, 23]), ("ideal", [20] * 4)):
         m = machine(model=model)
@@ -75,6 +82,7 @@ def test_answers_leave_a_channel_one_a_cycle_but_all_at_once_in_the_ideal_form()
             assert crossbar_take_response(m, left + 35, port) == sources[port]
 
 
+@by_hand
 @pytest.mark.parametrize(
     ("bytes_per_cycle", "cycles"),
     [
@@ -93,6 +101,7 @@ def test_a_given_bandwidth_is_the_channels_share_of_it_each_way(bytes_per_cycle:
     assert answers == [100 + int(k * step) for k in range(5)]
 
 
+@by_hand
 @pytest.mark.parametrize("model", ["cycle", "ideal"])
 def test_a_port_holds_so_many_packets(model: str) -> None:
     m = machine(model=model, request_queue_packets=3, request_latency_cycles=2, ideal_latency_cycles=2)
@@ -108,6 +117,7 @@ def test_a_port_holds_so_many_packets(model: str) -> None:
             assert crossbar_has_room(m, 9)
 
 
+@by_hand
 @pytest.mark.parametrize("model", ["cycle", "ideal"])
 def test_a_channel_starts_so_many_answers_and_holds_those_of_a_fill_beside(model: str) -> None:
     m = machine(model=model, response_queue_packets=4, response_latency_cycles=3, ideal_latency_cycles=3)
@@ -125,11 +135,12 @@ def test_a_channel_starts_so_many_answers_and_holds_those_of_a_fill_beside(model
     assert crossbar_response_room(m, 1)
 
 
+@by_hand
 @pytest.mark.parametrize("model", ["cycle", "ideal"])
 @settings(max_examples=40 if JIT_DISABLED else 10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     packets=st.lists(
-        st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 70]), st.integers(0, CHANNELS - 1)), max_size=60
+        st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 63, 70]), st.integers(0, CHANNELS - 1)), max_size=60
     ),
     bandwidth=st.sampled_from([0.0, 100.0]),
 )
@@ -163,6 +174,7 @@ def test_every_packet_arrives_once_in_order_and_not_before_its_latency(
     assert not m.xbar.waiting.any()
 
 
+@by_hand
 def test_a_timeline_is_told_the_port_and_the_channel_of_each_packet() -> None:
     m = machine()
     events = np.zeros((4, EVENT_WORDS), np.int64)
@@ -183,6 +195,14 @@ def test_a_load_through_the_ideal_crossbar() -> None:
     run = ScriptedRun(gpu(model="ideal", ideal_latency_cycles=9), [[Script().load([LINE]).wait(vm=0).end()]])
     assert run.go() == FINISHED
     assert run.cycles == -(-data // 4) * 4 + 4 + 1
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in scalar:RuntimeWarning")  # words wrap, as the compiler's do
+def test_as_many_compute_units_as_a_word_has_bits() -> None:
+    spec = gpu().model_copy(update={"shader_arrays": 16, "cus_per_array": 4})
+    run = ScriptedRun(spec, [[Script().load([LINE + cu]).wait(vm=0).end()] for cu in range(64)])
+    assert run.go() == FINISHED
+    assert run.m.xbar.requests == run.m.xbar.responses == 64
 
 
 def test_answers_further_away_than_the_wake_up_wheel_reaches() -> None:

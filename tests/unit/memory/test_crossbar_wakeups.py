@@ -19,7 +19,8 @@ LATENCY = 9
 ENDS = 300  # all answers below are there by then: 3 cycles apart, or 2.56 by the bandwidth
 
 
-@pytest.mark.parametrize("port", [0, 5, 64, 70])
+@pytest.mark.plain_tier
+@pytest.mark.parametrize("port", [0, 5, 63, 64, 70])
 @pytest.mark.parametrize("model", ["cycle", "ideal"])
 def test_who_waits_for_a_slot_sends_in_the_cycle_after_one_is_free(model: str, port: int) -> None:
     m = machine(model=model, request_queue_packets=3, request_latency_cycles=2, ideal_latency_cycles=2)

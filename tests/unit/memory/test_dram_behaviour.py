@@ -163,14 +163,16 @@ def test_every_request_is_served_once_and_counted(steps, standard, channels, mod
     assert dram_totals(polled.m) == totals
 
 
-@pytest.mark.parametrize("standard", ["gddr5", "hbm1"])
+@pytest.mark.parametrize("standard", ["gddr5", pytest.param("hbm1", marks=pytest.mark.compiled_tier)])
 def test_dense_traffic_equals_a_run_that_looks_at_everything_in_every_cycle(standard):
     spec = plain_spec(standard=standard)
     script = [(1 + 6 * i, WRITE if i % 7 == 0 else READ, i * 7919 % 769 * (1 + i % 3)) for i in range(250)]
     assert run(spec, script, 1.237e9).commands == run(spec, script, 1.237e9, poll=True).commands
 
 
-@pytest.mark.parametrize(("standard", "clock_hz"), [("gddr5", 1.237e9), ("hbm1", 1e9)])
+@pytest.mark.parametrize(
+    ("standard", "clock_hz"), [("gddr5", 1.237e9), pytest.param("hbm1", 1e9, marks=pytest.mark.compiled_tier)]
+)
 def test_however_far_channels_decide_ahead_the_commands_are_the_same(standard, clock_hz):
     spec = plain_spec(
         standard=standard, channels=2, request_latency_ns=10, read_queue=5, write_queue=8, write_high=6, write_low=2

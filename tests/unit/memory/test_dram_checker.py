@@ -198,6 +198,7 @@ def _is_used(stream, i):
     return after is not None and after.command != PRECHARGE_ALL
 
 
+@pytest.mark.compiled_tier  # the checker is never compiled
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_mutations_of_a_recorded_stream_are_rejected(stream, data):

@@ -57,7 +57,9 @@ def random_mix(n, lines, write_share=0.4):
     return script
 
 
-@pytest.mark.parametrize("standard", ["gddr5", "gddr6", "hbm2"])
+@pytest.mark.parametrize(
+    "standard", ["gddr5", *(pytest.param(name, marks=pytest.mark.compiled_tier) for name in ("gddr6", "hbm2"))]
+)
 def test_rows_that_are_opened_are_used(standard):
     # through many batches and refreshes; 5 to 9 % were not when the end of a batch and a refresh closed all rows
     spec = DramSpec(standard=standard, channels=1)

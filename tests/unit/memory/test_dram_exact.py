@@ -218,6 +218,15 @@ def test_hbm_has_a_row_bus():
     assert t.tccd_long == 2 and out.clocks("RD")[2:4] == [21, 23]
 
 
+@pytest.mark.parametrize(("standard", "clocks"), [("gddr5", 1), ("hbm1", 2), ("hbm2", 2)])
+def test_how_long_an_activate_takes_the_row_bus(standard, clocks):
+    # of two banks the closed one is opened before the other one's row is closed: that waits for the bus
+    spec = plain_spec(standard=standard)
+    there = (1, READ, line_at(spec))
+    out = run(spec, [there, (200, READ, line_at(spec, row=1)), (200, READ, line_at(spec, group=1))], 0.5e9)
+    assert out.clocks("PRE")[0] - out.clocks("ACT")[1] == clocks
+
+
 @pytest.mark.parametrize(("bandwidth", "last"), [(0.0, 101), (64.0, 110)])
 def test_ideal_model(bandwidth, last):
     spec = plain_spec(model="ideal", ideal_latency_ns=100, ideal_bandwidth_gb_s=bandwidth)

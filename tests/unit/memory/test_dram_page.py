@@ -1,10 +1,13 @@
 """The DRAM page: are its tables those of the code?"""
 
+import re
+
 import pytest
 
 from gpusim.jit import JIT_DISABLED
+from memory.dram.constraints import RULES
 from tests.support.dram_mixes import MIXES, row
-from tests.support.dram_page import PAGE, SECTIONS
+from tests.support.dram_page import PAGE, SECTIONS, random_rate
 from tests.support.pages import renewed
 
 
@@ -21,3 +24,10 @@ def test_the_page_has_the_random_mixes_as_measured():
     # one of fifteen rows; the others are made by the same command
     line = "| " + " | ".join(row("gddr6", MIXES[2])) + " |"
     assert line in PAGE.read_text(encoding="utf-8"), "run python -m tests.support.dram_mixes"
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="takes minutes without the compiler")
+def test_the_page_says_what_the_window_of_32_activates_costs():
+    without = random_rate("gddr5", tuple(rule for rule in RULES if rule.name != "t32AW"))
+    said = re.search(r"it costs (\d+) % of the bandwidth of random\s+lines", PAGE.read_text(encoding="utf-8"))
+    assert round(100 * (1 - random_rate("gddr5") / without)) == int(said[1])

@@ -49,6 +49,9 @@ def test_hip_builds_with_names_and_types(tmp_path: Path) -> None:
         pytest.skip("needs libamdhip64-dev")
     shutil.copy(KERNELS / "hip_kernels.hip", tmp_path)
     (target,) = build.build_all(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(KERNELS / "hip_kernels.hip", tmp_path / "elsewhere")
+    assert build.build_all(tmp_path / "elsewhere")[0].read_bytes() == target.read_bytes()
     built, kept = (load_code_object(path).kernels for path in (target, KERNELS / "hip_kernels.hsaco"))
     assert list(built) == list(kept)
     arguments = built["_Z10scaled_sumIfLj256EEvPKT_PS0_S0_j"].arguments[:4]

@@ -86,6 +86,8 @@ def test_maps_of_wrong_dimensions_and_unwritable_output_are_refused(tmp_path):
         ({"shape": np.array([1, 3, 0, 2])}, "each at least 1, found [1, 3, 0, 2]"),
         ({"shape": np.array([1 << 20, 1 << 20, 1, 1])}, "at most 2147483648 are allowed"),
         ({"metadata": np.array("{")}, "'metadata': expected JSON"),
+        ({"metadata": np.array("[" * 100_000)}, "'metadata': expected JSON"),
+        ({"metadata": np.array('{"sparsity": NaN}')}, "the metadata says sparsity nan, the maps have 0.500000"),
         ({"metadata": np.array("[]")}, "expected a JSON object with the measured 'sparsity'"),
         ({"metadata": np.array('{"sparsity": 0.9}')}, "the metadata says sparsity 0.900000, the maps have 0.500000"),
     ],

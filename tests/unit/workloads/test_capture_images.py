@@ -66,6 +66,10 @@ def test_foreign_image_files_are_told(tmp_path):
     np.save(tmp_path / "array.npy", IMAGES)
     with pytest.raises(ImageSetError, match="found a single array"):
         load_images(tmp_path / "array.npy", 10)
+    whole = (tmp_path / "array.npy").read_bytes()
+    (tmp_path / "array.npy").write_bytes(whole.replace(b"}", b"\0", 1))  # what NumPy ends in a TokenError
+    with pytest.raises(ImageSetError, match=r"expected an \.npz"):
+        load_images(tmp_path / "array.npy", 10)
 
 
 @settings(max_examples=25, deadline=None)

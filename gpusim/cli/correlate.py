@@ -1,0 +1,129 @@
+"""`gpusim correlate`: points measured on a real card beside the model."""
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
+from gpusim.base.files import write_whole
+from gpusim.base.interrupt import interrupt_python
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.progress import Reporter, clock
+from gpusim.config.exec import file_beside
+from gpusim.config.measured import MeasuredTable, Point, load_measured, read_points
+from gpusim.report.document import as_json
+
+if TYPE_CHECKING:
+    from gpusim.correlation.predict import Prediction
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The command's options."""
+
+    kernels: Path | None
+    sets: Sequence[str]
+    only: Sequence[str]
+    limit_gflop: float
+    fit: bool
+    jobs: int | None
+    json_file: Path | None
+    picture: Path | None
+    markdown: bool
+    quiet: bool
+
+
+def correlate_command(name: str, wanted: Wanted) -> int:
+    """Run the points, print, and write what is asked for; returns the exit code."""
+    table, document = load_measured(name, wanted.sets)
+    file = file_beside(table.points, document.path)
+    points = _chosen(read_points(file), wanted.only, file)
+    check_outputs({"--json": wanted.json_file, "--picture": wanted.picture}, [*document.files, file])
+    if wanted.picture is not None:
+        check_format(wanted.picture)
+        require_matplotlib("correlate")
+    from gpusim.correlation import report  # NumPy and what runs kernels: after the checks
+    from gpusim.correlation.compare import Compared
+    from gpusim.correlation.fit import fit
+    from gpusim.correlation.kernels import kernel_files
+
+    paths = kernel_files(table.kernels, wanted.kernels)
+    interrupt_python()
+    run = _Runs(table, points, paths, wanted)
+    fitted = None
+    try:
+        if wanted.fit:
+            fitted = fit(table.fit, run.all_of)
+            predictions, launch_us = list(fitted.predictions), fitted.launch_us
+        else:
+            (predictions,), launch_us = run.all_of([{}]), table.launch_us
+    except KeyboardInterrupt:
+        predictions, launch_us = run.done_so_far(), table.launch_us
+        if wanted.fit or not predictions:
+            run.reporter.say("interrupted: nothing is reported")
+            return EXIT_INTERRUPTED
+    partial = len(predictions) < len(points)
+    rows = [Compared(prediction, launch_us) for prediction in predictions]
+    to_output = wanted.json_file == STANDARD_OUTPUT
+    if wanted.json_file is not None:
+        content = as_json(report.document(table, rows, fitted, partial))
+        if to_output:
+            sys.stdout.write(content)
+        else:
+            write_whole(wanted.json_file, content)
+    if wanted.picture is not None:
+        from gpusim.correlation.picture import draw
+
+        write_whole(wanted.picture, draw(rows, table.title, wanted.picture.suffix.lower()))
+    shown = report.markdown if wanted.markdown else report.text
+    print(shown(table, rows, fitted), end="", file=sys.stderr if to_output else sys.stdout)
+    if partial:
+        run.reporter.say(f"interrupted: {len(predictions)} of {len(points)} points")
+    return EXIT_INTERRUPTED if partial else 0
+
+
+def _chosen(points: Sequence[Point], only: Sequence[str], file: Path) -> list[Point]:
+    chosen = [p for p in points if not only or any(text in p.label for text in only)]
+    if not chosen:
+        raise UserError(f"--only {only[0]}: no point of {file} has it in its label, as {points[0].label}")
+    return chosen
+
+
+class _Runs:
+    """The points under one or several sets of values, with progress."""
+
+    def __init__(self, table: MeasuredTable, points: Sequence[Point], paths: list[Path], wanted: Wanted) -> None:
+        self.table, self.points, self.paths, self.wanted = table, points, paths, wanted
+        self.reporter = Reporter(wanted.quiet)
+        self._done: dict[tuple[int, int], Prediction] = {}
+
+    def all_of(self, values: Sequence[dict[str, Any]]) -> "list[list[Prediction]]":
+        """Predictions of all points for each set of values, laid over the table's GPU."""
+        from gpusim.correlation.predict import Conditions, default_jobs, predicted, replaced
+
+        work, under = [], []
+        for variant, held in enumerate(values):
+            condition = Conditions.of(self.table, self.wanted.limit_gflop)
+            for path, value in held.items():
+                condition = condition.with_gpu(replaced(condition.gpu, path, value))
+            work += [((variant, index), point) for index, point in enumerate(self.points)]
+            under += [condition] * len(self.points)
+        jobs = min(self.wanted.jobs or default_jobs(), len(work))
+        change = self.table.kernels.multiply_accumulate
+        self._done = {}
+        start = time.monotonic()
+        for key, prediction in predicted(work, under, self.paths, change, jobs):
+            self._done[key] = prediction
+            self.reporter.say(
+                f"{len(self._done)}/{len(work)} points, {clock(time.monotonic() - start)}: {prediction.point.label}, "
+                f"{prediction.time_us:.1f} us, measured {prediction.point.time_us:.1f} us"
+            )
+        return [[self._done[variant, index] for index in range(len(self.points))] for variant in range(len(values))]
+
+    def done_so_far(self) -> "list[Prediction]":
+        """Predictions of the points that were run, in the table's order."""
+        return [self._done[key] for key in sorted(self._done)]

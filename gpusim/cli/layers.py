@@ -1,0 +1,168 @@
+"""`gpusim layers`: what a network's layers cost, without simulating."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.config.files import opened
+from gpusim.config.gpu import GPU_FOLDER, load_gpu
+from gpusim.config.network import load_network, load_torch
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.report.document import as_json
+from workloads.networks.figures import LayerFigures, document, layer_figures
+from workloads.networks.graph import Network
+from workloads.networks.kind import Gemm
+from workloads.networks.memory import MemoryPlan, plan
+from workloads.networks.schedule import inference, training
+from workloads.networks.tensor import shown
+
+COLUMNS = ("layer", "output", "GEMM an image", "M MACs", "parameters", "MiB")
+PLAIN = ("layer", "kind", "output", "gemm", "macs", "parameters", "biases", "memory_bytes", "live_bytes")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the network comes from: a file's name, or `module:function` of PyTorch with an image's shape if need be."""
+
+    name: str | None
+    torch: str | None = None
+    input_shape: str | None = None
+
+    def load(self) -> Network:
+        """The network; raises UserError."""
+        if self.torch is not None and self.name is None:
+            return load_torch(self.torch, self.input_shape)
+        if self.name is None or self.torch is not None:
+            raise UserError("one of NETWORK and --torch must say which network is meant")
+        if self.input_shape is not None:
+            raise UserError("--input-shape: belongs to --torch; a file says its input's shape itself")
+        return load_network(self.name)
+
+
+def layers_command(
+    source: Source, batch: int | None, train: bool, gpu_name: str | None, json_file: Path | None
+) -> None:
+    """Print the layers, and write what is asked for; without a batch, figures are an image's."""
+    network = source.load()
+    inputs = [Path(network.source)]
+    gpu = None
+    if gpu_name is not None:
+        file = opened(gpu_name, GPU_FOLDER)
+        gpu = load_gpu(file)
+        inputs += file.files
+    check_outputs({"--json": json_file}, inputs)
+    planned = plan_of(network, 1 if batch is None else batch, train)
+    if gpu is not None:
+        check_fits(planned, gpu)
+    layers = layer_figures(planned)
+    to_output = json_file == STANDARD_OUTPUT
+    if json_file is not None:
+        text = as_json(document(planned, layers, per_image=batch is None))
+        if to_output:
+            sys.stdout.write(text)
+        else:
+            write_whole(json_file, text)
+    show(planned, layers, batch is None, gpu, sys.stderr if to_output else sys.stdout)
+
+
+def plan_of(network: Network, batch: int, train: bool) -> MemoryPlan:
+    """The memory of one iteration, with its schedule; raises UserError."""
+    return plan(training(network, batch) if train else inference(network, batch))
+
+
+def check_fits(planned: MemoryPlan, gpu: GpuSpec) -> None:
+    """UserError if the iteration needs more memory than the GPU has: where, how much, which batch would fit."""
+    room = gpu.memory_mib << 20
+    if planned.bytes <= room:
+        return
+    schedule = planned.schedule
+    step, batch = schedule.steps[planned.peak], _largest_batch(planned, room)
+    fits = f"a batch of {batch} fits" if batch else "no batch fits"
+    raise UserError(
+        f"{schedule.network.source}: layer '{step.layer}' ({step.what}): {_mib(planned.bytes)} of memory with batch"
+        f" {schedule.batch}; {gpu.name} has {gpu.memory_mib} MiB (gpu.memory_mib): {fits}"
+    )
+
+
+def _largest_batch(planned: MemoryPlan, room: int) -> int:
+    """The most images whose iteration fits; 0 where one does not."""
+    fits, too_many = 0, planned.schedule.batch
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        one = plan_of(planned.schedule.network, middle, planned.schedule.training)
+        fits, too_many = (middle, too_many) if one.bytes <= room else (fits, middle)
+    return fits
+
+
+def show(
+    planned: MemoryPlan, layers: tuple[LayerFigures, ...], per_image: bool, gpu: GpuSpec | None, out: TextIO
+) -> None:
+    """A table on a terminal, tab-separated lines with exact figures on a pipe."""
+    if not out.isatty():
+        print("\t".join(PLAIN), file=out)
+        for one in layers:
+            figures = (one.macs, one.parameters, one.biases, one.memory_bytes, one.live_bytes)
+            print("\t".join([one.name, one.kind, shown(one.shape), _product(one.gemm), *map(str, figures)]), file=out)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    train = planned.schedule.training
+    table = Table(title=_title(planned, per_image), title_justify="left", show_edge=False, pad_edge=False)
+    for head in COLUMNS:
+        left = head in ("layer", "output")
+        table.add_column(head, justify="left" if left else "right", overflow="fold")
+    for one in layers:
+        macs = one.all_macs if train else one.macs
+        parameters = one.parameters + one.biases
+        product = _product(planned.schedule.network[one.name].gemm)
+        counts = [_digits(macs / 1e6), f"{parameters:,}" if parameters else "", _digits(one.memory_bytes / (1 << 20))]
+        table.add_row(one.name, shown(one.shape), product, *counts)
+    console = Console(file=out)
+    console.print(table)
+    for line in _closing(planned, layers, gpu):
+        console.print(line, highlight=False, markup=False)
+
+
+def _title(planned: MemoryPlan, per_image: bool) -> str:
+    schedule = planned.schedule
+    images = "one image" if per_image else f"batch {schedule.batch}"
+    what = "training (MACs of all passes)" if schedule.training else "inference"
+    return f"{schedule.network.name}: {what}, {images}"
+
+
+def _closing(planned: MemoryPlan, layers: tuple[LayerFigures, ...], gpu: GpuSpec | None) -> list[str]:
+    """What holds for the whole network."""
+    forward, every = sum(one.macs for one in layers), sum(one.all_macs for one in layers)
+    work = f"{forward / 1e6:,.1f} M MACs forward"
+    if planned.schedule.training:
+        work += f", {every / 1e6:,.1f} M in all passes"
+    parameters, biases = sum(one.parameters for one in layers), sum(one.biases for one in layers)
+    lines = [f"{work}; {parameters + biases:,} parameters, {biases:,} of them biases"]
+    step = planned.schedule.steps[planned.peak].name
+    memory = f"memory: {_mib(planned.bytes)}; most in use in {step}: {_mib(planned.live_bytes[planned.peak])}"
+    if gpu is not None:
+        memory += f", {100 * planned.bytes / (gpu.memory_mib << 20):.1f} % of {gpu.name}'s"
+    network = planned.schedule.network
+    batch = [f"the file's batch is {network.batch}: --batch {network.batch} counts for it"] if network.batch else []
+    return [*lines, memory, *batch, *network.remarks]
+
+
+def _product(gemm: Gemm | None) -> str:
+    """'96×363×3025', with '128 ' before it for so many of them."""
+    if gemm is None:
+        return ""
+    return (f"{gemm.count} · " if gemm.count > 1 else "") + shown((gemm.m, gemm.k, gemm.n))
+
+
+def _digits(value: float) -> str:
+    """'1,234', '12.3', '0.0123'; nothing for nothing."""
+    return (f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}") if value else ""
+
+
+def _mib(size: int) -> str:
+    return f"{size / (1 << 20):,.1f} MiB"

@@ -1,0 +1,109 @@
+"""Ratios of the model's times to measured ones, and what they amount to: bias, spread, error, rank correlation."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusim.correlation.predict import Prediction
+
+LARGE_GFLOP = 0.5  # from here on a launch's overhead hardly counts
+KIB = 1 << 10
+STRIDE_KIB = 2  # operands whose rows lie a multiple of it apart share few sets, channels and banks
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A point beside its prediction. launch_us: what the measurement holds beside the kernels."""
+
+    prediction: Prediction
+    launch_us: float
+
+    @property
+    def modelled_us(self) -> float:
+        """Kernels and overhead."""
+        return self.prediction.time_us + self.launch_us
+
+    @property
+    def ratio(self) -> float:
+        """Modelled time / measured time."""
+        return self.modelled_us / self.prediction.point.time_us
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of a group's ratios: how many, geometric mean, spread (exp of the standard deviation of their logarithms), mean
+    absolute error (mean of |ratio - 1|), least, most, and Spearman's rank correlation of modelled with measured
+    performance (GFLOPS); None for fewer than three points."""
+
+    count: int
+    geometric_mean: float
+    spread: float
+    mean_absolute_error: float
+    least: float
+    most: float
+    rank_correlation: float | None
+
+
+def is_large(row: Compared) -> bool:
+    """Whether the point has enough work for its launch not to matter."""
+    return row.prediction.point.gflop >= LARGE_GFLOP
+
+
+def has_even_stride(row: Compared) -> bool:
+    """Whether rows of an operand lie a multiple of STRIDE_KIB apart."""
+    p = row.prediction.point
+    strides = (p.m if p.transposes[0] == "N" else p.k, p.k if p.transposes[1] == "N" else p.n)
+    return any(stride * 4 % (STRIDE_KIB * KIB) == 0 for stride in strides)
+
+
+def _transposed(which: str) -> Callable[[Compared], bool]:
+    return lambda row: row.prediction.point.transposes == which
+
+
+GROUPS: dict[str, Callable[[Compared], bool]] = {
+    "all": lambda row: True,
+    f"{LARGE_GFLOP:g} GFLOP and more": is_large,
+    f"less than {LARGE_GFLOP:g} GFLOP": lambda row: not is_large(row),
+    f"rows a multiple of {STRIDE_KIB} KiB apart": has_even_stride,
+    "other rows": lambda row: not has_even_stride(row),
+    **{which: _transposed(which) for which in ("NN", "NT", "TN", "TT")},
+}
+
+
+def summary(rows: Sequence[Compared]) -> Summary:
+    """What the ratios of a group of at least one point amount to."""
+    ratios = np.array([row.ratio for row in rows])
+    logarithms = np.log(ratios)
+    measured = [row.prediction.point.gflop / row.prediction.point.time_us for row in rows]
+    modelled = [row.prediction.point.gflop / row.modelled_us for row in rows]
+    return Summary(
+        len(rows),
+        float(np.exp(logarithms.mean())),
+        float(np.exp(logarithms.std())),
+        float(np.abs(ratios - 1).mean()),
+        float(ratios.min()),
+        float(ratios.max()),
+        rank_correlation(measured, modelled) if len(rows) > 2 else None,
+    )
+
+
+def groups(rows: Sequence[Compared]) -> dict[str, Summary]:
+    """The summaries of the groups that have points."""
+    members = {name: [row for row in rows if belongs(row)] for name, belongs in GROUPS.items()}
+    return {name: summary(held) for name, held in members.items() if held}
+
+
+def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
+    """Spearman's: the correlation of the ranks, equal values having the mean of theirs; 0 where all are equal."""
+    ranks = [_ranks(np.asarray(values)) for values in (a, b)]
+    deviations = [rank - rank.mean() for rank in ranks]
+    size = math.sqrt(float((deviations[0] ** 2).sum() * (deviations[1] ** 2).sum()))
+    return float((deviations[0] * deviations[1]).sum()) / size if size else 0.0
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return (last - (count - 1) / 2)[place]

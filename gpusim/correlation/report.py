@@ -1,0 +1,140 @@
+"""A comparison as text, as the documentation's page, and as one JSON object."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from gpusim.config.measured import MeasuredTable
+from gpusim.correlation.compare import Compared, Summary, groups
+from gpusim.correlation.fit import Fitted
+
+SCHEMA_VERSION = 1
+POINT_HEAD = ("product", "GFLOP", "measured us", "model us", "of it launch us", "first launch us", "ratio", "bound")
+GROUP_HEAD = ("points", "number", "geometric mean", "spread", "mean error", "least", "most", "rank correlation")
+FIT_HEAD = ("value", "mean error", "launch us", "the value found is better in")
+
+
+def percent(share: float) -> str:
+    """0.123 → '12.3 %'."""
+    return f"{100 * share:.1f} %"
+
+
+def point_rows(rows: Sequence[Compared]) -> list[tuple[str, ...]]:
+    """A row of POINT_HEAD for each point, in the table's order."""
+    out: list[tuple[str, ...]] = []
+    for row in rows:
+        p = row.prediction
+        first = "" if p.first_us is None else f"{p.first_us + row.launch_us:.1f}"
+        bound = f"{p.bound} {100 * p.utilization:.0f} %" + ("" if p.first_us is not None else ", extrapolated")
+        times = (f"{p.point.time_us:.1f}", f"{row.modelled_us:.1f}", f"{row.launch_us:.1f}", first)
+        out.append((p.point.label, f"{p.point.gflop:.3g}", *times, f"{row.ratio:.2f}", bound))
+    return out
+
+
+def group_rows(summaries: Mapping[str, Summary]) -> list[tuple[str, ...]]:
+    """A row of GROUP_HEAD for each group."""
+    out: list[tuple[str, ...]] = []
+    for name, s in summaries.items():
+        rank = "" if s.rank_correlation is None else f"{s.rank_correlation:.3f}"
+        spread = (f"{s.geometric_mean:.2f}", f"{s.spread:.2f}", percent(s.mean_absolute_error))
+        out.append((name, str(s.count), *spread, f"{s.least:.2f}", f"{s.most:.2f}", rank))
+    return out
+
+
+def fit_rows(fitted: Fitted) -> list[tuple[str, ...]]:
+    """A row of FIT_HEAD for each value that was tried, with the others as they were found."""
+    out: list[tuple[str, ...]] = []
+    for tried in fitted.tried:
+        better = "found" if tried.better is None else f"{100 * tried.better:.0f} % of resamples"
+        shown = str(tried.value).lower() if isinstance(tried.value, bool) else str(tried.value)
+        out.append((f"{tried.path} = {shown}", percent(tried.error), f"{tried.launch_us:.2f}", better))
+    return out
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; numbers to the right."""
+    marks = ["---"] + ["---:"] * (len(head) - 1)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, marks, *rows)) + "\n"
+
+
+def text(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
+    """Summaries first, then the points: for a terminal or a pipe."""
+    parts = [_head(table, rows, fitted), _aligned(GROUP_HEAD, group_rows(groups(rows)))]
+    if fitted is not None:
+        parts.append(_aligned(FIT_HEAD, fit_rows(fitted)))
+    parts.append(_aligned(POINT_HEAD, point_rows(rows)))
+    return "\n".join(parts)
+
+
+def markdown(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
+    """The same as Markdown tables, to be put between a page's marks."""
+    parts = [_head(table, rows, fitted), markdown_table(GROUP_HEAD, group_rows(groups(rows)))]
+    if fitted is not None:
+        parts.append(markdown_table(FIT_HEAD, fit_rows(fitted)))
+    parts.append(markdown_table(POINT_HEAD, point_rows(rows)))
+    return "\n".join(parts)
+
+
+def _head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
+    clock = table.gpu.clock_ghz if table.clock_ghz is None else table.clock_ghz
+    if fitted is not None:
+        clock = fitted.values.get("clock_ghz", clock)
+    launch = rows[0].launch_us
+    found = "" if fitted is None else " (fitted: {:.1f} to {:.1f})".format(*fitted.launch_interval_us)
+    return (
+        f"{table.title}: {len(rows)} points on {table.gpu.name} at {clock:g} GHz, {launch:.2f} us{found} a measurement "
+        "beside its kernels\n"
+    )
+
+
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(line[at]) for line in (head, *rows)) for at in range(len(head))]
+    lines = []
+    for line in (head, *rows):
+        cells = [
+            cell.ljust(w) if at == 0 else cell.rjust(w) for at, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def document(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, partial: bool) -> dict[str, Any]:
+    """The JSON object: times in microseconds, ratios of modelled to measured time."""
+    points = []
+    for row in rows:
+        p = row.prediction
+        points.append(
+            {
+                "transposes": p.point.transposes,
+                **{name: getattr(p.point, name) for name in ("m", "n", "k", "kernel")},
+                "measured_us": p.point.time_us,
+                "modelled_us": row.modelled_us,
+                "launch_us": row.launch_us,
+                "kernels_us": p.time_us,
+                "kernels_first_us": p.first_us,
+                "ratio": row.ratio,
+                "launches": p.launches,
+                "workgroups": p.workgroups,
+                "bound": p.bound,
+                "bound_utilization": p.utilization,
+                "simulated_share": p.simulated,
+            }
+        )
+    out: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "partial": partial,
+        "table": {"title": table.title, "card": table.card, "source": table.source},
+        "gpu": table.gpu.model_dump(mode="json"),
+        "clock_ghz": table.clock_ghz,
+        "groups": {name: asdict(s) for name, s in groups(rows).items()},
+        "points": points,
+    }
+    if fitted is not None:
+        out["fit"] = {
+            "values": fitted.values,
+            "launch_us": fitted.launch_us,
+            "launch_interval_us": list(fitted.launch_interval_us),
+            "mean_absolute_error": fitted.error,
+            "tried": [asdict(tried) for tried in fitted.tried],
+        }
+    return out

@@ -1,0 +1,276 @@
+"""Iterations of networks computed by NumPy in FP64, step by step, in one array that is laid out by the memory plan.
+
+Every step sees only the tensors that its roles name, where the plan puts them; memory that nothing has written is NaN.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from workloads.networks.graph import Layer
+from workloads.networks.kind import Pass
+from workloads.networks.memory import MemoryPlan
+from workloads.networks.schedule import Step
+from workloads.networks.tensor import Role
+
+Arrays = Mapping[str, np.ndarray]
+RATE, MOMENTUM = 0.1, 0.9
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+
+
+class Machine:
+    """The memory of a plan; a slot of the array for each byte, so that tensors of every type fit."""
+
+    def __init__(self, plan: MemoryPlan, values: Mapping[str, np.ndarray]) -> None:
+        """values: of parameters, state and inputs by tensor; state that has none is zero."""
+        self.plan, self.schedule = plan, plan.schedule
+        self.slots = np.full(plan.bytes, np.nan)
+        for name, tensor in self.schedule.tensors.items():
+            if name in plan.buffer_of and tensor.role is Role.STATE:
+                self.array(name)[...] = 0
+        for name, value in values.items():
+            if name in plan.buffer_of:
+                self.array(name)[...] = value
+
+    def array(self, name: str) -> np.ndarray:
+        """A tensor, as a view."""
+        tensor, offset = self.schedule.tensors[name], self.plan.buffer_of[name].offset
+        return self.slots[offset : offset + tensor.elements].reshape(tensor.shape)
+
+    def run(self) -> "Machine":
+        """All steps."""
+        for step in self.schedule.steps:
+            self.step(step)
+        return self
+
+    def step(self, step: Step) -> None:
+        """One step: all is read before anything is written."""
+        read = {role: self.array(name).copy() for role, name in step.reads.items()}
+        assert not any(np.isnan(value).any() for value in read.values()), f"{step.name} reads what is not there"
+        layer = self.schedule.network[step.layer]
+        made = _COMMON[step.what](read) if step.what in _COMMON else _OF_KIND[layer.kind_name](layer, step.what, read)
+        for role, name in step.writes.items():
+            self.array(name)[...] = made[role].reshape(self.array(name).shape)
+
+
+def _inputs(read: Arrays) -> list[np.ndarray]:
+    return [read["x"]] if "x" in read else [read[f"x{n}"] for n in range(len(read))]
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    shifted = np.exp(x - x.max(axis=1, keepdims=True))
+    return shifted / shifted.sum(axis=1, keepdims=True)
+
+
+def _one_hot(read: Arrays) -> np.ndarray:
+    y = read["y"].reshape(len(read["labels"]), -1)
+    return np.eye(y.shape[1])[read["labels"].astype(int)]
+
+
+def _loss(read: Arrays) -> Arrays:
+    y = read["y"] if "y" in read else _softmax(read["x"].reshape(len(read["x"]), -1))
+    flat = y.reshape(len(y), -1)
+    picked = flat[np.arange(len(flat)), read["labels"].astype(int)]
+    return {"y": y, "loss": np.array([-np.log(picked).mean()])}
+
+
+def _loss_gradient(read: Arrays) -> Arrays:
+    y = read["y"].reshape(len(read["y"]), -1)
+    return {"dx": (y - _one_hot(read)) / len(y)}
+
+
+def _gradient_sum(read: Arrays) -> Arrays:
+    return {"y": np.sum(_inputs(read), axis=0)}
+
+
+def _update(read: Arrays) -> Arrays:
+    value, gradient = read["value"], read["gradient"]
+    if "momentum" in read:
+        momentum = MOMENTUM * read["momentum"] + RATE * gradient
+        return {"value": value - momentum, "momentum": momentum}
+    first = BETA_1 * read["first_moment"] + (1 - BETA_1) * gradient
+    second = BETA_2 * read["second_moment"] + (1 - BETA_2) * gradient**2
+    moved = RATE * (first / (1 - BETA_1)) / (np.sqrt(second / (1 - BETA_2)) + EPSILON)  # the first iteration's
+    return {"value": value - moved, "first_moment": first, "second_moment": second}
+
+
+_COMMON: dict[Pass, Callable[[Arrays], Arrays]] = {
+    Pass.LOSS: _loss,
+    Pass.LOSS_GRADIENT: _loss_gradient,
+    Pass.GRADIENT_SUM: _gradient_sum,
+    Pass.UPDATE: _update,
+}
+
+
+def _taps(layer: Layer, padded: np.ndarray, kernel: tuple, stride: tuple, dilation: tuple = (1, 1)) -> list:
+    """For each value of the window: its slices of the padded maps, one value for each window."""
+    _, rows, columns = layer.shape
+    taps = []
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            top, left = i * dilation[0], j * dilation[1]
+            taps.append(
+                (
+                    slice(top, top + (rows - 1) * stride[0] + 1, stride[0]),
+                    slice(left, left + (columns - 1) * stride[1] + 1, stride[1]),
+                )
+            )
+    return taps
+
+
+def _padded(layer: Layer, x: np.ndarray, window: tuple, stride: tuple, fill: float) -> np.ndarray:
+    """The maps with padding, and with as much more as windows hang over the end."""
+    top, left, bottom, right = layer.kind.padding
+    over = [(layer.shape[n + 1] - 1) * stride[n] + window[n] for n in (0, 1)]
+    more = [max(0, over[n] - x.shape[n + 2] - (top + bottom, left + right)[n]) for n in (0, 1)]
+    return np.pad(x, ((0, 0), (0, 0), (top, bottom + more[0]), (left, right + more[1])), constant_values=fill)
+
+
+def _cropped(layer: Layer, padded: np.ndarray) -> np.ndarray:
+    top, left, _, _ = layer.kind.padding
+    _, rows, columns = layer.input_shapes[0]
+    return padded[:, :, top : top + rows, left : left + columns]
+
+
+def _convolution(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    kind = layer.kind
+    if what is Pass.BACKWARD_BIAS:
+        return {"dbias": read["dy"].sum(axis=(0, 2, 3))}
+    reach = tuple(d * (k - 1) + 1 for d, k in zip(kind.dilation, kind.kernel, strict=True))
+    x = read["x"] if "x" in read else np.zeros((len(read["dy"]), *layer.input_shapes[0]))
+    padded = _padded(layer, x, reach, kind.stride, 0.0)
+    taps = _taps(layer, padded, kind.kernel, kind.stride, kind.dilation)
+    g, per_in, per_out = kind.groups, x.shape[1] // kind.groups, kind.filters // kind.groups
+    grouped = padded.reshape(len(x), g, per_in, *padded.shape[2:])
+    if what is Pass.FORWARD:
+        weight = read["weight"].reshape(g, per_out, per_in, -1)
+        y = sum(np.einsum("ngchw,goc->ngohw", grouped[..., r, c], weight[..., t]) for t, (r, c) in enumerate(taps))
+        y = y.reshape(len(x), *layer.shape)
+        return {"y": y + read["bias"][:, None, None] if "bias" in read else y}
+    dy = read["dy"].reshape(len(x), g, per_out, *layer.shape[1:])
+    if what is Pass.BACKWARD_WEIGHTS:
+        parts = [np.einsum("ngchw,ngohw->goc", grouped[..., r, c], dy) for r, c in taps]
+        return {"dweight": np.stack(parts, axis=-1)}
+    weight = read["weight"].reshape(g, per_out, per_in, -1)
+    gradient = np.zeros_like(grouped)
+    for t, (r, c) in enumerate(taps):
+        gradient[..., r, c] += np.einsum("ngohw,goc->ngchw", dy, weight[..., t])
+    return {"dx": _cropped(layer, gradient.reshape(padded.shape))}
+
+
+def _fully_connected(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    flat = {role: value.reshape(len(value), -1) for role, value in read.items() if role in ("x", "dy")}
+    if what is Pass.FORWARD:
+        return {"y": flat["x"] @ read["weight"].T + read.get("bias", 0)}
+    if what is Pass.BACKWARD_WEIGHTS:
+        return {"dweight": flat["dy"].T @ flat["x"]}
+    return {"dbias": flat["dy"].sum(axis=0)} if what is Pass.BACKWARD_BIAS else {"dx": flat["dy"] @ read["weight"]}
+
+
+def _pool(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    window = layer.kind.window(layer.input_shapes)
+    stride = layer.kind.stride or window
+    largest = layer.kind_name == "max_pool"
+    x = read["x"] if "x" in read else np.zeros((len(read["dy"]), *layer.input_shapes[0]))
+    padded = _padded(layer, x, window, stride, -np.inf if largest else 0.0)
+    inside = _padded(layer, np.ones_like(x), window, stride, 0.0)
+    taps = _taps(layer, padded, window, stride)
+    if not largest and layer.kind.counts_padding:
+        top, left, bottom, right = layer.kind.padding
+        inside[:, :, : top + x.shape[2] + bottom, : left + x.shape[3] + right] = 1.0
+    seen = [padded[:, :, r, c] for r, c in taps]
+    counted = sum(inside[:, :, r, c] for r, c in taps)
+    if what is Pass.FORWARD:
+        return {"y": np.max(seen, axis=0) if largest else sum(seen) / counted}
+    gradient, left_over = np.zeros_like(padded), np.ones_like(read["dy"])
+    for (r, c), values in zip(taps, seen, strict=True):
+        if largest:
+            hit = (values == read["y"]) * left_over  # the first of equals
+            left_over = left_over - hit
+            gradient[:, :, r, c] += hit * read["dy"]
+        else:
+            gradient[:, :, r, c] += read["dy"] / counted
+    return {"dx": _cropped(layer, gradient)}
+
+
+def _lrn(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    kind, x = layer.kind, read["x"]
+    near = np.array([[abs(i - j) <= kind.size // 2 for j in range(x.shape[1])] for i in range(x.shape[1])], float)
+    scale = kind.k + kind.alpha / kind.size * np.einsum("ij,nj...->ni...", near, x**2)
+    if what is Pass.FORWARD:
+        return {"y": x / scale**kind.beta}
+    shared = np.einsum("ij,nj...->ni...", near, read["dy"] * read["y"] / scale)
+    return {"dx": read["dy"] / scale**kind.beta - 2 * kind.alpha * kind.beta / kind.size * x * shared}
+
+
+def _batch_norm(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    kind, x = layer.kind, read["x"]
+    axes = (0, *range(2, x.ndim)) if kind.mode == "spatial" else (0,)
+    wide = (1, -1, *[1] * (x.ndim - 2)) if kind.mode == "spatial" else (1, *x.shape[1:])
+    scale = read["weight"].reshape(wide)
+    if what is Pass.FORWARD and "mean" not in read:
+        mean, variance = x.mean(axis=axes), x.var(axis=axes)
+        inverse = 1 / np.sqrt(variance + kind.epsilon)
+        y = scale * (x - mean.reshape(wide)) * inverse.reshape(wide) + read["bias"].reshape(wide)
+        kept = {
+            "running_mean": (1 - kind.momentum) * read["running_mean"] + kind.momentum * mean,
+            "running_variance": (1 - kind.momentum) * read["running_variance"] + kind.momentum * variance,
+        }
+        return {"y": y, "mean": mean, "inverse_deviation": inverse, **kept}
+    dy, inverse = read["dy"], read["inverse_deviation"].reshape(wide)
+    normal = (x - read["mean"].reshape(wide)) * inverse
+    dweight, dbias = (dy * normal).sum(axis=axes), dy.sum(axis=axes)
+    count = x.size / dbias.size
+    dx = scale * inverse * (dy - (dbias.reshape(wide) + normal * dweight.reshape(wide)) / count)
+    return {"dx": dx, "dweight": dweight, "dbias": dbias}
+
+
+def _pointwise(forward: Callable, slope: Callable) -> Callable:
+    """Of y: the gradient of an activation function is a function of its result."""
+    return lambda layer, what, read: (
+        {"y": forward(read["x"])} if what is Pass.FORWARD else {"dx": read["dy"] * slope(read["y"])}
+    )
+
+
+def _dropout(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    stay = 1 - layer.kind.probability
+    if what is Pass.FORWARD:
+        mask = (np.random.default_rng(layer.kind.seed).random(read["x"].shape) < stay).astype(float)
+        return {"y": read["x"] * mask / stay, "mask": mask}
+    return {"dx": read["dy"] * read["mask"] / stay}
+
+
+def _softmax_layer(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    if what is Pass.FORWARD:
+        return {"y": _softmax(read["x"])}
+    return {"dx": read["y"] * (read["dy"] - (read["dy"] * read["y"]).sum(axis=1, keepdims=True))}
+
+
+def _add(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    return {"y": np.sum(_inputs(read), axis=0)}
+
+
+def _concat(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    if what is Pass.FORWARD:
+        return {"y": np.concatenate(_inputs(read), axis=1)}
+    ends = np.cumsum([shape[0] for shape in layer.input_shapes])[:-1]
+    parts = np.split(read["dy"], ends, axis=1)
+    return {"dx": parts[0]} | {f"dx{n}": part for n, part in enumerate(parts)}
+
+
+_OF_KIND: dict[str, Callable[[Layer, Pass, Arrays], Arrays]] = {
+    "convolution": _convolution,
+    "fully_connected": _fully_connected,
+    "max_pool": _pool,
+    "average_pool": _pool,
+    "lrn": _lrn,
+    "batch_norm": _batch_norm,
+    "relu": _pointwise(lambda x: np.maximum(x, 0), lambda y: y > 0),
+    "sigmoid": _pointwise(lambda x: 1 / (1 + np.exp(-x)), lambda y: y * (1 - y)),
+    "tanh": _pointwise(np.tanh, lambda y: 1 - y**2),
+    "dropout": _dropout,
+    "softmax": _softmax_layer,
+    "add": _add,
+    "concat": _concat,
+    "bypass": lambda layer, what, read: {"y": read["x"]} if what is Pass.FORWARD else {"dx": read["dy"]},
+}

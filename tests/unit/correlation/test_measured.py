@@ -1,0 +1,103 @@
+"""Tables of measured points: is the shipped one whole, and is what is wrong with another said by line and name?"""
+
+from pathlib import Path
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.cli.correlate import Wanted, correlate_command
+from gpusim.config.files import SHIPPED
+from gpusim.config.gpu import load_gpu
+from gpusim.config.measured import FOLDER, load_measured, read_points
+from gpusim.correlation.kernels import kernel_files
+from gpusim.correlation.predict import Conditions, replaced
+from workloads.vendor.tensile import TensileError, TensileKernel
+
+HEAD = "transposes,m,n,k,measured_gflops,kernel\n"
+TABLES = sorted(p.stem for p in (SHIPPED / FOLDER).glob("*.yaml"))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_shipped_table_is_whole(name: str) -> None:
+    table, document = load_measured(name)
+    points = read_points(document.path.parent / table.points)
+    peak = 64 * 64 * 2 * table.gpu.clock_ghz  # GFLOPS: a multiply-accumulate a lane and cycle
+    for point in points:
+        assert TensileKernel.named(point.kernel).transposes == point.transposes
+        assert 1e3 * point.gflop / (point.time_us * 1e-3) < 1e3 * peak
+    assert len({(p.transposes, p.m, p.n, p.k) for p in points}) == len(points)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_is_fitted_is_what_the_gpu_has(name: str) -> None:
+    """The search begins at the defaults, so that a fit that changes nothing changes no default."""
+    table, _ = load_measured(name)
+    held = Conditions.of(table, 1.0).gpu.model_dump(mode="json")
+    for path, (first, *others) in table.fit.model.items():
+        value = held
+        for key in path.split("."):
+            value = value[key]
+        assert value == first, path
+        for other in others:
+            replaced(table.gpu, path, other)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("NX,1,1,1,1,k", "points.csv:2: transposes: 'NX' is none of NN, NT, TN, TT"),
+        ("NN,0,1,1,1,k", "points.csv:2: m: '0' is no positive number"),
+        ("NN,1,1.5,1,1,k", "points.csv:2: n: '1.5' is no positive number"),
+        ("NN,1,1,1,nan,k", "points.csv:2: measured_gflops: 'nan' is no positive number"),
+        ("", "0 points; a table has 1 to"),
+    ],
+)
+def test_a_wrong_point_is_named(row: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "points.csv"
+    file.write_text(HEAD + row, encoding="utf-8")
+    with pytest.raises(UserError, match="points") as raised:
+        read_points(file)
+    assert said in str(raised.value)
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "points.csv"
+    file.write_text("transposes,m,n,k,kernel\n", encoding="utf-8")
+    with pytest.raises(UserError, match="no column 'measured_gflops'"):
+        read_points(file)
+
+
+def test_missing_kernels_say_where_to_get_them(tmp_path: Path) -> None:
+    table, _ = load_measured("rocblas-r9nano")
+    with pytest.raises(UserError, match=r"librocblas0.*--kernels"):
+        kernel_files(table.kernels, tmp_path)
+
+
+def test_kernels_are_found_below_a_folder(tmp_path: Path) -> None:
+    table, _ = load_measured("rocblas-r9nano")
+    inside = tmp_path / "usr" / "lib"
+    inside.mkdir(parents=True)
+    for name in table.kernels.files:
+        (inside / name).write_bytes(b"")
+    assert kernel_files(table.kernels, tmp_path) == [inside / name for name in table.kernels.files]
+
+
+def test_a_point_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    wanted = Wanted(tmp_path, [], ["NN 1x2x3"], 25.0, False, 1, None, None, False, True)
+    with pytest.raises(UserError, match="--only NN 1x2x3: no point"):
+        correlate_command("rocblas-r9nano", wanted)
+
+
+def test_a_gpu_file_is_no_table() -> None:
+    with pytest.raises(UserError, match="is a GPU, not a table of measured points: use gpusim show"):
+        load_measured("r9nano")
+
+
+def test_a_table_is_no_gpu() -> None:
+    with pytest.raises(UserError, match="gpusim correlate rocblas-r9nano"):
+        load_gpu("rocblas-r9nano")
+
+
+def test_a_name_that_is_no_sgemm_is_refused() -> None:
+    with pytest.raises(TensileError, match="kernel 'vector_add': not the name of a Tensile SGEMM"):
+        TensileKernel.named("vector_add")

@@ -1,0 +1,86 @@
+"""Convolution: filters of any size over channels in groups."""
+
+from collections.abc import Sequence
+
+from gpusim.base.spec import param
+from workloads.networks.kind import Anatomy, Gemm, LayerKind, Pass, PassSpec, ShapeError
+from workloads.networks.tensor import Shape
+from workloads.networks.windows import Pair, Sides, positions
+
+MAX_FILTERS = 1 << 20
+
+
+class Convolution(LayerKind):
+    """Each output channel is the sum of its filter over the input channels of its group."""
+
+    filters: int = param(..., "output channels", "the network", ge=1, le=MAX_FILTERS)
+    kernel: Pair = param(..., "rows and columns of a filter; one number for both", "the network")
+    stride: Pair = param((1, 1), "distance between filter positions", "the usual one")
+    padding: Sides = param(
+        (0, 0, 0, 0),
+        "zeros around the maps: one number, [rows, columns] or [top, left, bottom, right]",
+        "the usual one",
+    )
+    dilation: Pair = param((1, 1), "distance between the values under a filter", "the usual one")
+    groups: int = param(1, "groups of channels that see nothing of one another", "the usual one", ge=1, le=MAX_FILTERS)
+    bias: bool = param(True, "a value for each output channel is added", "the usual one")
+    propagation: bool = param(
+        True, "whether the layers before get a gradient", "DNNMark, core/include/dnn_param.h (keyword `propagation`)"
+    )
+
+    @property
+    def propagates(self) -> bool:
+        """As the network's file says."""
+        return self.propagation
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        """Filters × rows × columns."""
+        (shape,) = inputs
+        rows, columns = positions(shape, self.kernel, self.stride, self.padding, self.dilation)
+        for what, count in (("input channels", shape[0]), ("filters", self.filters)):
+            if count % self.groups:
+                raise ShapeError(f"{count} {what} do not divide into {self.groups} groups")
+        return self.filters, rows, columns
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        """Filters, and a bias for each."""
+        bias = {"bias": (self.filters,)} if self.bias else {}
+        return Anatomy({"weight": (self.filters, inputs[0][0] // self.groups, *self.kernel), **bias})
+
+    def gemm(self, inputs: Sequence[Shape]) -> Gemm:
+        """The filters of a group times im2col of its channels, an image and a group at a time."""
+        _, rows, columns = self.output(inputs)
+        reduced = inputs[0][0] // self.groups * self.kernel[0] * self.kernel[1]
+        return Gemm(self.filters // self.groups, reduced, rows * columns, self.groups)
+
+    def operations(self, inputs: Sequence[Shape]) -> int:
+        """A multiplication and an addition each."""
+        return 2 * self.gemm(inputs).macs
+
+    def forward(self, training: bool) -> PassSpec:
+        """Filters and bias."""
+        return PassSpec(Pass.FORWARD, ("x", "weight", *self._bias), ("y",))
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """Data, weights and bias by kernels of their own (DNNMark, section 3)."""
+        return (
+            PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
+            *(PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)) for _ in self._bias),
+            PassSpec(Pass.BACKWARD_DATA, ("weight", "dy"), ("dx",)),
+        )
+
+    def workspace(self, what: Pass, inputs: Sequence[Shape]) -> Shape:
+        """im2col of one image, as Caffe has it; none where that is the image itself."""
+        if what not in (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS) or self.is_matrix:
+            return (0,)
+        _, rows, columns = self.output(inputs)
+        return inputs[0][0] * self.kernel[0] * self.kernel[1], rows * columns
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether im2col changes nothing: filters of one value at every position."""
+        return self.kernel == (1, 1) == self.stride and not any(self.padding)
+
+    @property
+    def _bias(self) -> tuple[str, ...]:
+        return ("bias",) if self.bias else ()

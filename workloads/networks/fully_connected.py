@@ -1,0 +1,49 @@
+"""Fully connected layers: a matrix times all values of an image."""
+
+from collections.abc import Sequence
+
+from gpusim.base.spec import param
+from workloads.networks.kind import Anatomy, Gemm, LayerKind, Pass, PassSpec
+from workloads.networks.tensor import Shape, elements
+
+MAX_OUTPUTS = 1 << 24
+
+
+class FullyConnected(LayerKind):
+    """Each output is a weighted sum of all inputs; maps are taken as a vector."""
+
+    outputs: int = param(..., "values of the output", "the network", ge=1, le=MAX_OUTPUTS)
+    bias: bool = param(True, "a value for each output is added", "the usual one")
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        """The outputs."""
+        return (self.outputs,)
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        """The matrix, and a bias for each output."""
+        bias = {"bias": (self.outputs,)} if self.bias else {}
+        return Anatomy({"weight": (self.outputs, elements(inputs[0])), **bias})
+
+    def gemm(self, inputs: Sequence[Shape]) -> Gemm:
+        """A column for an image: a batch is one product."""
+        return Gemm(self.outputs, elements(inputs[0]), 1, wider=True)
+
+    def operations(self, inputs: Sequence[Shape]) -> int:
+        """A multiplication and an addition each."""
+        return 2 * self.gemm(inputs).macs
+
+    def forward(self, training: bool) -> PassSpec:
+        """Matrix and bias."""
+        return PassSpec(Pass.FORWARD, ("x", "weight", *self._bias), ("y",))
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """dW = dY·Xᵀ, db = the sum of dY over the batch, dX = Wᵀ·dY (DNNMark, equations 9 and 10)."""
+        return (
+            PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
+            *(PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)) for _ in self._bias),
+            PassSpec(Pass.BACKWARD_DATA, ("weight", "dy"), ("dx",)),
+        )
+
+    @property
+    def _bias(self) -> tuple[str, ...]:
+        return ("bias",) if self.bias else ()

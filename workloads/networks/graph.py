@@ -1,0 +1,159 @@
+"""A network: layers in an order in which each reads only what came before, with the shapes between them."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import networkx as nx
+
+from gpusim.base.errors import UserError, unknown_name
+from workloads.networks.described import Described, DescribedLayer
+from workloads.networks.kind import Anatomy, Gemm, LayerKind, ShapeError
+from workloads.networks.kinds import NAMES
+from workloads.networks.tensor import Shape, shown
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer in its network; shapes are an image's."""
+
+    name: str
+    kind: LayerKind
+    inputs: tuple[str, ...]
+    input_shapes: tuple[Shape, ...]
+    shape: Shape
+
+    @property
+    def kind_name(self) -> str:
+        """As network files have it."""
+        return NAMES[type(self.kind)]
+
+    @property
+    def anatomy(self) -> Anatomy:
+        """Parameters, state and saved tensors."""
+        return self.kind.anatomy(self.input_shapes)
+
+    @property
+    def gemm(self) -> Gemm | None:
+        """The forward pass as matrix products for one image."""
+        return self.kind.gemm(self.input_shapes)
+
+    @property
+    def operations(self) -> int:
+        """Of the forward pass for one image."""
+        return self.kind.operations(self.input_shapes)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A checked network. layers: in topological order, among those that could come next the file's first one."""
+
+    name: str
+    source: str
+    inputs: Mapping[str, Shape]
+    layers: tuple[Layer, ...]
+    graph: nx.DiGraph = field(repr=False, compare=False)
+    batch: int | None = None
+    input_gradients: bool = False
+    values: "Callable[[str, str], np.ndarray] | None" = field(default=None, repr=False, compare=False)
+    remarks: tuple[str, ...] = ()
+
+    @cached_property
+    def named(self) -> Mapping[str, Layer]:
+        """The layers by their names."""
+        return {layer.name: layer for layer in self.layers}
+
+    @cached_property
+    def readers(self) -> Mapping[str, int]:
+        """How often the layers read each input and each other's outputs."""
+        return Counter(name for layer in self.layers for name in layer.inputs)
+
+    def __getitem__(self, name: str) -> Layer:
+        """The layer of that name; raises UserError."""
+        if name not in self.named:
+            raise UserError(f"{self.source}: {unknown_name('layer', name, self.named)}")
+        return self.named[name]
+
+    def shape_of(self, name: str) -> Shape:
+        """An image's shape of an input or of a layer's output."""
+        return self.inputs[name] if name in self.inputs else self[name].shape
+
+    @property
+    def outputs(self) -> tuple[Layer, ...]:
+        """The layers whose output no other reads."""
+        return tuple(layer for layer in self.layers if not self.graph.out_degree(layer.name))
+
+
+def build(described: Described, kinds: Sequence[LayerKind]) -> Network:
+    """The network of a description whose layers are of these kinds; raises UserError that names the layer."""
+    where = described.source
+    if not described.layers:
+        raise UserError(f"{where}: layers: a network has at least one")
+    graph = _connected(described)
+    order = {layer.name: number for number, layer in enumerate(described.layers)}
+    kind_of = {layer.name: kind for layer, kind in zip(described.layers, kinds, strict=True)}
+    shapes = dict(described.inputs)
+    layers = []
+    for name in nx.lexicographical_topological_sort(graph, key=lambda node: order.get(node, -1)):
+        if name in described.inputs:
+            continue
+        drawn = described.layers[order[name]]
+        layer = _shaped(where, drawn, kind_of[name], [shapes[i] for i in drawn.inputs])
+        shapes[name] = layer.shape
+        layers.append(layer)
+    return Network(
+        described.name, where, described.inputs, tuple(layers), graph,
+        described.batch, described.input_gradients, described.values, described.remarks,
+    )  # fmt: skip
+
+
+def _connected(described: Described) -> nx.DiGraph:
+    """Inputs and layers, an arrow from each to those that read it."""
+    where, graph = described.source, nx.DiGraph()
+    graph.add_nodes_from(described.inputs)
+    for layer in described.layers:
+        if layer.name in graph:
+            other = "the network's input" if layer.name in described.inputs else "another layer"
+            raise UserError(f"{where}: layer '{layer.name}': {other} has this name; each needs its own")
+        graph.add_node(layer.name)
+    for layer in described.layers:
+        for name in layer.inputs:
+            if name not in graph:
+                raise UserError(f"{where}: layer '{layer.name}': inputs: {unknown_name('layer', name, graph)}")
+            graph.add_edge(name, layer.name)
+    if not nx.is_directed_acyclic_graph(graph):
+        ring = [edge[0] for edge in nx.find_cycle(graph)]
+        raise UserError(
+            f"{where}: layer '{ring[0]}': reads its own output ({' → '.join([*ring, ring[0]])}): a layer may read only"
+            " layers that do not need it"
+        )
+    for name in described.inputs:
+        if not graph.out_degree(name):
+            raise UserError(f"{where}: input '{name}': no layer reads it")
+    return graph
+
+
+def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence[Shape]) -> Layer:
+    """The layer with its shapes."""
+    least, most = kind.ARITY
+    if len(inputs) < least or (most is not None and len(inputs) > most):
+        allowed = f"{least}" if least == most else f"at least {least}"
+        raise UserError(f"{where}: layer '{drawn.name}': has {len(inputs)} inputs; {drawn.kind} takes {allowed}")
+    try:
+        shape = kind.output(inputs)
+    except ShapeError as error:
+        raise UserError(f"{where}: layer '{drawn.name}': {error}") from None
+    layer = Layer(drawn.name, kind, drawn.inputs, tuple(inputs), shape)
+    for role, expected in drawn.expects.items():
+        found = layer.anatomy.parameters.get(role) or layer.anatomy.state[role]
+        if found != expected:
+            raise UserError(
+                f"{where}: layer '{drawn.name}': the file's {role} is {shown(expected)}; an input of"
+                f" {shown(inputs[0])} needs {shown(found)}"
+            )
+    return layer

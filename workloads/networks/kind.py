@@ -1,0 +1,135 @@
+"""What a kind of layer answers: its output's shape, its parameters, its work, and what its passes read and write.
+
+A kind is a `Spec`: its fields are the parameters of one layer, checked like every configuration. Shapes are an image's:
+the batch is no part of them, since no kind's answer but the number of images depends on it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import ClassVar
+
+from gpusim.base.spec import Spec
+from workloads.networks.tensor import Shape, elements, shown
+
+
+class ShapeError(ValueError):
+    """A layer cannot take inputs of these shapes; the message does not name the layer."""
+
+
+class Pass(StrEnum):
+    """What a step does for its layer."""
+
+    FORWARD = "forward"
+    LOSS = "loss"
+    LOSS_GRADIENT = "loss_gradient"
+    BACKWARD_DATA = "backward_data"
+    BACKWARD_WEIGHTS = "backward_weights"
+    BACKWARD_BIAS = "backward_bias"
+    BACKWARD = "backward"  # all gradients of the layer at once
+    GRADIENT_SUM = "gradient_sum"  # of an output that several layers read
+    UPDATE = "update"
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """C (M × N) = A (M × K) · B (K × N), `count` of them; over a batch there are either more, or more columns."""
+
+    m: int
+    k: int
+    n: int
+    count: int = 1
+    wider: bool = False  # a batch widens N; otherwise it multiplies `count`
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all of them."""
+        return self.m * self.k * self.n * self.count
+
+    def over(self, batch: int) -> "Gemm":
+        """The products for a batch."""
+        return replace(self, n=self.n * batch) if self.wider else replace(self, count=self.count * batch)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A tensor that the forward pass in training keeps for the backward pass; per_image: a batch has one an image."""
+
+    shape: Shape
+    dtype: str = "float32"
+    per_image: bool = True
+
+
+@dataclass(frozen=True)
+class PassSpec:
+    """A pass by the roles of what it reads and writes.
+
+    Roles: `x` (`x0`, `x1`, ... where a layer has several inputs) and `y`; `dx` and `dy` their gradients; parameters,
+    state and saved tensors by their names; `d` before a parameter's name its gradient.
+    in_place: (read, written) that may be one memory.
+    """
+
+    what: Pass
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    in_place: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """What a layer holds beside its inputs and its output, by role."""
+
+    parameters: Mapping[str, Shape] = field(default_factory=dict)
+    state: Mapping[str, Shape] = field(default_factory=dict)
+    saved: Mapping[str, Saved] = field(default_factory=dict)
+
+
+class LayerKind(Spec):
+    """Base of every kind; `inputs` are the shapes of what the layer reads, in order."""
+
+    # fewest and most inputs; None: any number
+    ARITY: ClassVar[tuple[int, int | None]] = (1, 1)
+    # the gradient of each input is that of the output: no backward pass
+    SHARES_GRADIENT: ClassVar[bool] = False
+    # of its output, the backward pass needs to know where that is positive, and only where `dy` is not zero
+    NEEDS_SIGN_ALONE: ClassVar[bool] = False
+    # the output is positive where the input is, or else the gradient of the input is zero
+    KEEPS_SIGN: ClassVar[bool] = False
+
+    @property
+    def propagates(self) -> bool:
+        """Whether the layers before get a gradient."""
+        return True
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        """The output's shape; raises ShapeError."""
+        return inputs[0]
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        """Parameters, state and saved tensors."""
+        return Anatomy()
+
+    def gemm(self, inputs: Sequence[Shape]) -> Gemm | None:
+        """The forward pass as matrix products for one image, for kinds that are."""
+        return None
+
+    def operations(self, inputs: Sequence[Shape]) -> int:
+        """Arithmetic and logical operations of the forward pass for one image, as ICPE 2018's table 1 counts them."""
+        return elements(self.output(inputs))
+
+    def forward(self, training: bool) -> PassSpec | None:
+        """The forward pass; None: the output is the input, and nothing is computed."""
+        return PassSpec(Pass.FORWARD, ("x",), ("y",))
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """The passes that make gradients; a gradient that nothing needs is left out of a pass, or the pass with it."""
+        return ()
+
+    def workspace(self, what: Pass, inputs: Sequence[Shape]) -> Shape:
+        """Numbers that a pass needs beside its tensors when it works image by image; (0,): none."""
+        return (0,)
+
+    def one_shape(self, inputs: Sequence[Shape]) -> None:
+        """ShapeError unless all inputs have the same shape."""
+        if len(set(inputs)) > 1:
+            raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: all must have the same shape")

@@ -1,0 +1,61 @@
+"""Normalization: over neighbouring channels (LRN), or over the batch."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from gpusim.base.spec import param
+from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved
+from workloads.networks.tensor import Shape, elements
+
+
+class Lrn(LayerKind):
+    """y = x / (k + α/n · Σ x²)^β, the sum over the n channels around each (DNNMark, equation 5)."""
+
+    size: int = param(5, "channels of a sum, n", "Krizhevsky 2012, section 3.3", ge=1, le=65536)
+    alpha: float = param(1e-4, "α, divided by n as Caffe and cuDNN do", "Krizhevsky 2012, section 3.3", ge=0)
+    beta: float = param(0.75, "β", "Krizhevsky 2012, section 3.3", ge=0)
+    k: float = param(1.0, "k", "DNNMark, config_example/alexnet.dnnmark", gt=0)
+
+    def operations(self, inputs: Sequence[Shape]) -> int:
+        """n squares and n additions, α, the division by n, the power, the last division."""
+        return (2 * self.size + 4) * elements(inputs[0])
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """One kernel, from input and output (cuDNN)."""
+        return (PassSpec(Pass.BACKWARD_DATA, ("x", "y", "dy"), ("dx",)),)
+
+
+class BatchNorm(LayerKind):
+    """y = γ · (x − mean) / √(variance + ε) + β; mean and variance of the batch, in inference those that were kept."""
+
+    mode: Literal["spatial", "per_activation"] = param(
+        "spatial", "a mean for each channel, or for each value of an image", "the usual one"
+    )
+    epsilon: float = param(1e-5, "ε", "PyTorch's and cuDNN's least", gt=0)
+    momentum: float = param(0.1, "share of the batch's statistics in those that are kept", "PyTorch", ge=0, le=1)
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        """Scale and shift; running statistics; the batch's."""
+        one = (inputs[0][0],) if self.mode == "spatial" else inputs[0]
+        saved = Saved(one, per_image=False)
+        return Anatomy(
+            {"weight": one, "bias": one},
+            {"running_mean": one, "running_variance": one},
+            {"mean": saved, "inverse_deviation": saved},
+        )
+
+    def operations(self, inputs: Sequence[Shape]) -> int:
+        """In the inference form: mean, deviation, scale and shift, one operation each."""
+        return 4 * elements(inputs[0])
+
+    def forward(self, training: bool) -> PassSpec:
+        """The batch's statistics are kept for the backward pass, and mixed into the running ones."""
+        if not training:
+            return PassSpec(Pass.FORWARD, ("x", "weight", "bias", "running_mean", "running_variance"), ("y",))
+        running = ("running_mean", "running_variance")
+        return PassSpec(Pass.FORWARD, ("x", "weight", "bias", *running), ("y", "mean", "inverse_deviation", *running))
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """The gradient of the input needs those of scale and shift: one pass makes all."""
+        reads = ("x", "weight", "mean", "inverse_deviation", "dy")
+        return (PassSpec(Pass.BACKWARD, reads, ("dweight", "dbias", "dx")),)

@@ -1,0 +1,63 @@
+"""Layers that treat every value by itself: activation functions and dropout."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from gpusim.base.spec import param
+from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved
+from workloads.networks.tensor import Shape, elements
+
+
+class Relu(LayerKind):
+    """max(0, x), in place as Caffe's networks have it."""
+
+    NEEDS_SIGN_ALONE: ClassVar = True
+
+    def forward(self, training: bool) -> PassSpec:
+        """In place."""
+        return PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """Where the output is positive; in place."""
+        return (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",), in_place=("dy", "dx")),)
+
+
+class Sigmoid(LayerKind):
+    """1 / (1 + e^−x)."""
+
+    def operations(self, inputs: Sequence[Shape]) -> int:
+        """Sign, exponential, addition, division."""
+        return 4 * elements(inputs[0])
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """dy · y · (1 − y)."""
+        return (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
+
+
+class Tanh(LayerKind):
+    """tanh x."""
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """dy · (1 − y²)."""
+        return (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
+
+
+class Dropout(LayerKind):
+    """In training a share of the values becomes zero, the others grow so that the mean stays; in inference nothing."""
+
+    KEEPS_SIGN: ClassVar = True
+
+    probability: float = param(0.5, "share of values that become zero", "Srivastava 2014", ge=0, lt=1)
+    seed: int = param(0, "seed of the choice", "DNNMark, core/include/dnn_param.h", ge=0, lt=2**63)
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        """Which values stayed."""
+        return Anatomy(saved={"mask": Saved(inputs[0], "uint8")})
+
+    def forward(self, training: bool) -> PassSpec | None:
+        """In place."""
+        return PassSpec(Pass.FORWARD, ("x",), ("y", "mask"), in_place=("x", "y")) if training else None
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """The same values, in place."""
+        return (PassSpec(Pass.BACKWARD_DATA, ("mask", "dy"), ("dx",), in_place=("dy", "dx")),)

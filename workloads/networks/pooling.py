@@ -1,0 +1,74 @@
+"""Pooling: the largest or the mean value under a window."""
+
+from collections.abc import Sequence
+
+from pydantic import model_validator
+
+from gpusim.base.spec import param
+from workloads.networks.kind import LayerKind, Pass, PassSpec, ShapeError
+from workloads.networks.tensor import Shape, elements, shown
+from workloads.networks.windows import Pair, Sides, positions
+
+
+class Pooling(LayerKind):
+    """A window over each channel by itself, or over all of it."""
+
+    kernel: Pair | None = param(None, "rows and columns of the window; one number for both", "the network")
+    stride: Pair | None = param(None, "distance between windows; none: the kernel's size", "PyTorch's rule")
+    padding: Sides = param(
+        (0, 0, 0, 0), "around the maps: one number, [rows, columns] or [top, left, bottom, right]", "the usual one"
+    )
+    ceil: bool = param(False, "a last window that hangs over the end counts (Caffe)", "cuDNN's rule is false")
+    whole: bool = param(False, "one window over all rows and columns (global pooling)", "the usual one")
+
+    @model_validator(mode="after")
+    def _has_a_window(self) -> "Pooling":
+        given = [name for name in ("kernel", "stride", "padding", "ceil") if name in self.model_fields_set]
+        if self.whole and given:
+            raise ValueError(f"whole takes all rows and columns: {', '.join(given)} must not be given beside it")
+        if not self.whole and self.kernel is None:
+            raise ValueError("kernel is required but missing, or whole: true")
+        if self.kernel is not None and any(p >= self.kernel[i % 2] for i, p in enumerate(self.padding)):
+            raise ValueError(
+                f"padding {shown(self.padding)} leaves windows without any value: at most the kernel less one"
+            )
+        return self
+
+    def window(self, inputs: Sequence[Shape]) -> tuple[int, int]:
+        """Rows and columns of the window."""
+        if self.kernel is not None:
+            return self.kernel
+        if len(inputs[0]) != 3:
+            raise ShapeError(f"an input of shape {shown(inputs[0])}: it needs channels × rows × columns")
+        return inputs[0][1], inputs[0][2]
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        """Channels × rows × columns."""
+        window = self.window(inputs)
+        rows, columns = positions(inputs[0], window, self.stride or window, self.padding, ceil=self.ceil)
+        return inputs[0][0], rows, columns
+
+    def operations(self, inputs: Sequence[Shape]) -> int:
+        """One for each value under each window."""
+        rows, columns = self.window(inputs)
+        return elements(self.output(inputs)) * rows * columns
+
+
+class MaxPool(Pooling):
+    """The largest value; the gradient goes to where it stood, found again from input and output (cuDNN)."""
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """One kernel."""
+        return (PassSpec(Pass.BACKWARD_DATA, ("x", "y", "dy"), ("dx",)),)
+
+
+class AveragePool(Pooling):
+    """The mean."""
+
+    counts_padding: bool = param(
+        False, "padding counts as values of the window", "cuDNN has both; PyTorch and Caffe count it"
+    )
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """One kernel."""
+        return (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)

@@ -1,0 +1,298 @@
+"""The steps of an iteration: inference, or training's forward pass, loss, backward passes and update.
+
+A step is what becomes one operator: a layer, a pass, and for every role the tensor that takes it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gpusim.base.errors import UserError
+from workloads.networks.described import MAX_BATCH
+from workloads.networks.graph import Layer, Network
+from workloads.networks.kind import Pass, PassSpec
+from workloads.networks.softmax import Softmax
+from workloads.networks.tensor import Role, Shape, Tensor, elements, shown
+
+
+class Loss(StrEnum):
+    """Where the gradient of the network's output comes from."""
+
+    CROSS_ENTROPY = "cross_entropy"  # of labels; a softmax that ends the network is part of it
+    GIVEN = "given"  # from outside, as DNNMark has it
+
+
+class Update(StrEnum):
+    """What becomes of the parameters' gradients."""
+
+    SGD = "sgd"  # with momentum
+    ADAM = "adam"
+    NONE = "none"  # nothing, as in ICPE 2018
+
+
+# of each parameter, by the role that the update gives it
+MOMENTS: Mapping[Update, tuple[str, ...]] = {
+    Update.SGD: ("momentum",),
+    Update.ADAM: ("first_moment", "second_moment"),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operator's work. reads, writes: tensors by role; in_place: roles read and written that may be one memory."""
+
+    layer: str
+    what: Pass
+    reads: Mapping[str, str]
+    writes: Mapping[str, str]
+    in_place: tuple[str, str] | None = None
+    parameter: str = ""  # of an update
+
+    @property
+    def name(self) -> str:
+        """'conv2.backward_data', 'conv2.update.weight'."""
+        return ".".join(filter(None, (self.layer, self.what, self.parameter)))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Steps in order. tensors: by name; outputs: the tensor that an input or a layer's output is, by their names.
+
+    views: a tensor that is another one's memory, under another shape: that one.
+    """
+
+    network: Network
+    batch: int
+    training: bool
+    tensors: Mapping[str, Tensor]
+    outputs: Mapping[str, str]
+    steps: tuple[Step, ...]
+    views: Mapping[str, str] = field(default_factory=dict)
+
+    def memory_of(self, name: str) -> str:
+        """The tensor whose memory a tensor is."""
+        while name in self.views:
+            name = self.views[name]
+        return name
+
+
+def inference(network: Network, batch: int) -> Schedule:
+    """One forward pass over a batch; raises UserError for a batch that cannot be."""
+    drawn = _Drawing(network, batch, training=False)
+    drawn.forward()
+    return drawn.schedule()
+
+
+def training(network: Network, batch: int, loss: Loss | None = None, update: Update = Update.SGD) -> Schedule:
+    """One iteration of training; raises UserError for a batch or a network that cannot be trained.
+
+    loss: none means cross-entropy, and a given gradient where layers are looked at alone.
+    """
+    drawn = _Drawing(network, batch, training=True)
+    drawn.forward()
+    drawn.loss(loss or (Loss.GIVEN if network.input_gradients else Loss.CROSS_ENTROPY))
+    drawn.backward()
+    drawn.update(update)
+    return drawn.schedule()
+
+
+class _Drawing:
+    """A schedule in the making."""
+
+    def __init__(self, network: Network, batch: int, training: bool) -> None:
+        if not 1 <= batch <= MAX_BATCH:
+            raise UserError(f"{network.source}: batch: {batch} is not allowed: must be from 1 to {MAX_BATCH}")
+        self.network, self.batch, self.training = network, batch, training
+        self.tensors: dict[str, Tensor] = {}
+        self.steps: list[Step] = []
+        self.views: dict[str, str] = {}
+        # gradients of a layer's output, one from each layer that reads it
+        self.parts: dict[str, list[str]] = {layer.name: [] for layer in network.layers}
+        # tensors by the roles that only the layer knows
+        self.own: dict[str, dict[str, str]] = {}
+        self.outputs: dict[str, str] = {}
+        for name, shape in network.inputs.items():
+            self.outputs[name] = self._new(name, (batch, *shape), Role.INPUT, name)
+
+    def schedule(self) -> Schedule:
+        """What has been drawn."""
+        steps = tuple(self.steps)
+        return Schedule(self.network, self.batch, self.training, self.tensors, self.outputs, steps, self.views)
+
+    def forward(self) -> None:
+        """Every layer's forward pass."""
+        for layer in self.network.layers:
+            anatomy = layer.anatomy
+            own = self.own[layer.name] = {}
+            for role, shape in anatomy.parameters.items():
+                own[role] = self._new(f"{layer.name}.{role}", shape, Role.PARAMETER, layer.name)
+            for role, shape in anatomy.state.items():
+                own[role] = self._new(f"{layer.name}.{role}", shape, Role.STATE, layer.name)
+            spec = layer.kind.forward(self.training)
+            own["y"] = self._new(f"{layer.name}.output", (self.batch, *layer.shape), Role.ACTIVATION, layer.name)
+            own.update(_numbered("x", [self.outputs[name] for name in layer.inputs]))
+            self.outputs[layer.name] = own["y"]
+            if spec is None:
+                self.views[own["y"]] = own["x"]
+                continue
+            for role, saved in anatomy.saved.items() if self.training else ():
+                shape = (self.batch, *saved.shape) if saved.per_image else saved.shape
+                own[role] = self._new(f"{layer.name}.{role}", shape, Role.SAVED, layer.name, saved.dtype)
+            self._step(layer, spec, own)
+
+    def loss(self, loss: Loss) -> None:
+        """The gradient of each output of the network."""
+        outputs = self.network.outputs
+        if loss is Loss.GIVEN:
+            for layer in outputs:
+                name = f"{layer.name}.output.gradient"
+                self.parts[layer.name].append(self._new(name, (self.batch, *layer.shape), Role.INPUT, layer.name))
+            return
+        layer = outputs[0]
+        if len(outputs) > 1 or elements(layer.shape) != layer.shape[0]:
+            names = ", ".join(f"'{one.name}' ({shown(one.shape)})" for one in outputs)
+            raise UserError(
+                f"{self.network.source}: layer {names}: training by cross-entropy needs one output, a value a class"
+            )
+        labels = self._new("labels", (self.batch,), Role.INPUT, "labels", "int32")
+        mean = self._new("loss", (1,), Role.LOSS, layer.name)
+        output = self.outputs[layer.name]
+        if isinstance(layer.kind, Softmax):
+            probabilities, target = output, layer.inputs[0]
+            self._add(layer, Pass.LOSS, {"y": output, "labels": labels}, {"loss": mean})
+        else:
+            probabilities = self._new(f"{layer.name}.probabilities", (self.batch, *layer.shape), Role.SAVED, layer.name)
+            target = layer.name
+            self._add(layer, Pass.LOSS, {"x": output, "labels": labels}, {"y": probabilities, "loss": mean})
+        if not self._wanted()[target]:
+            return
+        gradient = self._gradient_name(target, layer.name if isinstance(layer.kind, Softmax) else "loss")
+        shape = self.network.shape_of(target)
+        dx = self._new(gradient, (self.batch, *shape), Role.GRADIENT, target)
+        self._add(layer, Pass.LOSS_GRADIENT, {"y": probabilities, "labels": labels}, {"dx": dx})
+        self._contribute(target, dx)
+
+    def backward(self) -> None:
+        """Every layer's backward passes, from the last to the first."""
+        wanted = self._wanted()
+        for layer in reversed(self.network.layers):
+            parts = self.parts[layer.name]
+            if not parts or not wanted[layer.name]:
+                continue
+            dy = parts[0]
+            if len(parts) > 1:
+                name = f"{layer.name}.output.gradient"
+                dy = self._new(name, (self.batch, *layer.shape), Role.GRADIENT, layer.name)
+                self._add(layer, Pass.GRADIENT_SUM, _numbered("x", parts), {"y": dy})
+            own = self.own[layer.name] | {"dy": dy, "y": self._seen_output(layer)}
+            through = [wanted[name] and layer.kind.propagates for name in layer.inputs]
+            if layer.kind.SHARES_GRADIENT:
+                self._share(layer, dy, through)
+                continue
+            for role, shape in layer.anatomy.parameters.items():
+                name = f"{layer.name}.{role}.gradient"
+                own[f"d{role}"] = self._new(name, shape, Role.PARAMETER_GRADIENT, layer.name)
+            self.own[layer.name] = own
+            made = [self._gradient(layer, number) if needed else "" for number, needed in enumerate(through)]
+            own.update({role: name for role, name in _numbered("dx", made).items() if name})
+            for spec in layer.kind.backward():
+                if any(role in own for role in _spread(spec.writes, len(made))):
+                    self._step(layer, spec, own)
+            for name, gradient in zip(layer.inputs, made, strict=True):
+                if gradient:
+                    self._contribute(name, gradient)
+
+    def update(self, update: Update) -> None:
+        """A step for every parameter, in the layers' order."""
+        if update is Update.NONE:
+            return
+        for layer in self.network.layers:
+            own = self.own[layer.name]
+            for role, shape in layer.anatomy.parameters.items():
+                if f"d{role}" not in own:
+                    continue  # no gradient came through to the layer
+                kept = {"value": own[role]}
+                for moment in MOMENTS[update]:
+                    kept[moment] = self._new(f"{layer.name}.{role}.{moment}", shape, Role.STATE, layer.name)
+                self._add(layer, Pass.UPDATE, {**kept, "gradient": own[f"d{role}"]}, kept, parameter=role)
+
+    def _wanted(self) -> dict[str, bool]:
+        """Whether the gradient of an input or of a layer's output is needed: something before it is trained."""
+        wanted = dict.fromkeys(self.network.inputs, self.network.input_gradients)
+        for layer in self.network.layers:
+            passes = layer.kind.propagates and any(wanted[name] for name in layer.inputs)
+            wanted[layer.name] = bool(layer.anatomy.parameters) or passes
+        return wanted
+
+    def _seen_output(self, layer: Layer) -> str:
+        """What a layer's backward pass reads as its output.
+
+        After a ReLU, dropout's output says as well where the gradient goes on, so that it may take the ReLU's place.
+        """
+        readers = list(self.network.graph.successors(layer.name))
+        if layer.kind.NEEDS_SIGN_ALONE and len(readers) == 1 and self.network[readers[0]].kind.KEEPS_SIGN:
+            return self.outputs[readers[0]]
+        return self.outputs[layer.name]
+
+    def _share(self, layer: Layer, dy: str, through: list[bool]) -> None:
+        """The gradient of each input is that of the output, under the input's shape."""
+        for name, needed in zip(layer.inputs, through, strict=True):
+            if not needed:
+                continue
+            shape = self.network.shape_of(name)
+            if (self.batch, *shape) != self.tensors[dy].shape:
+                view = self._gradient_name(name, layer.name)
+                self.views[self._new(view, (self.batch, *shape), Role.GRADIENT, name)] = dy
+                self._contribute(name, view)
+            else:
+                self._contribute(name, dy)
+
+    def _contribute(self, name: str, gradient: str) -> None:
+        if name in self.parts:  # the gradient of the network's input is a result
+            self.parts[name].append(gradient)
+
+    def _gradient(self, layer: Layer, number: int) -> str:
+        """A tensor for the gradient of a layer's input."""
+        name = layer.inputs[number]
+        reader = layer.name if layer.inputs.count(name) == 1 else f"{layer.name}.{number}"
+        shape = (self.batch, *self.network.shape_of(name))
+        return self._new(self._gradient_name(name, reader), shape, Role.GRADIENT, name)
+
+    def _gradient_name(self, name: str, reader: str) -> str:
+        """The gradient of an output is called after it; where several layers read it, theirs are parts of it."""
+        whole = f"{self.outputs[name]}.gradient"
+        return whole if self.network.readers[name] <= 1 else f"{whole}.{reader}"
+
+    def _step(self, layer: Layer, spec: PassSpec, own: Mapping[str, str]) -> None:
+        """A step of the layer's kind; what it would write and nothing needs is left out."""
+        count = len(layer.inputs)
+        reads = {role: own[role] for role in _spread(spec.reads, count)}
+        writes = {role: own[role] for role in _spread(spec.writes, count) if role in own}
+        self._add(layer, spec.what, reads, writes, spec.in_place)
+
+    def _add(
+        self, layer: Layer, what: Pass, reads: Mapping[str, str], writes: Mapping[str, str],
+        in_place: tuple[str, str] | None = None, parameter: str = "",
+    ) -> None:  # fmt: skip
+        self.steps.append(Step(layer.name, what, reads, writes, in_place, parameter))
+
+    def _new(self, name: str, shape: Shape, role: Role, layer: str, dtype: str = "float32") -> str:
+        """A tensor; a name that another one has gets a number, as where a layer is called 'labels'."""
+        free, number = name, 2
+        while free in self.tensors:
+            free, number = f"{name}.{number}", number + 1
+        self.tensors[free] = Tensor(free, shape, role, layer, dtype)
+        return free
+
+
+def _numbered(role: str, names: list[str]) -> dict[str, str]:
+    """{'x': name}, or {'x0': ..., 'x1': ...} of several."""
+    return {role: names[0]} if len(names) == 1 else {f"{role}{i}": name for i, name in enumerate(names)}
+
+
+def _spread(roles: tuple[str, ...], count: int) -> list[str]:
+    """The roles of a pass of a layer with `count` inputs: 'x*' stands for one of each."""
+    out: list[str] = []
+    for role in roles:
+        out += _numbered(role[:-1], [role] * count) if role.endswith("*") else [role]
+    return out

@@ -1,0 +1,61 @@
+"""Tensors: what a layer reads and writes, by shape, type of element and what they are for."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+Shape = tuple[int, ...]  # of an image: channels, rows, columns; or features alone
+
+BYTES = {"float32": 4, "int32": 4, "uint8": 1}
+
+
+class Role(StrEnum):
+    """What a tensor is for."""
+
+    INPUT = "input"  # comes from outside before the iteration: images, labels, gradients that are given
+    PARAMETER = "parameter"  # trained: weights, biases, scales, shifts
+    STATE = "state"  # kept over iterations and not trained: running means, the optimizer's moments
+    ACTIVATION = "activation"
+    SAVED = "saved"  # made by a layer's forward pass for its backward pass
+    GRADIENT = "gradient"  # of the loss by an activation
+    PARAMETER_GRADIENT = "parameter_gradient"
+    WORKSPACE = "workspace"  # of one step
+    LOSS = "loss"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of an iteration. shape: the whole batch's; layer: whose it is, the input's name for an input."""
+
+    name: str
+    shape: Shape
+    role: Role
+    layer: str
+    dtype: str = "float32"
+
+    @property
+    def elements(self) -> int:
+        """How many numbers it has."""
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """What it takes in device memory."""
+        return self.elements * BYTES[self.dtype]
+
+
+def elements(shape: Shape) -> int:
+    """Numbers of an image's tensor."""
+    return math.prod(shape)
+
+
+def shown(shape: Shape) -> str:
+    """'96×55×55'."""
+    return "×".join(map(str, shape))
+
+
+def maps(shape: Shape) -> tuple[int, int, int]:
+    """Channels, rows and columns; features alone are channels of one value each."""
+    if len(shape) == 3:
+        return shape[0], shape[1], shape[2]
+    return elements(shape), 1, 1

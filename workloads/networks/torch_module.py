@@ -1,0 +1,79 @@
+"""Networks from PyTorch: a function of the user's makes an `nn.Module`, whose ONNX export is read.
+
+PyTorch is imported when there is a module to export, and only then. The module runs once, on an image of zeros, in
+training mode, so that batch normalizations and dropouts stay layers of their own.
+"""
+
+import importlib
+import io
+import os
+import sys
+import warnings
+from typing import Any
+
+from gpusim.base.errors import MissingExtraError, UserError
+from workloads.networks.described import Described
+from workloads.networks.onnx_file import described_by_onnx, require_onnx
+from workloads.networks.tensor import Shape
+
+OPSET = 17  # LRN, Dropout, BatchNormalization and Softmax as `onnx_nodes` reads them
+
+
+def described_by_torch(text: str, shape: Shape | None) -> Described:
+    """The network that `module:function` returns: an `nn.Module`, or one and an example input; raises UserError.
+
+    shape: of an image, where the function returns the module alone. The working folder is searched first.
+    """
+    where = f"--torch {text}"
+    torch = _require_torch()
+    require_onnx()
+    made = _called(text, where)
+    module, example = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+    if not isinstance(module, torch.nn.Module):
+        raise UserError(f"{where}: returns {type(module).__name__}: must be an nn.Module, or one and an example input")
+    if example is None:
+        if shape is None:
+            raise UserError(f"{where}: returns a module alone: --input-shape must say what it takes, such as 3,224,224")
+        example = torch.zeros((1, *shape))
+    return described_by_onnx(_exported(torch, module, example, where), where)
+
+
+def _require_torch() -> Any:
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise MissingExtraError("--torch (PyTorch)", "torch") from error
+
+
+def _called(text: str, where: str) -> Any:
+    """What the user's function returns."""
+    name, colon, function = text.partition(":")
+    if not (colon and name and function.isidentifier()):
+        raise UserError(f"{where}: expected module:function, for example models:resnet")
+    sys.path.insert(0, os.getcwd())
+    try:
+        made = getattr(importlib.import_module(name), function, None)
+        if not callable(made):
+            raise UserError(f"{where}: module '{name}' has no function '{function}'")
+        return made()
+    except UserError:
+        raise
+    except Exception as error:  # of the user's own code
+        raise UserError(f"{where}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(os.getcwd())
+
+
+def _exported(torch: Any, module: Any, example: Any, where: str) -> bytes:
+    """The module as an ONNX file. Its batch is fixed, since sizes that are computed would be nodes of the graph."""
+    file = io.BytesIO()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the exporter that keeps layers as they are: that it is the older one
+            torch.onnx.export(
+                module.train(), (example,), file, opset_version=OPSET, dynamo=False, input_names=["input"],
+                do_constant_folding=False, training=torch.onnx.TrainingMode.TRAINING,
+            )  # fmt: skip
+    except Exception as error:
+        raise UserError(f"{where}: cannot be exported: {type(error).__name__}: {error}") from error
+    return file.getvalue()

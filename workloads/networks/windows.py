@@ -1,0 +1,72 @@
+"""Windows that move over rows and columns: kernels, strides, padding, and how many fit."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from workloads.networks.kind import ShapeError
+from workloads.networks.tensor import Shape, shown
+
+MAX_WINDOW = 4096  # rows of a map in `workload.layer`, too
+
+
+def _numbers(value: Any, least: int, counts: dict[int, str]) -> tuple[int, ...]:
+    """The value's whole numbers, as many as a key of `counts` says; one number stands for all of the fewest."""
+    given = [value] * min(counts) if isinstance(value, int) else value
+    fits = isinstance(given, list | tuple) and len(given) in counts
+    if not fits or any(isinstance(n, bool) or not isinstance(n, int) or not least <= n <= MAX_WINDOW for n in given):
+        raise ValueError(
+            f"{str(value)[:40]!r} is not allowed: must be a whole number from {least} to {MAX_WINDOW}, or"
+            f" {' or '.join(counts.values())}"
+        )
+    return tuple(given)
+
+
+def _pair(value: Any) -> Any:
+    return _numbers(value, 1, {2: "[rows, columns]"})
+
+
+def _sides(value: Any) -> Any:
+    given = _numbers(value, 0, {2: "[rows, columns]", 4: "[top, left, bottom, right]"})
+    return given * 2 if len(given) == 2 else given
+
+
+Pair = Annotated[tuple[int, int], BeforeValidator(_pair)]  # rows, columns
+Sides = Annotated[tuple[int, int, int, int], BeforeValidator(_sides)]  # top, left, bottom, right
+
+
+def positions(
+    shape: Shape, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int, int, int],
+    dilation: tuple[int, int] = (1, 1), ceil: bool = False,
+) -> tuple[int, int]:  # fmt: skip
+    """Rows and columns of windows on maps of `shape`; raises ShapeError where none fits.
+
+    ceil: a last window may hang over the end, if it begins within the maps or the padding before them (Caffe's rule).
+    """
+    if len(shape) != 3:
+        raise ShapeError(f"an input of shape {shown(shape)}: it needs channels × rows × columns")
+    counts = []
+    for axis in (0, 1):
+        before, after = padding[axis], padding[axis + 2]
+        reach = dilation[axis] * (kernel[axis] - 1) + 1
+        size = shape[axis + 1]
+        room = size + before + after - reach
+        if room < 0:
+            raise ShapeError(
+                f"kernel {kernel[0]}×{kernel[1]}"
+                + (f" with dilation {dilation[0]}×{dilation[1]}" if dilation != (1, 1) else "")
+                + f" does not fit an input of {shown(shape)} with padding {shown_padding(padding)}"
+            )
+        count = room // stride[axis] + 1
+        if ceil and room % stride[axis] and count * stride[axis] < size + before:
+            count += 1
+        counts.append(count)
+    return counts[0], counts[1]
+
+
+def shown_padding(padding: tuple[int, int, int, int]) -> str:
+    """'2', '2×1' or '0×0×1×1' (top, left, bottom, right)."""
+    top, left, bottom, right = padding
+    if len({*padding}) == 1:
+        return str(top)
+    return f"{top}×{left}" if (top, left) == (bottom, right) else shown(padding)
