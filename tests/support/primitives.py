@@ -32,10 +32,11 @@ SPREAD_OUT = Pooling("max", (1, 2), (3, 3))  # elements in no window
 DENSE_MAX = Pooling("max", (3, 3), (1, 1), (2, 2))
 DENSE_AVERAGE = Pooling("average", (2, 4), (1, 1), (0, 1))
 SMALL_MAX = Pooling("max", (2, 2), (2, 2), (1, 0), ceil_mode=True)
+LOPSIDED = Pooling("average", (3, 3), (2, 2), (0, 1, 2, 0))
 LARGE_DENSE = Pooling("max", (16, 17), (1, 1))
 POOLINGS = (
     *(MAX_3, MAX_ODD, AVERAGE_3, AVERAGE_ODD, LARGE_WINDOW, SPREAD_OUT),
-    *(DENSE_MAX, DENSE_AVERAGE, SMALL_MAX, LARGE_DENSE),
+    *(DENSE_MAX, DENSE_AVERAGE, SMALL_MAX, LOPSIDED, LARGE_DENSE),
 )
 
 # what decides a kernel's form: planes of one element, small, odd, multiples of four; more than a slice; few and many
@@ -99,8 +100,10 @@ def shapes(axes: int, least: int = 1, most: int = 9) -> st.SearchStrategy[Shape]
 def poolings(draw: st.DrawFn) -> tuple[Pooling, Shape]:
     """Windows of any kind, and planes that they fit."""
     kernel = draw(st.one_of(st.sampled_from(((2, 2), (3, 3))), shapes(2, 1, 5)))
-    padding = tuple(draw(st.integers(0, size - 1)) for size in kernel)
-    planes = (draw(st.integers(max(1, k - 2 * p), 12)) for k, p in zip(kernel, padding, strict=True))
+    sides = (*kernel, *kernel) if draw(st.booleans()) else kernel
+    padding = tuple(draw(st.integers(0, size - 1)) for size in sides)
+    both = [padding[axis] + padding[axis - 2] for axis in (0, 1)]
+    planes = (draw(st.integers(max(1, size - pad), 12)) for size, pad in zip(kernel, both, strict=True))
     shape = (*draw(shapes(2, 1, 3)), *planes)
     stride = draw(st.one_of(st.sampled_from(((1, 1), (2, 2))), shapes(2, 1, 4)))
     mode, ceil_mode, count_padding = draw(st.sampled_from(MODES)), draw(st.booleans()), draw(st.booleans())

@@ -7,7 +7,9 @@
 
 typedef struct {
   uint rows, columns, out_rows, out_columns;
-  uint kernel_rows, kernel_columns, stride_rows, stride_columns, pad_rows, pad_columns;
+  uint kernel_rows, kernel_columns, stride_rows, stride_columns;
+  uint pad_rows, pad_columns; /* at the top and left */
+  uint end_rows, end_columns; /* where the plane ends with the padding at its bottom and right */
 } Pooling;
 
 static inline int least(int a, int b) { return a < b ? a : b; }
@@ -32,8 +34,8 @@ static inline Window window_of(Pooling p, uint out_row, uint out_column) {
 /* 1 / the elements that an average is over; with padding, that of the plane's right and lower edge counts no further
    than the padding goes. */
 static inline float average_weight(Pooling p, Window w, uint count_padding) {
-  const int rows = count_padding ? least((int)p.kernel_rows, (int)(p.rows + p.pad_rows) - w.top) : w.row_end - w.row;
-  const int columns = count_padding ? least((int)p.kernel_columns, (int)(p.columns + p.pad_columns) - w.left)
+  const int rows = count_padding ? least((int)p.kernel_rows, (int)p.end_rows - w.top) : w.row_end - w.row;
+  const int columns = count_padding ? least((int)p.kernel_columns, (int)p.end_columns - w.left)
                                     : w.column_end - w.column;
   return inverse((float)(rows * columns));
 }

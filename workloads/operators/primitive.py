@@ -257,10 +257,9 @@ def _check(primitive: Primitive, name: str, operand: Operand, tensor: Tensor) ->
 
 def _check_overlaps(primitive: Primitive, held: Mapping[str, Tensor]) -> None:
     """A result shares no memory with anything but the operand whose place it may take."""
-    written = [*primitive.gives, *primitive.workspace]
-    for name in written:
-        for other in held:
-            same = held[name].address == held[other].address and primitive.in_place.get(name) == other
-            mutual = primitive.in_place.get(other) == name and held[name].address == held[other].address
-            if other != name and not same and not mutual and held[name].overlaps(held[other]):
+    for name in [*primitive.gives, *primitive.workspace]:
+        for other in set(held) - {name}:
+            allowed = name == primitive.in_place.get(other) or other == primitive.in_place.get(name)
+            in_place = allowed and held[name].address == held[other].address
+            if held[name].overlaps(held[other]) and not in_place:
                 raise primitive.refuse(f"{name} and {other} share memory, which this pass does not allow")

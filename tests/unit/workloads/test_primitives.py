@@ -37,7 +37,7 @@ from workloads.operators.primitive import (
     build,
     place,
 )
-from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward
+from workloads.operators.softmax import CrossEntropy, SoftmaxForward, SoftmaxLossForward
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import Verification, verify
 
@@ -124,6 +124,12 @@ def test_softmax_of_large_numbers_does_not_overflow(shape: tuple[int, ...]) -> N
     np.testing.assert_allclose(found.outputs["y"].sum(axis=1), 1.0, rtol=1e-5)
 
 
+def test_the_loss_of_what_underflowed_is_finite() -> None:
+    found, checked = executed(CrossEntropy((1, 2)), y=np.array([[0.0, 1.0]], np.float32), labels=np.array([0]))
+    assert checked.passed
+    np.testing.assert_allclose(found.outputs["loss"], 126 * np.log(2), rtol=1e-6)
+
+
 @pytest.mark.parametrize("shape", [(300, 3), (4, 3, 5, 5), (20, 3, 11, 11), (20, 3, 12, 12)])
 def test_the_variance_of_numbers_far_from_zero_does_not_cancel(shape: tuple[int, ...]) -> None:
     x = 1e4 + np.random.default_rng(1).standard_normal(shape).astype(np.float32)
@@ -147,10 +153,11 @@ def test_there_is_an_output_for_every_window_that_fits(drawn: tuple[Pooling, Sha
     """Within the padded plane, or, rounding up, beginning on the plane or in the padding before it."""
     pooling = drawn[0]
     for axis in (0, 1):
-        kernel, stride, pad = pooling.kernel[axis], pooling.stride[axis], pooling.padding[axis]
-        begins = range(-pad, size + pad, stride)
-        fitting = [begin for begin in begins if begin + kernel <= size + pad]
-        if fitting and pooling.ceil_mode and fitting[-1] + kernel < size + pad:
+        kernel, stride = pooling.kernel[axis], pooling.stride[axis]
+        before, after = pooling.sides[axis], pooling.sides[axis + 2]
+        begins = range(-before, size + after, stride)
+        fitting = [begin for begin in begins if begin + kernel <= size + after]
+        if fitting and pooling.ceil_mode and fitting[-1] + kernel < size + after:
             fitting += [begin for begin in begins if begin == fitting[-1] + stride and begin < size]
         # a window on the padding alone, past the plane, is none
         wanted = [begin for begin in fitting if begin < size] if pooling.ceil_mode else fitting
