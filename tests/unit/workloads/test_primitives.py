@@ -320,7 +320,7 @@ def relu_over(**tensors: Tensor) -> TensorOperator:
         ),
         (lambda: PoolingForward(Pooling("max", (3, 3), (1, 1)), (1, 2)), "[1, 2]; it must be [N, C, H, W]"),
         (lambda: BiasBackward((3,)), "[3]; it must be [N, C] or [N, C, ...]"),
-        (lambda: BatchNormTraining((1, 3)), "[1, 3] has one element to take statistics of"),
+        (lambda: BatchNormTraining((1, 3)), "[1, 3] has statistics over 1 of its elements; it must be at least 2"),
         (lambda: BatchNormTraining((2, 3), "spacial"), "'spacial'; did you mean 'spatial'"),
         (lambda: BatchNormTraining((2, 3), epsilon=0.0), "epsilon is 0.0; it must be larger than 0"),
         (lambda: BatchNormTraining((2, 3), factor=1.5), "factor is 1.5; it must be from 0 to 1"),
