@@ -14,13 +14,7 @@ from workloads.operators.lrn import SIZES, LrnBackward, LrnForward
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
-from workloads.operators.softmax import (
-    CrossEntropy,
-    SoftmaxBackward,
-    SoftmaxForward,
-    SoftmaxLossBackward,
-    SoftmaxLossForward,
-)
+from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
 from workloads.operators.tensor import Shape
 
 MAX_3 = Pooling("max", (3, 3), (2, 2))
@@ -71,8 +65,6 @@ CASES: tuple[Primitive, ...] = (
     SoftmaxLossForward((5, 10)),
     SoftmaxLossForward((300, 3, 1, 1)),
     SoftmaxLossBackward((5, 10)),
-    CrossEntropy((5, 10)),
-    CrossEntropy((300, 3, 1, 1)),
     DropoutForward((3, 5, 7), 0.3, seed=(1 << 63) + 5, stream=9),
     DropoutBackward((3, 5, 7), 0.3),
     *(Add((3, 5, 7), count) for count in (2, 3, 4, 5, 8)),

@@ -62,12 +62,12 @@ INLINE float4_t of_channels(bool same, global const float *values, Four channel)
 
 #define WITH_STATISTICS(name, same)                                                                                    \
   KERNEL void name(global const float *x, global const float *restrict mean,                                           \
-                   global const float *restrict inverse_deviation, global const float *restrict weight,                 \
+                   global const float *restrict inverse_deviation, global const float *restrict scale,                 \
                    global const float *restrict bias, global float *y, Planes shape, Divisor by_size,                  \
                    Divisor by_channels, uint n) {                                                                      \
     const uint first = first_element(), count = elements_from(first, n);                                               \
     const Four channel = channels_from(first, shape, by_size, by_channels);                                            \
-    const float4_t factor = of_channels(same, weight, channel) * of_channels(same, inverse_deviation, channel);         \
+    const float4_t factor = of_channels(same, scale, channel) * of_channels(same, inverse_deviation, channel);         \
     const float4_t away = load_some(x, first, count) - of_channels(same, mean, channel);                               \
     store_some(y, first, count, away *factor + of_channels(same, bias, channel));                                      \
   }
@@ -76,14 +76,14 @@ WITH_STATISTICS(normalise4, true)
 
 #define INFERENCE(name, same)                                                                                          \
   KERNEL void name(global const float *x, global const float *restrict running_mean,                                   \
-                   global const float *restrict running_variance, global const float *restrict weight,                  \
+                   global const float *restrict running_variance, global const float *restrict scale,                  \
                    global const float *restrict bias, global float *y, Planes shape, Divisor by_size,                  \
                    Divisor by_channels, float epsilon, uint n) {                                                       \
     const uint first = first_element(), count = elements_from(first, n);                                               \
     const Four channel = channels_from(first, shape, by_size, by_channels);                                            \
     float4_t factor = of_channels(same, running_variance, channel) + epsilon;                                          \
     for (uint k = 0; k < 4u; ++k) factor[k] = k && same ? factor[0] : __builtin_amdgcn_rsqf(factor[k]);                \
-    factor *= of_channels(same, weight, channel);                                                                       \
+    factor *= of_channels(same, scale, channel);                                                                       \
     const float4_t away = load_some(x, first, count) - of_channels(same, running_mean, channel);                       \
     store_some(y, first, count, away *factor + of_channels(same, bias, channel));                                      \
   }
@@ -94,57 +94,57 @@ INFERENCE(inference4, true)
 #define GRADIENT_SUMS(name, form)                                                                                      \
   KERNEL void name(global const float *restrict x, global const float *restrict dy, global const float *restrict mean, \
                    global const float *restrict inverse_deviation, global float *restrict bias_sums,                   \
-                   global float *restrict weight_sums, Planes shape, Divisor by_size, Divisor columns) {                \
+                   global float *restrict scale_sums, Planes shape, Divisor by_size, Divisor columns) {                \
     const Part part = part_of(form, shape);                                                                            \
     const uint channel = quotient(minimum(part.channel, shape.channels - 1u), columns);                                \
     const float centre = mean[channel], factor = inverse_deviation[channel];                                           \
-    float value[PER_ITEM], gradient[PER_ITEM], bias_sum = 0.0f, weight_sum = 0.0f;                                      \
+    float value[PER_ITEM], gradient[PER_ITEM], bias_sum = 0.0f, scale_sum = 0.0f;                                      \
     load_part(form, x, shape, by_size, part, value);                                                                   \
     load_part(form, dy, shape, by_size, part, gradient);                                                               \
     for (uint k = 0; k < PER_ITEM; ++k) {                                                                              \
       bias_sum += gradient[k];                                                                                         \
-      weight_sum += gradient[k] * (value[k] - centre);                                                                  \
+      scale_sum += gradient[k] * (value[k] - centre);                                                                  \
     }                                                                                                                  \
     bias_sum = sum_of_slice(form, bias_sum);                                                                           \
-    weight_sum = sum_of_slice(form, weight_sum) * factor;                                                                \
+    scale_sum = sum_of_slice(form, scale_sum) * factor;                                                                \
     if (stores_slice(form, shape, part)) {                                                                             \
       bias_sums[slice_place(shape, part)] = bias_sum;                                                                  \
-      weight_sums[slice_place(shape, part)] = weight_sum;                                                                \
+      scale_sums[slice_place(shape, part)] = scale_sum;                                                                \
     }                                                                                                                  \
   }
 THREE_FORMS(GRADIENT_SUMS, gradient_sums)
 
-KERNEL void merge_gradients(global const float *restrict bias_sums, global const float *restrict weight_sums,
-                            global float *restrict dbias, global float *restrict dweight, Merging m) {
+KERNEL void merge_gradients(global const float *restrict bias_sums, global const float *restrict scale_sums,
+                            global float *restrict dbias, global float *restrict dscale, Merging m) {
   const uint channel = merged_channel();
   if (channel >= m.channels) return;
-  float bias_sum = 0.0f, weight_sum = 0.0f;
+  float bias_sum = 0.0f, scale_sum = 0.0f;
   for (uint k = lane_id(); k < merged_parts(m); k += WAVEFRONT_LANES) {
     const uint at = merged_place(m, channel, k);
     bias_sum += bias_sums[at];
-    weight_sum += weight_sums[at];
+    scale_sum += scale_sums[at];
   }
   bias_sum = wavefront_sum(bias_sum);
-  weight_sum = wavefront_sum(weight_sum);
+  scale_sum = wavefront_sum(scale_sum);
   if (lane_id() == 0u) {
     dbias[channel] = bias_sum;
-    dweight[channel] = weight_sum;
+    dscale[channel] = scale_sum;
   }
 }
 
 /* dx, which may be dy; share: 1 / elements of a channel. */
 #define INPUT_GRADIENT(name, same)                                                                                     \
   KERNEL void name(global const float *x, global const float *dy, global const float *restrict mean,                   \
-                   global const float *restrict inverse_deviation, global const float *restrict weight,                 \
-                   global const float *restrict dbias, global const float *restrict dweight, global float *dx,          \
+                   global const float *restrict inverse_deviation, global const float *restrict scale,                 \
+                   global const float *restrict dbias, global const float *restrict dscale, global float *dx,          \
                    Planes shape, Divisor by_size, Divisor by_channels, float share, uint n) {                          \
     const uint first = first_element(), count = elements_from(first, n);                                               \
     const Four channel = channels_from(first, shape, by_size, by_channels);                                            \
     const float4_t factor = of_channels(same, inverse_deviation, channel);                                             \
     const float4_t normal = (load_some(x, first, count) - of_channels(same, mean, channel)) * factor;                  \
-    const float4_t common = (of_channels(same, dbias, channel) + normal * of_channels(same, dweight, channel)) * share; \
+    const float4_t common = (of_channels(same, dbias, channel) + normal * of_channels(same, dscale, channel)) * share; \
     const float4_t gradient = load_some(dy, first, count);                                                             \
-    store_some(dx, first, count, (gradient - common) * factor * of_channels(same, weight, channel));                    \
+    store_some(dx, first, count, (gradient - common) * factor * of_channels(same, scale, channel));                    \
   }
 INPUT_GRADIENT(input_gradient, false)
 INPUT_GRADIENT(input_gradient4, true)

@@ -64,19 +64,6 @@ KERNEL void mean_loss(global const float *restrict losses, global float *restric
   if (local_id_x() == 0u) loss[0] = sum * inverse((float)images);
 }
 
-/* The mean of -log y at the labels, by one workgroup; what underflowed counts as the least normal number. */
-KERNEL void cross_entropy(global const float *restrict y, global const uint *restrict labels,
-                          global float *restrict loss, uint images, uint channels) {
-  local float scratch[WAVEFRONTS];
-  float sum = 0.0f;
-  for (uint k = local_id_x(); k < images; k += GROUP) {
-    const float wanted = y[k * channels + minimum(labels[k], channels - 1u)];
-    sum -= LN_2 * log2_of(wanted > 0x1p-126f ? wanted : 0x1p-126f);
-  }
-  sum = workgroup_sum(wavefront_sum(sum), scratch);
-  if (local_id_x() == 0u) loss[0] = sum * inverse((float)images);
-}
-
 KERNEL void softmax_loss_backward(global const float *y, global const uint *restrict labels, global float *dx,
                                   Divisor by_channels, float share, uint n) {
   const uint first = first_element(), count = elements_from(first, n);

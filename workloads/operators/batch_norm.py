@@ -1,6 +1,6 @@
 """Batch normalisation, of channels (spatial) or of each activation: training, inference, gradients.
 
-y = weight (x - mean) / sqrt(variance + epsilon) + bias, with mean and variance over images and pixels in training, the
+y = scale (x - mean) / sqrt(variance + epsilon) + bias, with mean and variance over images and pixels in training, the
 running ones in inference (Ioffe and Szegedy 2015).
 """
 
@@ -100,7 +100,7 @@ class BatchNormTraining(_BatchNorm):
     def takes(self) -> Mapping[str, Operand]:
         """x, the parameters, the running statistics."""
         running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
-        return {"x": self.x, "weight": self.of_channel, "bias": self.of_channel, **running}
+        return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
@@ -115,7 +115,7 @@ class BatchNormTraining(_BatchNorm):
 
     @property
     def macs(self) -> int:
-        """The squared deviations' sum, and weight and bias."""
+        """The squared deviations' sum, and scale and bias."""
         return 2 * self.x.size
 
     @property
@@ -138,7 +138,7 @@ class BatchNormTraining(_BatchNorm):
             **{"m": channels.merging, "count": channels.count // channels.columns},
             **{"slice_elements": channels.slice_elements, "epsilon": self.epsilon, "factor": self.factor},
         }
-        used = {name: tensors[name] for name in ("x", "mean", "inverse_deviation", "weight", "bias", "y")}
+        used = {name: tensors[name] for name in ("x", "mean", "inverse_deviation", "scale", "bias", "y")}
         values = {"x": tensors["x"], **of_slices, **channels.arguments}
         return (
             launch("batch_norm", f"moments_{channels.form}", memory, channels.groups, values),
@@ -159,10 +159,10 @@ class BatchNormTraining(_BatchNorm):
         off = mean_bound + 2 * UNIT_ROUNDOFF * largest  # of a deviation
         variance_bound = sums * variance + 4 * np.sqrt(variance) * off + off**2
         inverse_bound = inverse * (0.5 * variance_bound * inverse**2 + 4 * UNIT_ROUNDOFF)
-        weight, bias = self.over_channels(inputs["weight"]), self.over_channels(inputs["bias"])
-        product = away * self.over_channels(inverse) * weight
+        scale, bias = self.over_channels(inputs["scale"]), self.over_channels(inputs["bias"])
+        product = away * self.over_channels(inverse) * scale
         relative = self.over_channels(inverse_bound / inverse) + 4 * UNIT_ROUNDOFF
-        shifted = np.abs(weight) * self.over_channels(inverse * off)
+        shifted = np.abs(scale) * self.over_channels(inverse * off)
         y_bound = relative * np.abs(product) + shifted + 2 * UNIT_ROUNDOFF * (np.abs(product) + np.abs(bias))
         new_mean, mean_step = self._moved(inputs["running_mean"], mean)
         new_variance, variance_step = self._moved(inputs["running_variance"], variance * count / (count - 1))
@@ -191,7 +191,7 @@ class BatchNormInference(_BatchNorm):
     def takes(self) -> Mapping[str, Operand]:
         """x, the parameters, the running statistics."""
         running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
-        return {"x": self.x, "weight": self.of_channel, "bias": self.of_channel, **running}
+        return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
@@ -215,17 +215,17 @@ class BatchNormInference(_BatchNorm):
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         """By the definition."""
-        weight, bias, mean, variance = (
-            self.over_channels(inputs[name]) for name in ("weight", "bias", "running_mean", "running_variance")
+        scale, bias, mean, variance = (
+            self.over_channels(inputs[name]) for name in ("scale", "bias", "running_mean", "running_variance")
         )
-        product = (inputs["x"] - mean) * weight / np.sqrt(variance + self.epsilon)
+        product = (inputs["x"] - mean) * scale / np.sqrt(variance + self.epsilon)
         bound = 8 * UNIT_ROUNDOFF * (np.abs(product) + np.abs(bias)) + SMALLEST_NORMAL
         return {"y": Value(product + bias, bound)}
 
 
 @dataclass(frozen=True)
 class BatchNormBackward(_BatchNorm):
-    """dx, dweight, dbias from x, dy and the statistics that training kept; dx may take dy's place."""
+    """dx, dscale, dbias from x, dy and the statistics that training kept; dx may take dy's place."""
 
     divisible = Divisible.CHANNELS
     in_place: ClassVar = {"dx": "dy"}
@@ -233,20 +233,20 @@ class BatchNormBackward(_BatchNorm):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, dy, the weight, the batch's statistics."""
+        """x, dy, the scale, the batch's statistics."""
         statistics = {"mean": self.of_channel, "inverse_deviation": self.of_channel_positive}
-        return {"x": self.x, "dy": self.x, "weight": self.of_channel, **statistics}
+        return {"x": self.x, "dy": self.x, "scale": self.of_channel, **statistics}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx, dweight, dbias."""
-        return {"dx": self.x, "dweight": self.of_channel, "dbias": self.of_channel}
+        """dx, dscale, dbias."""
+        return {"dx": self.x, "dscale": self.of_channel, "dbias": self.of_channel}
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
         """Sums of the slices where there is more than one."""
         parts = self.channels.per_part
-        return {"bias_sums": parts, "weight_sums": parts} if self.channels.parts > 1 else {}
+        return {"bias_sums": parts, "scale_sums": parts} if self.channels.parts > 1 else {}
 
     @property
     def macs(self) -> int:
@@ -261,10 +261,10 @@ class BatchNormBackward(_BatchNorm):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """The slices' sums, what merges them, the gradient of x."""
         channels, memory = self.channels, tensors["x"].memory
-        merged = {"dbias": tensors["dbias"], "dweight": tensors["dweight"]}
+        merged = {"dbias": tensors["dbias"], "dscale": tensors["dscale"]}
         sums = {
             "bias_sums": tensors.get("bias_sums", merged["dbias"]),
-            "weight_sums": tensors.get("weight_sums", merged["dweight"]),
+            "scale_sums": tensors.get("scale_sums", merged["dscale"]),
         }
         read = {name: tensors[name] for name in ("x", "dy", "mean", "inverse_deviation")}
         values = {**read, **sums, **channels.arguments, "columns": channels.merging[2:]}
@@ -272,26 +272,26 @@ class BatchNormBackward(_BatchNorm):
         if self.workspace:
             values = {**sums, **merged, "m": channels.merging}
             launches.append(launch("batch_norm", "merge_gradients", memory, channels.merging_groups, values))
-        values = {**read, **merged, "weight": tensors["weight"], "dx": tensors["dx"], **channels.elementwise_arguments}
+        values = {**read, **merged, "scale": tensors["scale"], "dx": tensors["dx"], **channels.elementwise_arguments}
         kernel = self.kernel("input_gradient")
         return (*launches, elementwise("batch_norm", kernel, {**values, "share": 1.0 / channels.count}))
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         """By the chain rule through mean and variance."""
         dy, count = inputs["dy"].astype(np.float64), self.channels.count
-        weight, mean, inverse = (self.over_channels(inputs[name]) for name in ("weight", "mean", "inverse_deviation"))
+        scale, mean, inverse = (self.over_channels(inputs[name]) for name in ("scale", "mean", "inverse_deviation"))
         normal = (inputs["x"] - mean) * inverse
-        dbias, dweight = dy.sum(axis=self.axes), (dy * normal).sum(axis=self.axes)
+        dbias, dscale = dy.sum(axis=self.axes), (dy * normal).sum(axis=self.axes)
         sums = (self.channels.longest + 4) * UNIT_ROUNDOFF
         bias_bound = sums * np.abs(dy).sum(axis=self.axes) + SMALLEST_NORMAL
-        weight_bound = sums * np.abs(dy * normal).sum(axis=self.axes) + SMALLEST_NORMAL
-        through_bias, through_weight = self.over_channels(dbias / count), self.over_channels(dweight / count)
-        dx = weight * inverse * (dy - through_bias - normal * through_weight)
-        terms = np.abs(dy) + np.abs(through_bias) + np.abs(normal * through_weight)
-        off = self.over_channels(bias_bound / count) + np.abs(normal) * self.over_channels(weight_bound / count)
-        dx_bound = np.abs(weight * inverse) * (10 * UNIT_ROUNDOFF * terms + off) + SMALLEST_NORMAL
+        scale_bound = sums * np.abs(dy * normal).sum(axis=self.axes) + SMALLEST_NORMAL
+        through_bias, through_scale = self.over_channels(dbias / count), self.over_channels(dscale / count)
+        dx = scale * inverse * (dy - through_bias - normal * through_scale)
+        terms = np.abs(dy) + np.abs(through_bias) + np.abs(normal * through_scale)
+        off = self.over_channels(bias_bound / count) + np.abs(normal) * self.over_channels(scale_bound / count)
+        dx_bound = np.abs(scale * inverse) * (10 * UNIT_ROUNDOFF * terms + off) + SMALLEST_NORMAL
         return {
             "dx": Value(dx, dx_bound),
-            "dweight": Value(dweight, weight_bound),
+            "dscale": Value(dscale, scale_bound),
             "dbias": Value(dbias, bias_bound),
         }

@@ -1,7 +1,7 @@
 """Updates of parameters, where they lie: stochastic gradient descent with momentum, and Adam, with weight decay.
 
-Both are PyTorch's: what moves is momentum * what moved + gradient, the step rate * that; Adam's decay is part of the
-gradient (Kingma and Ba 2015, algorithm 1).
+Both are PyTorch's: the velocity is momentum * velocity + gradient, the step rate * velocity; Adam's decay is part of
+the gradient (Kingma and Ba 2015, algorithm 1).
 """
 
 from collections.abc import Mapping
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sgd(Primitive):
-    """value -= rate * moving, moving = momentum * moving + gradient + decay * value; `momentum` keeps what moves.
-
-    Without momentum nothing is kept.
-    """
+    """w -= rate * velocity, velocity = momentum * velocity + dw + decay * w; without momentum there is no velocity."""
 
     shape: Shape
     rate: float = 0.01
@@ -40,18 +37,18 @@ class Sgd(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """value, gradient, momentum."""
+        """w, dw, velocity."""
         operand = Operand(self.shape)
-        return {"value": operand, "gradient": operand, **({"momentum": operand} if self.momentum else {})}
+        return {"w": operand, "dw": operand, **({"velocity": operand} if self.momentum else {})}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """value and momentum, updated."""
-        return {name: operand for name, operand in self.takes.items() if name != "gradient"}
+        """w and velocity, updated."""
+        return {name: operand for name, operand in self.takes.items() if name != "dw"}
 
     @property
     def macs(self) -> int:
-        """The decay, what moves and the step."""
+        """The decay, the velocity and the step."""
         return (3 if self.momentum else 2) * Operand(self.shape).size
 
     @property
@@ -64,23 +61,23 @@ class Sgd(Primitive):
         values = {**tensors, "rate": self.rate, "decay": self.decay, "n": Operand(self.shape).size}
         if not self.momentum:
             return (elementwise("optimizer", "sgd", values),)
-        return (elementwise("optimizer", "sgd_momentum", {**values, "kept": self.momentum}),)
+        return (elementwise("optimizer", "sgd_momentum", {**values, "momentum": self.momentum}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         """By the definition."""
-        value, gradient = (inputs[name].astype(np.float64) for name in ("value", "gradient"))
-        kept = self.momentum * inputs["momentum"].astype(np.float64) if self.momentum else np.zeros_like(value)
-        moving = kept + gradient + self.decay * value
-        size = np.abs(kept) + np.abs(gradient) + np.abs(self.decay * value)
+        held = {name: array.astype(np.float64) for name, array in inputs.items()}
+        w, gradient = held["w"], held["dw"] + self.decay * held["w"]
+        moving = self.momentum * held.get("velocity", np.zeros(())) + gradient
+        size = np.abs(held["dw"]) + np.abs(self.decay * w) + np.abs(self.momentum * held.get("velocity", np.zeros(())))
         off = 6 * UNIT_ROUNDOFF * size + SMALLEST_NORMAL
-        step_off = self.rate * off + 3 * UNIT_ROUNDOFF * (np.abs(value) + self.rate * size)
-        found = {"value": Value(value - self.rate * moving, step_off)}
-        return {**found, "momentum": Value(moving, off)} if self.momentum else found
+        step = w - self.rate * moving
+        found = {"w": Value(step, self.rate * off + 3 * UNIT_ROUNDOFF * (np.abs(w) + self.rate * size))}
+        return {**found, "velocity": Value(moving, off)} if self.momentum else found
 
 
 @dataclass(frozen=True)
 class Adam(Primitive):
-    """value -= rate * (first moment corrected) / (sqrt(second moment corrected) + epsilon), for step 1, 2, ..."""
+    """w -= rate * (mean corrected) / (sqrt(square corrected) + epsilon), for step 1, 2, ..."""
 
     shape: Shape
     step: int = 1
@@ -103,15 +100,14 @@ class Adam(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """value, gradient, the moments."""
+        """w, dw, mean, square."""
         operand = Operand(self.shape)
-        moments = {"first_moment": operand, "second_moment": Operand(self.shape, data=positive)}
-        return {"value": operand, "gradient": operand, **moments}
+        return {"w": operand, "dw": operand, "mean": operand, "square": Operand(self.shape, data=positive)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """value and the moments, updated."""
-        return {name: operand for name, operand in self.takes.items() if name != "gradient"}
+        """w, mean and square, updated."""
+        return {name: operand for name, operand in self.takes.items() if name != "dw"}
 
     @property
     def macs(self) -> int:
@@ -120,13 +116,13 @@ class Adam(Primitive):
 
     @property
     def operations(self) -> int:
-        """A difference, a product each for the second moment's parts, a root, a sum, a product and a quotient."""
+        """A difference, a product each for the square's parts, a root, a sum, a product and a quotient."""
         return 7 * Operand(self.shape).size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """One."""
         betas = {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon, "decay": self.decay}
-        corrected = {"rate": self._rate, "root_scale": self._root_scale}
+        corrected = {"rate": self._rate, "square_scale": self._square_scale}
         return (elementwise("optimizer", "adam", {**tensors, **betas, **corrected, "n": Operand(self.shape).size}),)
 
     @property
@@ -134,27 +130,27 @@ class Adam(Primitive):
         return self.rate / (1.0 - self.beta1**self.step)
 
     @property
-    def _root_scale(self) -> float:
+    def _square_scale(self) -> float:
         return float(1.0 / np.sqrt(1.0 - self.beta2**self.step))
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         """By the definition."""
-        value, gradient, mean, square = (inputs[name].astype(np.float64) for name in self.takes)
-        slope = gradient + self.decay * value
-        new_mean = mean + (1.0 - self.beta1) * (slope - mean)
-        new_square = self.beta2 * square + (1.0 - self.beta2) * np.square(slope)
-        size = np.abs(gradient) + np.abs(self.decay * value)
+        w, dw, mean, square = (inputs[name].astype(np.float64) for name in ("w", "dw", "mean", "square"))
+        gradient = dw + self.decay * w
+        new_mean = mean + (1.0 - self.beta1) * (gradient - mean)
+        new_square = self.beta2 * square + (1.0 - self.beta2) * np.square(gradient)
+        size = np.abs(dw) + np.abs(self.decay * w)
         mean_off = 6 * UNIT_ROUNDOFF * (size + np.abs(mean)) + SMALLEST_NORMAL
         square_off = 8 * UNIT_ROUNDOFF * (square + np.square(size)) + SMALLEST_NORMAL
-        root = np.sqrt(new_square) * self._root_scale
+        root = np.sqrt(new_square) * self._square_scale
         change = self._rate * new_mean / (root + self.epsilon)
         # the root moves by half of what its square does; what is off in the mean moves the change in proportion
         relative = 8 * UNIT_ROUNDOFF + square_off / np.maximum(new_square, SMALLEST_NORMAL)
         off = np.abs(change) * relative + self._rate * mean_off / (root + self.epsilon)
         return {
-            "value": Value(value - change, off + 2 * UNIT_ROUNDOFF * np.abs(value)),
-            "first_moment": Value(new_mean, mean_off),
-            "second_moment": Value(new_square, square_off),
+            "w": Value(w - change, off + 2 * UNIT_ROUNDOFF * np.abs(w)),
+            "mean": Value(new_mean, mean_off),
+            "square": Value(new_square, square_off),
         }
 
 

@@ -155,11 +155,6 @@ class _Loss(_Softmax):
         """A class for each image."""
         return Operand(self.shape[:1], INDEX, below(self.shape[1]))
 
-    @property
-    def loss(self) -> Operand:
-        """The mean over images."""
-        return Operand((1,), by_image=False)
-
     def wanted(self, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
         """1 where the label is, [N, C]; raises OperatorError for a label that is no class."""
         labels = inputs["labels"].astype(np.int64)
@@ -172,7 +167,7 @@ class _Loss(_Softmax):
 
 @dataclass(frozen=True)
 class SoftmaxLossForward(_Loss):
-    """y = softmax of x, and the mean over images of the loss -log y[label]."""
+    """y = softmax of x, each image's loss -log y[label], and the mean of them."""
 
     divisible = Divisible.NOTHING
     name = "softmax loss forward"
@@ -184,13 +179,8 @@ class SoftmaxLossForward(_Loss):
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y, loss."""
-        return {"y": self.x, "loss": self.loss}
-
-    @property
-    def workspace(self) -> Mapping[str, Operand]:
-        """Each image's loss."""
-        return {"losses": Operand(self.shape[:1])}
+        """y, losses, loss."""
+        return {"y": self.x, "losses": Operand(self.shape[:1]), "loss": Operand((1,), by_image=False)}
 
     @property
     def operations(self) -> int:
@@ -223,47 +213,7 @@ class SoftmaxLossForward(_Loss):
         loss_bound = UNIT_ROUNDOFF * (self.additions + 12 + 3 * spread + 4 * (logs + np.abs(at_label)))
         mean_bound = loss_bound.mean() + UNIT_ROUNDOFF * (12 + -(-len(x) // GROUP)) * np.abs(losses).mean()
         loss = Value(np.array([losses.mean()]), mean_bound)
-        return {"y": Value(y, bound), "loss": loss}
-
-
-@dataclass(frozen=True)
-class CrossEntropy(_Loss):
-    """The mean over images of the loss -log y[label], of a softmax's result y; what underflowed counts as 2^-126."""
-
-    divisible = Divisible.NOTHING
-    name = "cross-entropy"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        """y, labels."""
-        return {"y": self.probabilities, "labels": self.labels}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        """loss."""
-        return {"loss": self.loss}
-
-    @property
-    def operations(self) -> int:
-        """A logarithm and a sum an image."""
-        return 2 * self.shape[0]
-
-    @property
-    def read_bytes(self) -> int:
-        """Of each image one result."""
-        return 4 * self.shape[0] + self.labels.size_bytes
-
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
-        values = {**tensors, "images": self.shape[0], "channels": self.shape[1]}
-        return (launch("softmax", "cross_entropy", tensors["y"].memory, (1,), values),)
-
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By the definition."""
-        at_label = (inputs["y"].reshape(len(inputs["y"]), -1).astype(np.float64) * self.wanted(inputs)).sum(axis=1)
-        losses = -np.log(np.maximum(at_label, SMALLEST_NORMAL))
-        bound = UNIT_ROUNDOFF * (16 + -(-len(losses) // GROUP)) * (np.abs(losses).mean() + 1.0)
-        return {"loss": Value(np.array([losses.mean()]), bound)}
+        return {"y": Value(y, bound), "losses": Value(losses, loss_bound), "loss": loss}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 Sample = Callable[[np.random.Generator, Shape], np.ndarray]
 FLOAT = np.dtype(np.float32)
 BYTE = np.dtype(np.uint8)
-INDEX = np.dtype(np.int32)
+INDEX = np.dtype(np.uint32)
 
 
 def normal(random: np.random.Generator, shape: Shape) -> np.ndarray:

@@ -37,7 +37,7 @@ from workloads.operators.primitive import (
     build,
     place,
 )
-from workloads.operators.softmax import CrossEntropy, SoftmaxForward, SoftmaxLossForward
+from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import Verification, verify
 
@@ -122,12 +122,6 @@ def test_softmax_of_large_numbers_does_not_overflow(shape: tuple[int, ...]) -> N
     found, checked = executed(SoftmaxForward(shape), x=x)
     assert checked.passed, checked.mismatches
     np.testing.assert_allclose(found.outputs["y"].sum(axis=1), 1.0, rtol=1e-5)
-
-
-def test_the_loss_of_what_underflowed_is_finite() -> None:
-    found, checked = executed(CrossEntropy((1, 2)), y=np.array([[0.0, 1.0]], np.float32), labels=np.array([0]))
-    assert checked.passed
-    np.testing.assert_allclose(found.outputs["loss"], 126 * np.log(2), rtol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(300, 3), (4, 3, 5, 5), (20, 3, 11, 11), (20, 3, 12, 12)])

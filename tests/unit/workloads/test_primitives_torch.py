@@ -84,10 +84,10 @@ def test_batch_normalisation(shape: Shape) -> None:
     inputs = sampled(norm)
     running = [torch.tensor(inputs[name]) for name in ("running_mean", "running_variance")]
 
-    def wanted(x: "torch.Tensor", weight: "torch.Tensor", bias: "torch.Tensor") -> "torch.Tensor":
-        return torch.nn.functional.batch_norm(x, *running, weight, bias, training=True, momentum=0.2, eps=norm.epsilon)
+    def wanted(x: "torch.Tensor", scale: "torch.Tensor", bias: "torch.Tensor") -> "torch.Tensor":
+        return torch.nn.functional.batch_norm(x, *running, scale, bias, training=True, momentum=0.2, eps=norm.epsilon)
 
-    agrees(norm, wanted, ("x", "weight", "bias"))
+    agrees(norm, wanted, ("x", "scale", "bias"))
     found = norm.reference(inputs)
     same(found["running_mean"].value, running[0])
     same(found["running_variance"].value, running[1])
@@ -120,16 +120,16 @@ def _adam(w: "list[torch.Tensor]") -> "torch.optim.Optimizer":
 @pytest.mark.parametrize("made", [_sgd, _adam])
 def test_three_steps_of_an_optimizer(made: "Callable[[list[torch.Tensor]], torch.optim.Optimizer]") -> None:
     random = np.random.default_rng(7)
-    held = {"value": random.standard_normal(9)}
-    parameter = torch.tensor(held["value"].copy(), requires_grad=True)
+    held = {"w": random.standard_normal(9)}
+    parameter = torch.tensor(held["w"].copy(), requires_grad=True)
     optimizer = made([parameter])
     for step in (1, 2, 3):
         primitive: Primitive = Sgd((9,), 0.1, 0.9, 0.01)
         if made is _adam:
             primitive = Adam((9,), step, 0.1, 0.8, 0.9, 1e-5, 0.01)
         gradient = random.standard_normal(9)
-        inputs = {name: held.get(name, np.zeros(9)) for name in primitive.takes} | {"gradient": gradient}
+        inputs = {name: held.get(name, np.zeros(9)) for name in primitive.takes} | {"dw": gradient}
         held = {name: value.value for name, value in primitive.reference(inputs).items()}
         parameter.grad = torch.tensor(gradient)
         optimizer.step()
-        same(held["value"], parameter)
+        same(held["w"], parameter)
