@@ -2,7 +2,7 @@
 
 Writes each page with the text between each pair of markers renewed. `claims`, which takes an hour or so, `correlation`,
 of two minutes, and `vendor-kernels`, which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, are
-made only when they are named; the others take a minute together. Of the host's own speed (docs/performance.md) no
+made only when they are named; the others take two minutes together. Of the host's own speed (docs/performance.md) no
 table is made anew: it is a log of measurements.
 """
 
