@@ -17,6 +17,7 @@ BEFORE = {
     ("r9nano", "B"): (1650755, 562524),
     ("r9nano", "C"): (519266, 388374),
 }
+SEARCH = "-search"  # behind a table's name: what `--fit` has found
 HEAD = ("GPU", "layer", "dense before", "dense after", "engine before", "engine after")
 
 
@@ -31,6 +32,6 @@ def layers() -> str:
 
 
 def result(name: str, contents: str) -> str:
-    """The page of a result kept as JSON."""
-    measured, _ = load_measured(name)
+    """The page of a result kept as JSON. name: its table's, or that with SEARCH behind it."""
+    measured, _ = load_measured(name.removesuffix(SEARCH))
     return report.markdown(measured, *report.restored(json.loads(contents)))
