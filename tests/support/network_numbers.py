@@ -68,10 +68,9 @@ def _one_hot(read: Arrays) -> np.ndarray:
 
 
 def _loss(read: Arrays) -> Arrays:
-    y = read["y"] if "y" in read else _softmax(read["x"].reshape(len(read["x"]), -1))
-    flat = y.reshape(len(y), -1)
-    picked = flat[np.arange(len(flat)), read["labels"].astype(int)]
-    return {"y": y, "loss": np.array([-np.log(picked).mean()])}
+    y = _softmax(read["x"].reshape(len(read["x"]), -1))
+    losses = -np.log(y[np.arange(len(y)), read["labels"].astype(int)])
+    return {"y": y, "losses": losses, "loss": np.array([losses.mean()])}
 
 
 def _loss_gradient(read: Arrays) -> Arrays:
@@ -84,14 +83,14 @@ def _gradient_sum(read: Arrays) -> Arrays:
 
 
 def _update(read: Arrays) -> Arrays:
-    value, gradient = read["value"], read["gradient"]
-    if "momentum" in read:
-        momentum = MOMENTUM * read["momentum"] + RATE * gradient
-        return {"value": value - momentum, "momentum": momentum}
-    first = BETA_1 * read["first_moment"] + (1 - BETA_1) * gradient
-    second = BETA_2 * read["second_moment"] + (1 - BETA_2) * gradient**2
+    value, gradient = read["w"], read["dw"]
+    if "velocity" in read:
+        velocity = MOMENTUM * read["velocity"] + gradient
+        return {"w": value - RATE * velocity, "velocity": velocity}
+    first = BETA_1 * read["mean"] + (1 - BETA_1) * gradient
+    second = BETA_2 * read["square"] + (1 - BETA_2) * gradient**2
     moved = RATE * (first / (1 - BETA_1)) / (np.sqrt(second / (1 - BETA_2)) + EPSILON)  # the first iteration's
-    return {"value": value - moved, "first_moment": first, "second_moment": second}
+    return {"w": value - moved, "mean": first, "square": second}
 
 
 _COMMON: dict[Pass, Callable[[Arrays], Arrays]] = {
@@ -181,13 +180,13 @@ def _pool(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     seen = [padded[:, :, r, c] for r, c in taps]
     counted = sum(inside[:, :, r, c] for r, c in taps)
     if what is Pass.FORWARD:
-        return {"y": np.max(seen, axis=0) if largest else sum(seen) / counted}
-    gradient, left_over = np.zeros_like(padded), np.ones_like(read["dy"])
-    for (r, c), values in zip(taps, seen, strict=True):
         if largest:
-            hit = (values == read["y"]) * left_over  # the first of equals
-            left_over = left_over - hit
-            gradient[:, :, r, c] += hit * read["dy"]
+            return {"y": np.max(seen, axis=0), "places": np.argmax(seen, axis=0)}  # the first of equals
+        return {"y": sum(seen) / counted}
+    gradient = np.zeros_like(padded)
+    for place, (r, c) in enumerate(taps):
+        if largest:
+            gradient[:, :, r, c] += (read["places"] == place) * read["dy"]
         else:
             gradient[:, :, r, c] += read["dy"] / counted
     return {"dx": _cropped(layer, gradient)}
@@ -199,7 +198,7 @@ def _lrn(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     scale = kind.k + kind.alpha / kind.size * np.einsum("ij,nj...->ni...", near, x**2)
     if what is Pass.FORWARD:
         return {"y": x / scale**kind.beta}
-    shared = np.einsum("ij,nj...->ni...", near, read["dy"] * read["y"] / scale)
+    shared = np.einsum("ij,nj...->ni...", near, read["dy"] * x / scale ** (1 + kind.beta))
     return {"dx": read["dy"] / scale**kind.beta - 2 * kind.alpha * kind.beta / kind.size * x * shared}
 
 
@@ -207,7 +206,7 @@ def _batch_norm(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     kind, x = layer.kind, read["x"]
     axes = (0, *range(2, x.ndim)) if kind.mode == "spatial" else (0,)
     wide = (1, -1, *[1] * (x.ndim - 2)) if kind.mode == "spatial" else (1, *x.shape[1:])
-    scale = read["weight"].reshape(wide)
+    scale = read["scale"].reshape(wide)
     if what is Pass.FORWARD and "mean" not in read:
         mean, variance = x.mean(axis=axes), x.var(axis=axes)
         inverse = 1 / np.sqrt(variance + kind.epsilon)
@@ -219,10 +218,10 @@ def _batch_norm(layer: Layer, what: Pass, read: Arrays) -> Arrays:
         return {"y": y, "mean": mean, "inverse_deviation": inverse, **kept}
     dy, inverse = read["dy"], read["inverse_deviation"].reshape(wide)
     normal = (x - read["mean"].reshape(wide)) * inverse
-    dweight, dbias = (dy * normal).sum(axis=axes), dy.sum(axis=axes)
+    dscale, dbias = (dy * normal).sum(axis=axes), dy.sum(axis=axes)
     count = x.size / dbias.size
-    dx = scale * inverse * (dy - (dbias.reshape(wide) + normal * dweight.reshape(wide)) / count)
-    return {"dx": dx, "dweight": dweight, "dbias": dbias}
+    dx = scale * inverse * (dy - (dbias.reshape(wide) + normal * dscale.reshape(wide)) / count)
+    return {"dx": dx, "dscale": dscale, "dbias": dbias}
 
 
 def _pointwise(forward: Callable, slope: Callable) -> Callable:

@@ -9,7 +9,14 @@ from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference
 from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
+from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.convolution import Convolution
 from workloads.operators.dropout import DropoutBackward, DropoutForward
+from workloads.operators.fully_connected import (
+    FullyConnectedBackwardData,
+    FullyConnectedBackwardWeights,
+    FullyConnectedForward,
+)
 from workloads.operators.lrn import SIZES, LrnBackward, LrnForward
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
@@ -32,6 +39,29 @@ POOLINGS = (
     *(MAX_3, MAX_ODD, AVERAGE_3, AVERAGE_ODD, LARGE_WINDOW, SPREAD_OUT),
     *(DENSE_MAX, DENSE_AVERAGE, SMALL_MAX, LOPSIDED, LARGE_DENSE),
 )
+
+# channels by eights and not; planes of multiples of four and not; more than a tile of pixels, filters and weights;
+# strides with taps that meet nothing between windows; windows in the padding alone; a sum in parts
+CONVOLUTIONS = (
+    Convolution((2, 3, 9, 8), 5, (3, 3), padding=(1, 1, 1, 1)),
+    Convolution((3, 8, 6, 6), 70, (3, 3), padding=(1, 1, 1, 1)),
+    Convolution((3, 4, 17, 15), 6, (3, 2), (4, 2), (1, 0, 2, 1), (2, 3), 2),
+    Convolution((2, 3, 7, 7), 4, (2, 1), (3, 3)),
+    Convolution((8, 3, 10, 9), 20, (5, 5), padding=(2, 2, 2, 2)),
+    Convolution((2, 130, 1, 1), 3, (2, 2), padding=(2, 2, 2, 2)),
+)
+CONVOLVED: tuple[Primitive, ...] = tuple(
+    made
+    for algorithm in ALGORITHMS.values()
+    for c in CONVOLUTIONS
+    if not algorithm.refuses(c)
+    for made in (
+        algorithm.forward(c, bias=c.groups == 1),
+        algorithm.backward_data(c),
+        algorithm.backward_weights(c),
+    )
+)
+FULLY_CONNECTED = (((3, 7), 5), ((2, 2, 3, 3), 130), ((70, 600), 9))
 
 # what decides a kernel's form: planes of one element, small, odd, multiples of four; more than a slice; few and many
 # channels; sizes with and without a tail
@@ -80,6 +110,10 @@ CASES: tuple[Primitive, ...] = (
     Sgd((5, 7), decay=0.1),
     Adam((5, 7), step=3, decay=0.1),
     Bypass((5, 7)),
+    *CONVOLVED,
+    *(FullyConnectedForward(shape, outputs, bias=len(shape) > 2) for shape, outputs in FULLY_CONNECTED),
+    *(FullyConnectedBackwardData(shape, outputs) for shape, outputs in FULLY_CONNECTED),
+    *(FullyConnectedBackwardWeights(shape, outputs) for shape, outputs in FULLY_CONNECTED),
 )
 
 

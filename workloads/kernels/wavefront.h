@@ -12,6 +12,8 @@ static inline uint local_id_y(void) { return __builtin_amdgcn_workitem_id_y(); }
 static inline uint group_id_x(void) { return __builtin_amdgcn_workgroup_id_x(); }
 static inline uint group_id_y(void) { return __builtin_amdgcn_workgroup_id_y(); }
 
+static inline uint group_id_z(void) { return __builtin_amdgcn_workgroup_id_z(); }
+
 static inline uint minimum(uint a, uint b) { return a < b ? a : b; }
 
 static inline uint lane_id(void) {

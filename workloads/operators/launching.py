@@ -25,16 +25,16 @@ def launch(
     memory: "DeviceMemory",
     groups: tuple[int, ...],
     values: Mapping[str, Any],
-    group: int = GROUP,
+    work_items: int = GROUP,
 ) -> "Launch":
-    """`groups` workgroups (x, y, z as far as given) of `group` work-items of kernel `kernel` of code object `source`;
-    tensors as arguments stand for their addresses."""
+    """`groups` workgroups (x, y, z as far as given) of kernel `kernel` of code object `source`; tensors as arguments
+    stand for their addresses. work_items: of a workgroup."""
     from isa.launch import Launch
 
     function = kernel_of(source, kernel)
     arguments = {name: value.pointer if isinstance(value, Tensor) else value for name, value in values.items()}
     x, y, z = (*groups, 1, 1)[:3]
-    return Launch(function, memory, pack(function, arguments).block, (x * group, y, z), (group, 1, 1))
+    return Launch(function, memory, pack(function, arguments).block, (x * work_items, y, z), (work_items, 1, 1))
 
 
 def elementwise(source: str, kernel: str, values: Mapping[str, Any]) -> "Launch":

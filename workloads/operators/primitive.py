@@ -86,6 +86,11 @@ class Primitive(ABC):
         return 0
 
     @property
+    def needed_macs(self) -> int:
+        """Those that the kernels cannot leave out."""
+        return self.macs
+
+    @property
     @abstractmethod
     def operations(self) -> int:
         """What the definition needs beside them: additions, products, comparisons, exponentials, each counted once."""
@@ -105,7 +110,7 @@ class Primitive(ABC):
         """On any machine."""
         written = sum(operand.size_bytes for operand in self.gives.values())
         stored = written + self.passed_on_bytes
-        return Work(self.macs, self.macs, self.read_bytes, written, stored, self.operations)
+        return Work(self.macs, self.needed_macs, self.read_bytes, written, stored, self.operations)
 
     @property
     def same_gradient(self) -> tuple[str, ...]:
@@ -123,9 +128,14 @@ class Primitive(ABC):
     def backward(self) -> "Primitive | None":
         """The pass that gives the gradients 'd<operand>' of operands with one, other than those of `same_gradient`.
 
-        It takes operands and results of this pass by their names, and 'd<result>'; None: there is nothing to compute.
+        It takes operands and results of this pass by their names, and 'd<result>'; None: there is no one such pass.
         """
         return None
+
+    def backward_passes(self) -> "tuple[Primitive, ...]":
+        """The passes that give these gradients between them; none: there is nothing to compute."""
+        backward = self.backward()
+        return () if backward is None else (backward,)
 
     def refuse(self, problem: str) -> OperatorError:
         """The error that says what of this primitive is not possible."""

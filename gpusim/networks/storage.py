@@ -1,0 +1,113 @@
+"""The tensors of an iteration in one device memory, at the offsets of its memory plan.
+
+Host memory is taken by what is touched alone, so that addresses, pages and channels are those of the whole network.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusim.base.errors import UserError
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.networks.binding import Iteration, Part, parts_of
+from isa.device_memory import Allocation, DeviceMemory
+from workloads.networks.memory import ALIGNMENT, MemoryPlan, plan
+from workloads.networks.schedule import Schedule, Step
+from workloads.networks.tensor import Role
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import TensorOperator, place
+from workloads.operators.tensor import Operand, Tensor
+from workloads.shapes import round_up
+
+OVERHEAD_BYTES = 1 << 20  # beside the plan: guards of the allocation
+ROLE_DTYPES: dict[str, np.dtype] = {
+    "float32": np.dtype(np.float32),
+    "uint32": np.dtype(np.uint32),
+    "uint8": np.dtype(np.uint8),
+}
+
+
+def network_plan(schedule: Schedule, iteration: Iteration = Iteration()) -> MemoryPlan:
+    """The memory plan with the workspace that the operators need; raises UserError."""
+
+    def workspace(schedule: Schedule, step: Step) -> int:
+        return max(_scratch_bytes(part) for part in parts_of(schedule, step, iteration))
+
+    return plan(schedule, workspace)
+
+
+def check_room(planned: MemoryPlan, gpu: GpuSpec) -> None:
+    """UserError where the GPU's memory does not hold the plan."""
+    room = (gpu.memory_mib << 20) - OVERHEAD_BYTES
+    if planned.bytes > room:
+        step = planned.schedule.steps[planned.peak]
+        raise UserError(
+            f"{planned.schedule.network.source}: layer '{step.layer}' ({step.what}): {planned.bytes / (1 << 20):,.1f}"
+            f" MiB of memory with batch {planned.schedule.batch}; {gpu.name} has {gpu.memory_mib} MiB (gpu.memory_mib):"
+            " a smaller batch is allowed"
+        )
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The device memory of a plan."""
+
+    plan: MemoryPlan
+    memory: DeviceMemory
+    whole: Allocation
+
+    @classmethod
+    def allocate(cls, planned: MemoryPlan, gpu: GpuSpec) -> "Storage":
+        """Zeroed; raises UserError where the GPU's memory does not do."""
+        check_room(planned, gpu)
+        memory = DeviceMemory(gpu.memory_mib << 20)
+        return cls(planned, memory, memory.allocate(max(planned.bytes, ALIGNMENT), "the network"))
+
+    def array(self, name: str) -> np.ndarray:
+        """A tensor of the schedule, as a view."""
+        tensor = self.plan.schedule.tensors[name]
+        return self._tensor(name, Operand(tensor.shape, ROLE_DTYPES[tensor.dtype])).array
+
+    def operators(self, step: Step, gpu: GpuFacts, iteration: Iteration) -> tuple[TensorOperator, ...]:
+        """The operators of a step, over its tensors; raises UserError that names the layer."""
+        schedule, made = self.plan.schedule, []
+        for part in parts_of(schedule, step, iteration):
+            operands = {**part.primitive.takes, **part.primitive.gives}
+            tensors = {name: self._tensor(part.tensors[name], operands[name]) for name in part.tensors}
+            at = self.whole.address + self._scratch_offset(step)
+            for name, operand in _scratch(part).items():
+                tensors[name] = Tensor(self.memory, at, operand.shape, operand.dtype)
+                at += round_up(operand.size_bytes, ALIGNMENT)
+            made.append(place(part.primitive, tensors, gpu))
+        return tuple(made)
+
+    def _scratch_offset(self, step: Step) -> int:
+        buffer = self.plan.buffer_of.get(f"{step.name}.workspace")
+        return buffer.offset if buffer else 0
+
+    def _tensor(self, name: str, operand: Operand) -> Tensor:
+        """A tensor under the shape that its operator gives it."""
+        held = self.plan.schedule.tensors[name]
+        if (held.elements, ROLE_DTYPES[held.dtype]) != (operand.size, operand.dtype):
+            raise UserError(f"tensor '{name}' of {held.shape}, {held.dtype}: the operator needs {operand.shape}")
+        address = self.whole.address + self.plan.buffer_of[name].offset
+        return Tensor(self.memory, address, operand.shape, operand.dtype)
+
+
+def _scratch(part: Part) -> dict[str, Operand]:
+    """Workspace, and results that nothing needs."""
+    unused = {name: operand for name, operand in part.primitive.gives.items() if name not in part.tensors}
+    return {**part.primitive.workspace, **unused}
+
+
+def _scratch_bytes(part: Part) -> int:
+    return sum(round_up(operand.size_bytes, ALIGNMENT) for operand in _scratch(part).values())
+
+
+def written_results(schedule: Schedule) -> set[str]:
+    """Tensors that a user may ask for: outputs of the network, the loss, gradients of parameters and of inputs."""
+    roles = (Role.LOSS, Role.PARAMETER_GRADIENT)
+    found = {name for name, tensor in schedule.tensors.items() if tensor.role in roles}
+    found |= {schedule.memory_of(schedule.outputs[layer.name]) for layer in schedule.network.outputs}
+    gradients = {f"{schedule.outputs[name]}.gradient" for name in schedule.network.inputs}
+    return found | (gradients & set(schedule.tensors))

@@ -1,0 +1,49 @@
+"""The algorithms of convolution by the names that configurations use: a row each.
+
+A new one is a file with a class for each pass that it has, and its row; the tests of primitives take it from here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from gpusim.base.errors import unknown_name
+from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights, ImplicitForward
+from workloads.operators.convolution import (
+    Convolution,
+    ConvolutionBackwardData,
+    ConvolutionBackwardWeights,
+    ConvolutionForward,
+)
+
+
+class MakesForward(Protocol):
+    """How a forward pass is made."""
+
+    def __call__(self, convolution: Convolution, bias: bool = False) -> ConvolutionForward:
+        """With a bias or without."""
+
+
+@dataclass(frozen=True)
+class ConvolutionAlgorithm:
+    """How a convolution's passes are computed. refuses: why not one of these windows; '': it can be."""
+
+    name: str
+    forward: MakesForward
+    backward_data: Callable[[Convolution], ConvolutionBackwardData]
+    backward_weights: Callable[[Convolution], ConvolutionBackwardWeights]
+    refuses: Callable[[Convolution], str] = lambda convolution: ""
+
+
+_TABLE = (ConvolutionAlgorithm("implicit", ImplicitForward, ImplicitBackwardData, ImplicitBackwardWeights),)
+ALGORITHMS: Mapping[str, ConvolutionAlgorithm] = {row.name: row for row in _TABLE}
+
+
+def algorithm(name: str, convolution: Convolution) -> ConvolutionAlgorithm:
+    """The row of that name; raises OperatorError where there is none, or it cannot compute this convolution."""
+    if name not in ALGORITHMS:
+        raise convolution.refuse(unknown_name("algorithm", name, ALGORITHMS))
+    row = ALGORITHMS[name]
+    if reason := row.refuses(convolution):
+        raise convolution.refuse(f"algorithm '{name}': {reason}")
+    return row

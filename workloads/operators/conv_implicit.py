@@ -1,0 +1,305 @@
+"""Convolution as an implicit product: im2col's elements are found where they lie, and need no memory.
+
+workloads/kernels/conv.cl has the forward pass and, with the filters turned round, the backward one to the data;
+conv_weights.cl the backward pass to the weights.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import gcd, prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isa.kernarg import Pointer
+from workloads.operators.convolution import (
+    Convolution,
+    ConvolutionBackwardData,
+    ConvolutionBackwardWeights,
+    ConvolutionForward,
+    ConvolutionPass,
+)
+from workloads.operators.launching import GROUP, divisor, launch
+from workloads.operators.operator import GpuFacts
+from workloads.operators.tensor import INDEX, Operand, Tensor
+from workloads.operators.tiles import DEPTH, LARGE_TILES, Split, choose_tile, split_sum, sum_parts
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+MAX_BYTES = (1 << 32) - (1 << 24)  # of an array, and what its padding would add: 32-bit offsets
+STEP_WORDS = 4  # workloads/kernels/conv.h, Step
+STEP_BYTES = 4 * STEP_WORDS
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Of rows or columns, the outputs of a pass that have the same taps.
+
+    Output p of `count` lies at first_output + p * output_step. Its tap t of `taps` meets p * step + first +
+    t * tap_step
+    of the input, and is the weights' first_weight + t * weight_step.
+    """
+
+    count: int
+    first_output: int
+    output_step: int
+    taps: int
+    step: int
+    first: int
+    tap_step: int
+    first_weight: int
+    weight_step: int
+
+
+def forward_axis(c: Convolution, axis: int) -> Axis:
+    """All outputs."""
+    return Axis(c.outputs[axis], 0, 1, c.kernel[axis], c.stride[axis], -c.padding[axis], c.dilation[axis], 0, 1)
+
+
+def backward_axes(c: Convolution, axis: int) -> list[Axis]:
+    """The plane's rows or columns by their distance to a window's begin, modulo the stride.
+
+    Tap r of window o meets o * stride + r * dilation - padding. Of a plane's h = f + p * stride, those taps count whose
+    r * dilation is f + padding modulo the stride: every q-th, q = stride / gcd(stride, dilation), and o falls by
+    dilation / gcd from one to the next. They are taken from the last to the first, so that o rises.
+    """
+    size, stride, dilation = c.shape[2 + axis], c.stride[axis], c.dilation[axis]
+    common = gcd(stride, dilation)
+    every, fall = stride // common, dilation // common
+    axes = []
+    for place in range(min(stride, size)):
+        window, rest = divmod(place + c.padding[axis], stride)
+        taps = [r for r in range(c.kernel[axis]) if (r * dilation - rest) % stride == 0]
+        last = taps[-1] if taps else 0
+        first = window - (last * dilation - rest) // stride
+        count = -(-(size - place) // stride)
+        axes.append(Axis(count, place, stride, len(taps), 1, first, fall, last, -every))
+    return axes
+
+
+def check_bytes(primitive: ConvolutionPass) -> None:
+    """Raises OperatorError for arrays that a 32-bit offset does not reach."""
+    c = primitive.convolution
+    for name, operand in {**primitive.takes, **primitive.gives}.items():
+        slack = 4 * (c.padding[0] + c.kernel[0] * c.dilation[0] + 1) * (c.shape[3] + c.padding[1] + 1)
+        if operand.size_bytes + slack > MAX_BYTES:
+            raise primitive.refuse(
+                f"{name} has {operand.size_bytes} bytes; allowed are less than {MAX_BYTES >> 20} MiB"
+            )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A launch of conv.cl and what it needs: windows over one array, results in another.
+
+    channels: that are summed; filters: results, both of a group; source: weight elements from one group, filter and
+    channel to the next.
+    """
+
+    rows: Axis
+    columns: Axis
+    channels: int
+    filters: int
+    source: tuple[int, int, int]
+
+    @property
+    def depth(self) -> int:
+        """Steps of the sum."""
+        return self.rows.taps * self.columns.taps * self.channels
+
+
+def _steps(parts: list[_Part]) -> Operand:
+    return Operand((sum(part.depth + 1 for part in parts), STEP_WORDS), INDEX, by_image=False)
+
+
+def _launches(
+    c: Convolution, parts: list[_Part], read: Tensor, written: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts
+) -> "tuple[Launch, ...]":
+    """The preparation of each part's filters and its product."""
+    memory, weight, bias = read.memory, tensors["weight"], tensors.get("bias")
+    filters_at, taps_at = tensors["filters"].address, tensors["taps"].address
+    prepare, products = [], []
+    for part in parts:
+        held = {"filters": Pointer(filters_at, np.dtype(np.float32)), "taps": Pointer(taps_at)}
+        count = c.groups * part.depth * part.filters
+        groups = -(-max(count, part.depth + 1) // GROUP)
+        values = {"weight": weight, **held, "f": _filters(c, part, read, count)}
+        prepare.append(launch("conv", "conv_prepare", memory, (groups,), values))
+        pixels = read.shape[0] * part.rows.count * part.columns.count
+        tile = choose_tile(pixels, part.filters, c.groups, gpu)
+        kind = "s1" if part.channels % DEPTH else "s8"
+        values = {
+            **{"input": read, **held, "bias": bias or written, "output": written},
+            "w": _windows(part, read, written, bias),
+        }
+        grid = tile.groups(pixels, part.filters, c.groups)
+        products.append(launch("conv", f"conv_{kind}_{tile.text}", memory, grid, values, tile.work_items))
+        filters_at += 4 * count
+        taps_at += STEP_BYTES * (part.depth + 1)
+    return (*prepare, *products)
+
+
+def _words(*values: Any) -> np.ndarray:
+    """A structure of 32-bit words; negative numbers in two's complement."""
+    return np.concatenate([np.atleast_1d(np.asarray(value, np.int64)) for value in values]).astype(np.uint32)
+
+
+def _filters(c: Convolution, part: _Part, read: Tensor, count: int) -> np.ndarray:
+    """workloads/kernels/conv.cl, Filters."""
+    rows, columns, width = part.rows, part.columns, c.kernel[1]
+    group, filter_, channel = part.source
+    return _words(
+        *(part.depth, part.filters, count),
+        *(rows.first_weight * width + columns.first_weight, group, filter_, channel),
+        *(rows.weight_step * width, columns.weight_step),
+        *(rows.tap_step, columns.tap_step, prod(read.shape[2:]), read.shape[3]),
+        *(divisor(part.filters), divisor(max(1, part.depth)), divisor(part.channels), divisor(max(1, columns.taps))),
+    )
+
+
+def _windows(part: _Part, read: Tensor, written: Tensor, bias: Tensor | None) -> np.ndarray:
+    """workloads/kernels/conv.h, Windows."""
+    rows, columns = part.rows, part.columns
+    images, _, height, width = read.shape
+    image_bytes = read.size_bytes // images
+    shift = rows.first * width + columns.first
+    out_width, out_plane = written.shape[3], 4 * prod(written.shape[2:])
+    plane = rows.count * columns.count
+    return _words(
+        *(images * plane, part.filters, part.depth, height, width),
+        *(image_bytes, 4 * part.channels * height * width, max(0, read.size_bytes - 4 * shift)),
+        *(bias.size_bytes if bias else 0, shift, rows.first, columns.first),
+        *(rows.step, columns.step, 4 * height * width),
+        *(written.size_bytes, written.size_bytes // images, out_plane),
+        *(4 * rows.output_step * out_width, 4 * columns.output_step),
+        4 * (rows.first_output * out_width + columns.first_output),
+        *(divisor(plane), divisor(columns.count)),
+    )
+
+
+@dataclass(frozen=True)
+class ImplicitForward(ConvolutionForward):
+    """One product of all images; the filters are put into its order before."""
+
+    algorithm = "implicit"
+
+    def __post_init__(self) -> None:
+        check_bytes(self)
+
+    @property
+    def _parts(self) -> list[_Part]:
+        c = self.convolution
+        source = (c.group_filters * c.depth, c.depth, c.taps)
+        return [_Part(forward_axis(c, 0), forward_axis(c, 1), c.group_channels, c.group_filters, source)]
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """The filters by steps of the sum, and where the taps lie."""
+        return {"filters": Operand((self.convolution.weight.size,), by_image=False), "taps": _steps(self._parts)}
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """Two."""
+        return _launches(self.convolution, self._parts, tensors["x"], tensors["y"], tensors, gpu)
+
+    def backward_passes(self) -> "tuple[ConvolutionPass, ...]":
+        """By the same algorithm."""
+        return ImplicitBackwardWeights(self.convolution), ImplicitBackwardData(self.convolution)
+
+
+@dataclass(frozen=True)
+class ImplicitBackwardData(ConvolutionBackwardData):
+    """A product for all elements of dx that lie alike between the windows: one with stride 1."""
+
+    algorithm = "implicit"
+
+    def __post_init__(self) -> None:
+        check_bytes(self)
+
+    @property
+    def _parts(self) -> list[_Part]:
+        c = self.convolution
+        source = (c.group_filters * c.depth, c.taps, c.depth)
+        return [
+            _Part(rows, columns, c.group_filters, c.group_channels, source)
+            for rows in backward_axes(c, 0)
+            for columns in backward_axes(c, 1)
+        ]
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """The filters by steps of the sums, those that meet something, and where the taps lie."""
+        parts = self._parts
+        count = sum(self.convolution.groups * part.depth * part.filters for part in parts)
+        return {"filters": Operand((max(1, count),), by_image=False), "taps": _steps(parts)}
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """Two for each place between windows."""
+        return _launches(self.convolution, self._parts, tensors["dy"], tensors["dx"], tensors, gpu)
+
+
+@dataclass(frozen=True)
+class ImplicitBackwardWeights(ConvolutionBackwardWeights):
+    """A product whose sum over the positions of all images is split."""
+
+    algorithm = "implicit"
+
+    def __post_init__(self) -> None:
+        check_bytes(self)
+
+    @property
+    def _split(self) -> Split:
+        c = self.convolution
+        return split_sum(c.depth, c.group_filters, c.groups, c.shape[0] * c.positions)
+
+    @property
+    def longest(self) -> int:
+        """Of a part, and of the parts."""
+        return self._split.longest
+
+    @property
+    def _cycle_images(self) -> int:
+        return DEPTH // gcd(self.convolution.positions, DEPTH)
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """Where a cycle's windows lie, and the parts' sums if there are several."""
+        c, parts = self.convolution, self._split.parts
+        steps = Operand((self._cycle_images * c.positions + 1, STEP_WORDS), INDEX, by_image=False)
+        sums = {"sums": Operand((parts, c.weight.size), by_image=False)} if parts > 1 else {}
+        return {"positions": steps, **sums}
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """Windows, product, and the sum of the parts."""
+        c, split, memory = self.convolution, self._split, tensors["x"].memory
+        total, positions = tensors["dweight"], tensors["positions"]
+        sums = tensors.get("sums", total)
+        cycle = self._cycle_images * c.positions
+        image_bytes = tensors["x"].size_bytes // c.shape[0]
+        divisors = divisor(c.positions), divisor(c.outputs[1])
+        windows = _words(cycle, c.shape[3], image_bytes, *c.stride, *divisors)
+        first = launch(
+            *("conv_weights", "conv_positions", memory, (cycle // GROUP + 1,)), {"positions": positions, "c": windows}
+        )
+        tile = choose_tile(c.depth, c.group_filters, c.groups * split.parts, gpu, LARGE_TILES)
+        values = {
+            **{"x": tensors["x"], "dy": tensors["dy"], "positions": positions, "sums_of_parts": sums},
+            "w": self._reduction(split, cycle, image_bytes),
+        }
+        grid = tile.groups(c.depth, c.group_filters, c.groups * split.parts)
+        product = launch("conv_weights", f"conv_weights_{tile.text}", memory, grid, values, tile.work_items)
+        return (first, product, *sum_parts(sums, total, split))
+
+    def _reduction(self, split: Split, cycle: int, image_bytes: int) -> np.ndarray:
+        """workloads/kernels/conv_weights.cl, Reduction."""
+        c = self.convolution
+        height, width = c.shape[2:]
+        shift = -c.padding[0] * width - c.padding[1]
+        return _words(
+            *(c.depth, c.group_filters, split.depth, split.part_depth, height, width),
+            *(4 * c.group_channels * height * width, c.x.size_bytes - 4 * shift),
+            *(shift, -c.padding[0], -c.padding[1]),
+            *(self._cycle_images * image_bytes, 4 * height * width, c.positions),
+            *(4 * c.filters * c.positions, c.y.size_bytes, *c.dilation),
+            *(divisor(c.taps), divisor(c.kernel[1]), divisor(c.positions), divisor(cycle), divisor(c.groups)),
+        )

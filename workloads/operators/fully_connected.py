@@ -1,0 +1,235 @@
+"""Fully connected layers: y = x times the weights transposed, and its gradients, as matrix products."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workloads.operators.bias import BiasForward
+from workloads.operators.launching import launch
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.tiles import Split, choose_tile, split_sum, sum_parts
+from workloads.operators.verify import inner_product_bound
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+MAX_BYTES = (1 << 32) - (1 << 20)  # of an array: 32-bit offsets
+
+
+@dataclass(frozen=True)
+class _FullyConnected(Primitive):
+    """Of x [N, ...], whose elements of an image are taken as a vector, with `outputs` results an image."""
+
+    shape: Shape
+    outputs: int
+
+    def __post_init__(self) -> None:
+        if len(self.shape) < 2:
+            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, values] or [N, ...]")
+        if self.outputs < 1:
+            raise self.refuse(f"{self.outputs} outputs; allowed are at least 1")
+        for name, operand in {**self.takes, **self.gives}.items():
+            if operand.size_bytes > MAX_BYTES:
+                raise self.refuse(f"{name} has {operand.size_bytes} bytes; allowed are at most {MAX_BYTES}")
+
+    @property
+    def inputs(self) -> int:
+        """Values of an image."""
+        return prod(self.shape[1:])
+
+    @property
+    def x(self) -> Operand:
+        """[N, ...]."""
+        return Operand(self.shape)
+
+    @property
+    def weight(self) -> Operand:
+        """[outputs, values of an image]."""
+        return Operand((self.outputs, self.inputs), by_image=False)
+
+    @property
+    def y(self) -> Operand:
+        """[N, outputs]."""
+        return Operand((self.shape[0], self.outputs))
+
+    @property
+    def macs(self) -> int:
+        """As many in each pass."""
+        return self.shape[0] * self.inputs * self.outputs
+
+    @property
+    def operations(self) -> int:
+        """None beside the multiply-accumulates."""
+        return 0
+
+    @property
+    def columns_rows_depth(self) -> tuple[int, int, int]:
+        """Of the product: the result is [rows, columns]."""
+        raise NotImplementedError
+
+    @property
+    def split(self) -> Split:
+        """Of its sums."""
+        columns, rows, depth = self.columns_rows_depth
+        return split_sum(columns, rows, 1, depth)
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """The parts' sums if there are several."""
+        columns, rows, _ = self.columns_rows_depth
+        parts = self.split.parts
+        return {"sums": Operand((parts, rows * columns), by_image=False)} if parts > 1 else {}
+
+    def product(
+        self, a: Tensor, b: Tensor, c: Tensor, layout: str, leading: tuple[int, int], sums: Tensor, gpu: GpuFacts
+    ) -> "tuple[Launch, ...]":
+        """c = a·b in the words of workloads/kernels/sgemm.cl. leading: elements between rows of a and of b as they lie;
+        sums: of the parts, or c."""
+        columns, rows, depth = self.columns_rows_depth
+        split = self.split
+        tile = choose_tile(columns, rows, split.parts, gpu)
+        values = {
+            **{"a_matrix": a, "b_matrix": b, "c_matrix": sums, "m": columns, "n": rows, "k": depth},
+            **{"lda": leading[0], "ldb": leading[1], "ldc": columns, "split_depth": split.part_depth},
+        }
+        grid = tile.groups(columns, rows, split.parts)
+        first = launch("sgemm", f"sgemm_{layout}_{tile.text}", a.memory, grid, values, tile.work_items)
+        return (first, *sum_parts(sums, c, split))
+
+    def bounded(self, value: np.ndarray, magnitude: np.ndarray, more: int = 0) -> Value:
+        """With the error of a product of `value`'s and of `more` further terms."""
+        depth = self.columns_rows_depth[2] + more
+        return Value(value, inner_product_bound(float(self.split.longest + more), magnitude, depth))
+
+
+@dataclass(frozen=True)
+class FullyConnectedForward(_FullyConnected):
+    """y[n] = weight · x[n], and bias if there is one."""
+
+    bias: bool = False
+    name = "fully connected forward"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x, weight, bias."""
+        bias = {"bias": Operand((self.outputs,), by_image=False)} if self.bias else {}
+        return {"x": self.x, "weight": self.weight, **bias}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """y."""
+        return {"y": self.y}
+
+    @property
+    def columns_rows_depth(self) -> tuple[int, int, int]:
+        """[images, outputs], over an image's values."""
+        return self.outputs, self.shape[0], self.inputs
+
+    @property
+    def operations(self) -> int:
+        """An addition for each result with a bias."""
+        return self.y.size if self.bias else 0
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """The parts' sums, and the result before the bias."""
+        return super().passed_on_bytes + (self.y.size_bytes if self.bias else 0)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """The product, the sum of its parts, the bias."""
+        y, leading = tensors["y"], (self.inputs, self.inputs)
+        product = self.product(tensors["weight"], tensors["x"], y, "tn", leading, tensors.get("sums", y), gpu)
+        if not self.bias:
+            return product
+        bias = BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
+        return (*product, *bias)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """A product."""
+        x, weight = inputs["x"].reshape(len(inputs["x"]), -1), inputs["weight"]
+        y = x.astype(np.float64) @ weight.T.astype(np.float64)
+        magnitude = np.abs(x) @ np.abs(weight).T
+        if self.bias:
+            y, magnitude = y + inputs["bias"], magnitude + np.abs(inputs["bias"])
+        return {"y": self.bounded(y, magnitude, int(self.bias))}
+
+    def backward_passes(self) -> tuple[Primitive, ...]:
+        """Data, weights and bias."""
+        return (
+            FullyConnectedBackwardWeights(self.shape, self.outputs),
+            *((BiasForward(self.y.shape).backward(),) if self.bias else ()),
+            FullyConnectedBackwardData(self.shape, self.outputs),
+        )
+
+
+@dataclass(frozen=True)
+class FullyConnectedBackwardData(_FullyConnected):
+    """dx[n] = the weights transposed · dy[n]."""
+
+    name = "fully connected backward data"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """weight, dy."""
+        return {"weight": self.weight, "dy": self.y}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """dx."""
+        return {"dx": self.x}
+
+    @property
+    def columns_rows_depth(self) -> tuple[int, int, int]:
+        """[images, values], over the outputs."""
+        return self.inputs, self.shape[0], self.outputs
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """The product, and the sum of its parts."""
+        dx, leading = tensors["dx"], (self.inputs, self.outputs)
+        return self.product(tensors["weight"], tensors["dy"], dx, "nn", leading, tensors.get("sums", dx), gpu)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """A product."""
+        dy, weight = inputs["dy"], inputs["weight"]
+        shape = (len(dy), *self.shape[1:])
+        dx = (dy.astype(np.float64) @ weight.astype(np.float64)).reshape(shape)
+        return {"dx": self.bounded(dx, (np.abs(dy) @ np.abs(weight)).reshape(shape))}
+
+
+@dataclass(frozen=True)
+class FullyConnectedBackwardWeights(_FullyConnected):
+    """dweight = the sum over images of dy[n] times x[n]."""
+
+    divisible = Divisible.NOTHING
+    name = "fully connected backward weights"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x, dy."""
+        return {"x": self.x, "dy": self.y}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """dweight."""
+        return {"dweight": self.weight}
+
+    @property
+    def columns_rows_depth(self) -> tuple[int, int, int]:
+        """[outputs, values], over images."""
+        return self.inputs, self.outputs, self.shape[0]
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """The product, and the sum of its parts."""
+        total, leading = tensors["dweight"], (self.inputs, self.outputs)
+        return self.product(tensors["x"], tensors["dy"], total, "nt", leading, tensors.get("sums", total), gpu)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """A product."""
+        x, dy = inputs["x"].reshape(len(inputs["x"]), -1), inputs["dy"]
+        dweight = dy.T.astype(np.float64) @ x.astype(np.float64)
+        return {"dweight": self.bounded(dweight, np.abs(dy).T @ np.abs(x))}
