@@ -433,6 +433,10 @@ def correlate(
         typer.Option(metavar="GFLOP", min=0.001, help="Larger products are run in part and extrapolated."),
     ] = 25.0,
     fit: Annotated[bool, typer.Option("--fit", help="Fit what the table names; takes many times as long.")] = False,
+    earlier: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Run nothing: show and draw what --json has written."),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes. [default: as many as processors]")
     ] = None,
@@ -446,7 +450,9 @@ def correlate(
     """Run points measured on a real card on the model, and compare: ratios, spread, error, rank correlation."""
     from gpusim.cli.correlate import Wanted, correlate_command
 
-    wanted = Wanted(kernels_folder, set_ or [], only or [], limit, fit, jobs, json_file, picture, markdown, quiet)
+    wanted = Wanted(
+        kernels_folder, set_ or [], only or [], limit, fit, earlier, jobs, json_file, picture, markdown, quiet
+    )
     raise typer.Exit(correlate_command(table, wanted))
 
 

@@ -335,9 +335,7 @@ class ConvolutionBackwardData(ConvolutionPass):
         c, dy, weight = self.convolution, inputs["dy"], inputs["weight"]
         dx = c.backward_data(dy.astype(np.float64), weight.astype(np.float64))
         terms = c.group_filters * c.taps
-        return {
-            "dx": Value(dx, inner_product_bound(np.float64(terms), c.backward_data(np.abs(dy), np.abs(weight)), terms))
-        }
+        return {"dx": Value(dx, inner_product_bound(float(terms), c.backward_data(np.abs(dy), np.abs(weight)), terms))}
 
 
 @dataclass(frozen=True)
@@ -378,4 +376,4 @@ class ConvolutionBackwardWeights(ConvolutionPass):
         dweight = c.backward_weights(x.astype(np.float64), dy.astype(np.float64))
         magnitude = c.backward_weights(np.abs(x), np.abs(dy))
         terms = c.shape[0] * c.positions
-        return {"dweight": Value(dweight, inner_product_bound(np.float64(self.longest), magnitude, terms))}
+        return {"dweight": Value(dweight, inner_product_bound(float(self.longest), magnitude, terms))}
