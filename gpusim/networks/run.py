@@ -14,7 +14,7 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.networks.binding import Iteration
 from gpusim.networks.execution import Execution, How, StepResult
 from gpusim.networks.kept import Kept
-from gpusim.networks.storage import Storage, network_plan, written_results
+from gpusim.networks.storage import Storage, check_room, network_plan, written_results
 from gpusim.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
 from workloads.networks.schedule import Loss, Schedule, Update, inference, training
@@ -100,6 +100,7 @@ def run_iteration(
             f"{what}: {planned.bytes >> 20} MiB of tensors with batch {wanted.batch} are run on synthetic data; given"
             f" {what} need real data: up to {MOST_REAL_BYTES >> 20} MiB, or data = real"
         )
+    check_room(planned, settings.gpu, lambda n: network_plan(schedule_of(network, settings, n, wanted.train)))
     storage = Storage.allocate(planned, settings.gpu)
     if real:
         fill(storage, settings.seed, given)

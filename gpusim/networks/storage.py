@@ -3,6 +3,7 @@
 Host memory is taken by what is touched alone, so that addresses, pages and channels are those of the whole network.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,16 +37,25 @@ def network_plan(schedule: Schedule, iteration: Iteration = Iteration()) -> Memo
     return plan(schedule, workspace)
 
 
-def check_room(planned: MemoryPlan, gpu: GpuSpec) -> None:
-    """UserError where the GPU's memory does not hold the plan."""
+def check_room(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callable[[int], MemoryPlan]) -> None:
+    """UserError where the GPU's memory does not hold the plan: where, how much, and which batch would fit.
+
+    with_batch: the same for another batch.
+    """
     room = (gpu.memory_mib << 20) - OVERHEAD_BYTES
-    if planned.bytes > room:
-        step = planned.schedule.steps[planned.peak]
-        raise UserError(
-            f"{planned.schedule.network.source}: layer '{step.layer}' ({step.what}): {planned.bytes / (1 << 20):,.1f}"
-            f" MiB of memory with batch {planned.schedule.batch}; {gpu.name} has {gpu.memory_mib} MiB (gpu.memory_mib):"
-            " a smaller batch is allowed"
-        )
+    if planned.bytes <= room:
+        return
+    schedule = planned.schedule
+    fits, too_many = 0, schedule.batch
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        fits, too_many = (middle, too_many) if with_batch(middle).bytes <= room else (fits, middle)
+    step = schedule.steps[planned.peak]
+    raise UserError(
+        f"{schedule.network.source}: layer '{step.layer}' ({step.what}): {planned.bytes / (1 << 20):,.1f} MiB of memory"
+        f" with batch {schedule.batch}; {gpu.name} has {gpu.memory_mib} MiB (gpu.memory_mib):"
+        f" {f'a batch of {fits} fits' if fits else 'no batch fits'}"
+    )
 
 
 @dataclass(frozen=True)
@@ -58,8 +68,7 @@ class Storage:
 
     @classmethod
     def allocate(cls, planned: MemoryPlan, gpu: GpuSpec) -> "Storage":
-        """Zeroed; raises UserError where the GPU's memory does not do."""
-        check_room(planned, gpu)
+        """Zeroed; raises DeviceMemoryError where the GPU's memory does not do (see `check_room`)."""
         memory = DeviceMemory(gpu.memory_mib << 20)
         return cls(planned, memory, memory.allocate(max(planned.bytes, ALIGNMENT), "the network"))
 

@@ -82,7 +82,7 @@ def test_metrics_come_from_the_counters(monkeypatch: pytest.MonkeyPatch) -> None
     ]
     for one in found:
         assert one.cycles > 0 and set(one.values) == {figure.name for figure in FIGURES}
-        assert all(0 < value for value in one.values.values())
+        assert all(value > 0 for value in one.values.values())
         assert all(one.values[unit] <= 1 for unit in ("L1/LDS", "L2", "DRAM", "ALU", "LSU", "occupancy"))
     out = io.StringIO()
     monkeypatch.setattr(dnnmark, "claims", lambda measured: [])
