@@ -8,15 +8,18 @@
 
 /* Which element of the weights belongs to tap (i, j), channel and filter of a group; signed distances, in elements. */
 typedef struct {
-  uint depth, filters, count; /* of a group; elements of all groups */
+  uint depth, filters, pairs, rows, columns; /* pairs: channels and filters of all groups; rows and columns of taps */
   int first, group, filter, channel, row, column;
   uint tap_row, tap_column, plane, width; /* rows and columns between taps; elements of the input's planes and rows */
-  Divisor by_filters, by_depth, by_channels, by_columns;
+  Divisor by_filters, by_channels, by_columns;
 } Filters;
 
+/* A work-item puts all taps of a channel and a filter into their places: they are neighbours in the weights, and so are
+   filters in the result. */
 KERNEL void conv_prepare(global const float *restrict weight, global float *restrict filters, global Step *restrict taps,
                          Filters f) {
   const uint number = group_id_x() * GROUP + local_id_x();
+  const uint channels = f.by_channels.divisor;
   if (number <= f.depth) {
     const uint tap = quotient(number, f.by_channels), channel = remainder_of(number, tap, f.by_channels);
     const uint i = quotient(tap, f.by_columns), j = remainder_of(tap, i, f.by_columns);
@@ -25,13 +28,16 @@ KERNEL void conv_prepare(global const float *restrict weight, global float *rest
     const Step none = {0u, NOWHERE, 0, 0};
     taps[number] = number < f.depth ? step : none;
   }
-  if (number >= f.count) return;
+  if (number >= f.pairs) return;
   const uint line = quotient(number, f.by_filters), filter = remainder_of(number, line, f.by_filters);
-  const uint group = quotient(line, f.by_depth), k = remainder_of(line, group, f.by_depth);
-  const uint tap = quotient(k, f.by_channels), channel = remainder_of(k, tap, f.by_channels);
-  const uint i = quotient(tap, f.by_columns), j = remainder_of(tap, i, f.by_columns);
-  filters[number] = weight[f.first + (int)group * f.group + (int)filter * f.filter + (int)channel * f.channel +
-                           (int)i * f.row + (int)j * f.column];
+  const uint group = quotient(line, f.by_channels), channel = remainder_of(line, group, f.by_channels);
+  global const float *from = weight + (f.first + (int)group * f.group + (int)filter * f.filter + (int)channel * f.channel);
+  global float *to = filters + ((group * f.depth + channel) * f.filters + filter);
+  for (uint i = 0; i < f.rows; ++i)
+    for (uint j = 0; j < f.columns; ++j) {
+      *to = from[(int)i * f.row + (int)j * f.column];
+      to += channels * f.filters;
+    }
 }
 
 #define NAME conv_s1_1x1

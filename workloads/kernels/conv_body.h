@@ -23,13 +23,14 @@ kernel __attribute__((reqd_work_group_size(64 * WAVES, 1, 1), amdgpu_waves_per_e
 #if EIGHT_CHANNELS
 #define LOAD_X()                                                                                                       \
   {                                                                                                                    \
-    const Step tap = taps[minimum(view.k, w.depth)];                                                                   \
     uint lane[WAVES_X];                                                                                                \
     for (uint swath = 0; swath < WAVES_X; ++swath) lane[swath] = seen(&view, w.height, w.width, swath, tap);                           \
     for (uint i = 0; i < SLOTS_X; ++i)                                                                                 \
       x[i] = read(view.buffer, lane[i % WAVES_X], tap.bytes + (first_k + i / WAVES_X) * w.plane_bytes);                \
     view.k += DEPTH;                                                                                                   \
+    tap = taps[minimum(view.k, w.depth)];                                                                              \
   }
+  Step tap = taps[0];
 #else
 #define LOAD_X()                                                                                                       \
   {                                                                                                                    \

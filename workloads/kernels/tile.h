@@ -23,8 +23,13 @@ typedef __amdgpu_buffer_rsrc_t Buffer;
 /* the lane, from a register that is there at first; after the loop `lane_id` costs none that is held through it */
 static inline uint lane(void) { return local_id_x() & (WAVEFRONT_LANES - 1u); }
 
+/* Its words are put into scalar registers: a 64-bit address that the vector ALU multiplied is not there by itself, and
+   the compiler would loop over the lanes for each access. */
 static inline Buffer buffer_of(global const float *from, uint bytes) {
-  return __builtin_amdgcn_make_buffer_rsrc((void *)from, 0, (int)bytes, 0x00027000);
+  const uint2_t words = __builtin_astype(from, uint2_t);
+  const uint2_t base = {scalar(words.x), scalar(words.y)};
+  void *pointer = __builtin_astype(base, void *);
+  return __builtin_amdgcn_make_buffer_rsrc(pointer, 0, (int)scalar(bytes), 0x00027000);
 }
 
 static inline float read(Buffer from, uint lane_bytes, uint bytes) {

@@ -36,9 +36,8 @@ STEP_BYTES = 4 * STEP_WORDS
 class Axis:
     """Of rows or columns, the outputs of a pass that have the same taps.
 
-    Output p of `count` lies at first_output + p * output_step. Its tap t of `taps` meets p * step + first +
-    t * tap_step
-    of the input, and is the weights' first_weight + t * weight_step.
+    Output p of `count` lies at first_output + p * output_step. Its tap t of `taps` meets the input's
+    p * step + first + t * tap_step, and is the weights' first_weight + t * weight_step.
     """
 
     count: int
@@ -122,9 +121,9 @@ def _launches(
     prepare, products = [], []
     for part in parts:
         held = {"filters": Pointer(filters_at, np.dtype(np.float32)), "taps": Pointer(taps_at)}
-        count = c.groups * part.depth * part.filters
-        groups = -(-max(count, part.depth + 1) // GROUP)
-        values = {"weight": weight, **held, "f": _filters(c, part, read, count)}
+        pairs = c.groups * part.channels * part.filters
+        groups = -(-max(pairs, part.depth + 1) // GROUP)
+        values = {"weight": weight, **held, "f": _filters(c, part, read, pairs)}
         prepare.append(launch("conv", "conv_prepare", memory, (groups,), values))
         pixels = read.shape[0] * part.rows.count * part.columns.count
         tile = choose_tile(pixels, part.filters, c.groups, gpu)
@@ -135,7 +134,7 @@ def _launches(
         }
         grid = tile.groups(pixels, part.filters, c.groups)
         products.append(launch("conv", f"conv_{kind}_{tile.text}", memory, grid, values, tile.work_items))
-        filters_at += 4 * count
+        filters_at += 4 * c.groups * part.depth * part.filters
         taps_at += STEP_BYTES * (part.depth + 1)
     return (*prepare, *products)
 
@@ -145,16 +144,16 @@ def _words(*values: Any) -> np.ndarray:
     return np.concatenate([np.atleast_1d(np.asarray(value, np.int64)) for value in values]).astype(np.uint32)
 
 
-def _filters(c: Convolution, part: _Part, read: Tensor, count: int) -> np.ndarray:
+def _filters(c: Convolution, part: _Part, read: Tensor, pairs: int) -> np.ndarray:
     """workloads/kernels/conv.cl, Filters."""
     rows, columns, width = part.rows, part.columns, c.kernel[1]
     group, filter_, channel = part.source
     return _words(
-        *(part.depth, part.filters, count),
+        *(part.depth, part.filters, pairs, rows.taps, columns.taps),
         *(rows.first_weight * width + columns.first_weight, group, filter_, channel),
         *(rows.weight_step * width, columns.weight_step),
         *(rows.tap_step, columns.tap_step, prod(read.shape[2:]), read.shape[3]),
-        *(divisor(part.filters), divisor(max(1, part.depth)), divisor(part.channels), divisor(max(1, columns.taps))),
+        *(divisor(part.filters), divisor(part.channels), divisor(max(1, columns.taps))),
     )
 
 
