@@ -4,7 +4,8 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.config.gpu import load_gpu
-from gpusim.config.network import load_network
+from gpusim.config.files import shipped
+from gpusim.config.network import NETWORK_FOLDER, load_network
 from gpusim.networks.binding import KINDS, Iteration, parts_of
 from gpusim.networks.run import selected_layers
 from gpusim.networks.storage import Storage, network_plan
@@ -35,6 +36,11 @@ def built(schedule: Schedule) -> Storage:
 def test_every_step_becomes_operators_over_the_plan_s_tensors(layers: list) -> None:
     for schedule in schedules(network(layers)):
         built(schedule)
+
+
+@pytest.mark.parametrize("file", shipped(NETWORK_FOLDER))
+def test_shipped_networks_have_an_operator_for_every_step(file: str) -> None:
+    built(training(load_network(file), 2))
 
 
 def test_every_pass_of_every_kind_has_a_row() -> None:
