@@ -11,7 +11,7 @@ import numpy as np
 from gpusim.base.errors import UserError
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.networks.binding import Iteration, Part, parts_of
-from isa.device_memory import Allocation, DeviceMemory
+from isa.device_memory import VIRTUAL_BASE, Allocation, DeviceMemory
 from workloads.networks.memory import ALIGNMENT, MemoryPlan, plan
 from workloads.networks.schedule import Schedule, Step
 from workloads.networks.tensor import Role
@@ -60,17 +60,24 @@ def check_room(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callable[[int], Me
 
 @dataclass(frozen=True)
 class Storage:
-    """The device memory of a plan."""
+    """The device memory of a plan. has_memory: False where there are addresses alone."""
 
     plan: MemoryPlan
     memory: DeviceMemory
     whole: Allocation
+    has_memory: bool = True
 
     @classmethod
     def allocate(cls, planned: MemoryPlan, gpu: GpuSpec) -> "Storage":
         """Zeroed; raises DeviceMemoryError where the GPU's memory does not do (see `check_room`)."""
         memory = DeviceMemory(gpu.memory_mib << 20)
         return cls(planned, memory, memory.allocate(max(planned.bytes, ALIGNMENT), "the network"))
+
+    @classmethod
+    def laid_out(cls, planned: MemoryPlan) -> "Storage":
+        """Addresses alone, without memory behind them: launches over them can be looked at, and not run."""
+        nowhere = Allocation("the network", VIRTUAL_BASE + ALIGNMENT, planned.bytes)
+        return cls(planned, DeviceMemory(ALIGNMENT), nowhere, has_memory=False)
 
     def array(self, name: str) -> np.ndarray:
         """A tensor of the schedule, as a view."""
@@ -91,6 +98,8 @@ class Storage:
         return tuple(made)
 
     def _scratch_offset(self, step: Step) -> int:
+        if not self.has_memory:  # the plan may be one without the operators' workspace
+            return round_up(self.plan.bytes, ALIGNMENT)
         buffer = self.plan.buffer_of.get(f"{step.name}.workspace")
         return buffer.offset if buffer else 0
 
@@ -101,6 +110,19 @@ class Storage:
             raise UserError(f"tensor '{name}' of {held.shape}, {held.dtype}: the operator needs {operand.shape}")
         address = self.whole.address + self.plan.buffer_of[name].offset
         return Tensor(self.memory, address, operand.shape, operand.dtype)
+
+
+def launch_counts(planned: MemoryPlan, gpu: GpuFacts) -> Callable[[Step], int | None]:
+    """How many kernels a step launches on a GPU; None for a step that no operator computes."""
+    storage = Storage.laid_out(planned)
+
+    def count(step: Step) -> int | None:
+        try:
+            return sum(len(operator.launches) for operator in storage.operators(step, gpu, Iteration()))
+        except UserError:
+            return None
+
+    return count
 
 
 def _scratch(part: Part) -> dict[str, Operand]:

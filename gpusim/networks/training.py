@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpusim.base.errors import UserError
+from gpusim.base.errors import SimulationError, UserError
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.network_run import NetworkSettings
@@ -36,7 +36,7 @@ class Training:
     def step(self, inputs: Mapping[str, np.ndarray], compared: bool = False) -> float:
         """One iteration on a batch of inputs and `labels`; its loss. compared: each result with NumPy's, too.
 
-        Raises UserError for inputs that do not fit, and AssertionError where a result is wrong.
+        Raises UserError for inputs that do not fit, and SimulationError where a result is wrong.
         """
         for name, array in checked_arrays(self.schedule, inputs, "inputs").items():
             self._storage.array(name)[...] = array
@@ -48,7 +48,8 @@ class Training:
         if execution.partial:
             raise KeyboardInterrupt
         wrong = [f"{one.name}: {mismatch}" for one in results for mismatch in one.mismatches]
-        assert not wrong, "; ".join(wrong)
+        if wrong:
+            raise SimulationError("; ".join(wrong))
         return float(self.array("loss")[0])
 
     def array(self, name: str) -> np.ndarray:

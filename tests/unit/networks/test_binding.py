@@ -3,8 +3,8 @@
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.config.gpu import load_gpu
 from gpusim.config.files import shipped
+from gpusim.config.gpu import load_gpu
 from gpusim.config.network import NETWORK_FOLDER, load_network
 from gpusim.networks.binding import KINDS, Iteration, parts_of
 from gpusim.networks.run import selected_layers
