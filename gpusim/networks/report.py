@@ -28,17 +28,27 @@ MEANINGS = {
     "metrics": "all metrics of the row's launches, as in docs/metrics.md",
     "launch_overhead_us": "launches times gpu.kernel_launch_us: what the host's queue adds to time_us",
 }
-_SHORT = {
-    "execution_dependency": "exec", "memory_dependency": "memory", "memory_throttle": "throttle",
-    "synchronization": "barrier", "instruction_fetch": "fetch", "branch_latency": "branch",
-    "not_selected": "not selected", "idle": "idle",
-}  # fmt: skip
-_PASSES = {
-    "forward": "forward", "loss": "loss", "loss_gradient": "loss gradient", "backward_data": "back data",
-    "backward_weights": "back weights", "backward_bias": "back bias", "backward": "backward",
-    "gradient_sum": "gradient sum", "update": "update",
-}  # fmt: skip
 HEAD = ("layer", "pass", "time us", "share", "IPC", "bound", "stalls", "L1", "L2", "DRAM MB", "launches", "verified")
+
+# of the table on a narrow terminal: heads, passes, reasons
+NARROW_HEAD = ("layer", "pass", "us", "%", "IPC", "bound %", "stalls %", "L1%", "L2%", "MB", "run", "ok")
+PASSES = {
+    "forward": ("forward", "fwd"), "loss": ("loss", "loss"), "loss_gradient": ("loss gradient", "dloss"),
+    "backward_data": ("back data", "bwd d"), "backward_weights": ("back weights", "bwd w"),
+    "backward_bias": ("back bias", "bwd b"), "backward": ("backward", "bwd"),
+    "gradient_sum": ("gradient sum", "sum"), "update": ("update", "upd"),
+}  # fmt: skip
+REASONS = {
+    "execution_dependency": ("exec", "exe"), "memory_dependency": ("memory", "mem"),
+    "memory_throttle": ("throttle", "thr"), "synchronization": ("barrier", "bar"),
+    "instruction_fetch": ("fetch", "fet"), "branch_latency": ("branch", "bra"),
+    "not_selected": ("not selected", "sel"), "idle": ("idle", "idl"),
+}  # fmt: skip
+LEGEND = (
+    "fwd forward, bwd backward of d data, w weights, b bias, upd update; run: launches, of them simulated; stalls:"
+    " mem memory, thr memory throttle, exe execution, bar barrier, fet fetch, bra branch, sel not selected, idl idle"
+)
+WIDE = 120  # columns of a terminal, from which on nothing is abbreviated
 
 
 def document(record: NetworkRecord) -> dict[str, Any]:
@@ -128,29 +138,29 @@ def _total_tree(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | No
 
 
 def show(record: NetworkRecord, out: TextIO) -> None:
-    """The table on a terminal; the same rows with tabs on a pipe; then what holds for the whole."""
+    """The table on a terminal, abbreviated where that is narrow; the same rows with tabs on a pipe; then the sums."""
     rows = rows_of(record)
     whole = _whole(rows)
-    cells = [_cells(row, whole) for row in rows]
-    if out.isatty():
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table(title=_title(record), title_justify="left", show_edge=False, pad_edge=False)
-        for head in HEAD:
-            table.add_column(head, justify="left" if head in ("layer", "pass", "bound", "stalls") else "right")
-        for row in cells:
-            table.add_row(*row)
-        console = Console(file=out)
-        console.print(table)
-        for line in closing(record, rows, whole):
-            console.print(line, highlight=False, markup=False)
+    lines = closing(record, rows, whole)
+    if not out.isatty():
+        for cells in (HEAD, *(_cells(row, whole) for row in rows)):
+            print("\t".join(cells), file=out)
+        print("\n".join(lines), file=out)
         return
-    print("\t".join(HEAD), file=out)
-    for row in cells:
-        print("\t".join(row), file=out)
-    for line in closing(record, rows, whole):
-        print(line, file=out)
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(file=out)
+    narrow = console.width < WIDE
+    head = NARROW_HEAD if narrow else HEAD
+    table = Table(title=_title(record), title_justify="left", box=None, padding=(0, 1 if narrow else 2, 0, 0))
+    for number, name in enumerate(head):
+        table.add_column(name, justify="left" if number in (0, 1, 5, 6) else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(_narrow_cells if narrow else _cells)(row, whole))
+    console.print(table)
+    for line in [LEGEND, *lines] if narrow else lines:
+        console.print(line, highlight=False, markup=False)
 
 
 def markdown(record: NetworkRecord) -> str:
@@ -169,19 +179,39 @@ def _title(record: NetworkRecord) -> str:
 
 
 def _cells(row: Row, whole: RunFacts | None) -> list[str]:
-    head, facts = [row.layer, _PASSES[row.what]], row.facts
+    head, facts = [row.layer, PASSES[row.what][0]], row.facts
     verified = {None: "–", True: "yes", False: "WRONG"}[row.passed]
     launches = f"{row.launches}" if row.simulated == row.launches else f"{row.launches} ({row.simulated})"
     if facts is None or whole is None:
         return [*head, "–", "", "", "", "", "", "", "", launches, verified]
     tree = row.metrics
     bound, near = bound_of(facts)
-    stalls = ", ".join(f"{_SHORT[reason]} {100 * share:.0f}%" for reason, share in largest_stalls(facts))
+    stalls = ", ".join(f"{REASONS[reason][0]} {100 * share:.0f}%" for reason, share in largest_stalls(facts))
     share = f"{100 * facts.cycles / whole.cycles:.1f}%" if whole.cycles else ""
     rates = [f"{100 * rate:.0f}%" if rate is not None else "" for rate in (_rate(tree, "l1"), _rate(tree, "l2"))]
     moved = f"{tree['dram']['bytes'] / 1e6:,.1f}"
     timed = [f"{facts.time_us:,.1f}", share, f"{tree['kernel']['ipc']:.1f}", f"{bound} {100 * near:.0f}%", stalls]
     return [*head, *timed, *rates, moved, launches, verified]
+
+
+def _narrow_cells(row: Row, whole: RunFacts | None) -> list[str]:
+    head, facts = [row.layer, PASSES[row.what][1]], row.facts
+    verified = {None: "–", True: "yes", False: "NO"}[row.passed]
+    launches = f"{row.launches}" if row.simulated == row.launches else f"{row.launches},{row.simulated}"
+    if facts is None or whole is None:
+        return [*head, "–", "", "", "", "", "", "", "", launches, verified]
+    tree = row.metrics
+    bound, near = bound_of(facts)
+    stalls = " ".join(f"{REASONS[reason][1]} {100 * share:.0f}" for reason, share in largest_stalls(facts))
+    share = f"{100 * facts.cycles / whole.cycles:.0f}" if whole.cycles else ""
+    rates = [f"{100 * rate:.0f}" if rate is not None else "" for rate in (_rate(tree, "l1"), _rate(tree, "l2"))]
+    numbers = [_three(facts.time_us), share, f"{tree['kernel']['ipc']:.1f}", f"{bound} {100 * near:.0f}"]
+    return [*head, *numbers, stalls, *rates, _three(tree["dram"]["bytes"] / 1e6), launches, verified]
+
+
+def _three(value: float) -> str:
+    """At least three digits of it."""
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
 
 
 def _rate(tree: Any, cache: str) -> float | None:
@@ -202,12 +232,10 @@ def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) 
             f"total: {whole.time_us:,.1f} us in {whole.cycles:,} cycles, and {overhead:,.0f} us of launching;"
             f" {rate:,.0f} GFLOP/s in multiply-accumulates; {bound} {100 * near:.0f}%"
         )
-    lines.append(
-        f"launches: {launches}, of which {simulated} were simulated (in brackets); equal ones count as the first"
-    )
+    lines.append(f"launches: {launches}, of which {simulated} were simulated; equal ones count as the first")
     compared = [row for row in rows if row.passed is not None]
     data = "real values" if record.real else "made-up values: no result is compared"
-    wrong = ", ".join(f"{row.layer} {_PASSES[row.what]}" for row in compared if not row.passed)
+    wrong = ", ".join(f"{row.layer} {PASSES[row.what][0]}" for row in compared if not row.passed)
     said = f"WRONG: {wrong}" if wrong else f"{len(compared)} of {len(rows)} rows compared with NumPy, all as expected"
     lines.append(f"{data}; {said}" if compared or record.real else data)
     if record.stopped_by:

@@ -1,8 +1,10 @@
 """Are a network's layers run as they should be: values in order, equal launches once, the same in several processes?"""
 
+import io
 import json
 import multiprocessing
 import os
+import re
 import signal
 import threading
 import time
@@ -23,7 +25,7 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.networks import steps as steps_module
 from gpusim.networks.kept import Kept
-from gpusim.networks.report import document
+from gpusim.networks.report import document, show
 from gpusim.networks.rows import rows_of
 from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
 from tests.support.network_numbers import Machine
@@ -272,6 +274,25 @@ def test_bad_input_is_one_line(
     assert captured.out == ""
     assert captured.err.startswith("gpusim: error: ") and captured.err.count("\n") == 1, captured.err
     assert said in captured.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("columns", "said"), [(80, "pool1    bwd d"), (120, "pool1    back data")])
+def test_the_table_fits_the_terminal(
+    one_process: NetworkRecord, columns: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = Terminal()
+    show(one_process, out)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    assert max(map(len, lines)) <= columns
+    rows = [line for line in lines if re.match(r"\w+ +\S.* yes *$", line)]
+    assert len(rows) == len(rows_of(one_process)), "each row is one line"
+    assert any(re.sub(" +", " ", line).startswith(re.sub(" +", " ", said)) for line in lines)
 
 
 def test_a_script_gets_the_same(file: Path) -> None:
