@@ -23,16 +23,20 @@ from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
+from gpusim.jobs.operators import gpu_facts
 from gpusim.networks import steps as steps_module
+from gpusim.networks.binding import Iteration
 from gpusim.networks.kept import Kept
 from gpusim.networks.report import document, show
 from gpusim.networks.rows import rows_of
 from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
+from gpusim.networks.steps import run_synthetic
+from gpusim.networks.storage import Storage, network_plan
 from tests.support.network_numbers import Machine
 from tests.support.small_networks import INPUT, POINTWISE, SHORT, layer, network
 from tests.unit.workloads.test_network_schedule import NETWORKS
 from workloads.networks.memory import plan
-from workloads.networks.schedule import training
+from workloads.networks.schedule import inference, training
 from workloads.networks.tensor import Role
 from workloads.operators.activation import ActivationForward
 from workloads.operators.primitive import Value
@@ -113,6 +117,18 @@ def test_made_up_values_need_no_step_before(monkeypatch: pytest.MonkeyPatch) -> 
     assert {s.step.layer for s in record.steps} == {"pool1", "tanh"}
     assert all(s.facts is not None and s.verification is None for s in record.steps)
     assert not executed and not record.real and record.passed is None
+
+
+def test_a_launch_finds_the_tables_that_others_make_for_it() -> None:
+    convolution = [layer("c", "convolution", filters=8, kernel=3, padding=1)]
+    schedule = inference(load_network({"input": [8, 24, 24], "layers": convolution}), 2)
+
+    def cycles(simulated: set[int]) -> int:
+        storage = Storage.allocate(network_plan(schedule), GPU)
+        operators = storage.operators(schedule.steps[0], gpu_facts(GPU), Iteration())
+        return run_synthetic(operators, GPU, simulated, lambda _: True).facts[1].cycles
+
+    assert cycles({1}) == cycles({0, 1})
 
 
 def test_made_up_values_cost_about_what_real_ones_do(one_process: NetworkRecord) -> None:
