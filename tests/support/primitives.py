@@ -49,6 +49,7 @@ CONVOLUTIONS = (
     Convolution((2, 3, 7, 7), 4, (2, 1), (3, 3)),
     Convolution((8, 3, 10, 9), 20, (5, 5), padding=(2, 2, 2, 2)),
     Convolution((2, 130, 1, 1), 3, (2, 2), padding=(2, 2, 2, 2)),
+    Convolution((2, 6, 5, 5), 4, (1, 1), groups=2),
 )
 CONVOLVED: tuple[Primitive, ...] = tuple(
     made

@@ -40,50 +40,86 @@ KERNEL void conv_prepare(global const float *restrict weight, global float *rest
     }
 }
 
-#define NAME conv_s1_1x1
+#define NAME conv_s1_2x2x8
 #define EIGHT_CHANNELS 0
-#define WAVES_X 1
-#define WAVES_Y 1
+#define SWATHS_X 2
+#define SWATHS_Y 2
+#define ROWS 8
 #include "conv_body.h"
 
-#define NAME conv_s1_2x1
+#define NAME conv_s1_2x1x8
 #define EIGHT_CHANNELS 0
-#define WAVES_X 2
-#define WAVES_Y 1
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 8
 #include "conv_body.h"
 
-#define NAME conv_s1_1x2
+#define NAME conv_s1_1x2x8
 #define EIGHT_CHANNELS 0
-#define WAVES_X 1
-#define WAVES_Y 2
+#define SWATHS_X 1
+#define SWATHS_Y 2
+#define ROWS 8
 #include "conv_body.h"
 
-#define NAME conv_s1_2x2
+#define NAME conv_s1_1x1x8
 #define EIGHT_CHANNELS 0
-#define WAVES_X 2
-#define WAVES_Y 2
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 8
 #include "conv_body.h"
 
-#define NAME conv_s8_1x1
-#define EIGHT_CHANNELS 1
-#define WAVES_X 1
-#define WAVES_Y 1
+#define NAME conv_s1_2x1x4
+#define EIGHT_CHANNELS 0
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 4
 #include "conv_body.h"
 
-#define NAME conv_s8_2x1
-#define EIGHT_CHANNELS 1
-#define WAVES_X 2
-#define WAVES_Y 1
+#define NAME conv_s1_1x1x4
+#define EIGHT_CHANNELS 0
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 4
 #include "conv_body.h"
 
-#define NAME conv_s8_1x2
+#define NAME conv_s8_2x2x8
 #define EIGHT_CHANNELS 1
-#define WAVES_X 1
-#define WAVES_Y 2
+#define SWATHS_X 2
+#define SWATHS_Y 2
+#define ROWS 8
 #include "conv_body.h"
 
-#define NAME conv_s8_2x2
+#define NAME conv_s8_2x1x8
 #define EIGHT_CHANNELS 1
-#define WAVES_X 2
-#define WAVES_Y 2
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 8
+#include "conv_body.h"
+
+#define NAME conv_s8_1x2x8
+#define EIGHT_CHANNELS 1
+#define SWATHS_X 1
+#define SWATHS_Y 2
+#define ROWS 8
+#include "conv_body.h"
+
+#define NAME conv_s8_1x1x8
+#define EIGHT_CHANNELS 1
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 8
+#include "conv_body.h"
+
+#define NAME conv_s8_2x1x4
+#define EIGHT_CHANNELS 1
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 4
+#include "conv_body.h"
+
+#define NAME conv_s8_1x1x4
+#define EIGHT_CHANNELS 1
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 4
 #include "conv_body.h"

@@ -46,12 +46,12 @@ typedef struct {
   int row[2], column[2];
 } View;
 
-static inline View view_of(global const float *input, Windows w, uint first, uint waves, uint group, uint k) {
+static inline View view_of(global const float *input, Windows w, uint first, uint swaths, uint group, uint k) {
   View view;
   view.buffer = buffer_of(input + w.shift + (ulong)group * (w.group_bytes / 4u), w.bytes - group * w.group_bytes);
   view.k = k;
 #pragma unroll
-  for (uint swath = 0; swath < waves; ++swath) {
+  for (uint swath = 0; swath < swaths; ++swath) {
     const uint number = first + swath * SWATH + lane();
     const Pixel pixel = pixel_of(minimum(number, w.pixels - 1u), w.by_plane, w.by_columns);
     const uint row = pixel.row * w.row_step, column = pixel.column * w.column_step;
@@ -69,11 +69,11 @@ static inline uint seen(const View *view, uint height, uint width, uint swath, S
 }
 
 /* To each of the work-item's filters. */
-static inline void add_bias(global const float *bias, Windows w, uint filter, uint group, Sums sums) {
+static inline void add_bias(global const float *bias, Windows w, uint filter, uint group, uint used, Sums sums) {
   const Buffer from = buffer_of(bias, w.bias_bytes);
 #pragma unroll
-  for (uint j = 0; j < 8; ++j) {
-    const uint number = minimum(filter + j / 4u * 32u + j % 4u, w.filters - 1u);
+  for (uint j = 0; j < used; ++j) {
+    const uint number = minimum(filter + below(j), w.filters - 1u);
     const float value = read(from, (group * w.filters + number) * 4u, 0u);
     for (uint h = 0; h < 2; ++h) sums[j][h] += value;
   }

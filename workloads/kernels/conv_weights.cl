@@ -16,12 +16,12 @@ typedef struct {
   Divisor by_taps, by_columns, by_plane, by_cycle, by_groups;
 } Reduction;
 
-static inline View taps_of(global const float *x, Reduction w, uint first, uint waves, uint group) {
+static inline View taps_of(global const float *x, Reduction w, uint first, uint swaths, uint group) {
   View view;
   view.buffer = buffer_of(x + w.shift + (ulong)group * (w.group_bytes / 4u), w.bytes - group * w.group_bytes);
   view.k = 0u;
 #pragma unroll
-  for (uint swath = 0; swath < waves; ++swath) {
+  for (uint swath = 0; swath < swaths; ++swath) {
     const uint number = first + swath * SWATH + lane();
     const Pixel tap = pixel_of(minimum(number, w.columns - 1u), w.by_taps, w.by_columns); /* of a channel */
     const uint row = tap.row * w.tap_row, column = tap.column * w.tap_column;
@@ -81,17 +81,32 @@ KERNEL void conv_positions(global Step *restrict positions, Cycle c) {
   positions[number] = number < c.cycle ? step : none;
 }
 
-#define NAME conv_weights_2x1
-#define WAVES_X 2
-#define WAVES_Y 1
+#define NAME conv_weights_2x2x8
+#define SWATHS_X 2
+#define SWATHS_Y 2
+#define ROWS 8
 #include "conv_weights_body.h"
 
-#define NAME conv_weights_1x2
-#define WAVES_X 1
-#define WAVES_Y 2
+#define NAME conv_weights_2x1x8
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 8
 #include "conv_weights_body.h"
 
-#define NAME conv_weights_2x2
-#define WAVES_X 2
-#define WAVES_Y 2
+#define NAME conv_weights_1x2x8
+#define SWATHS_X 1
+#define SWATHS_Y 2
+#define ROWS 8
+#include "conv_weights_body.h"
+
+#define NAME conv_weights_2x1x4
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 4
+#include "conv_weights_body.h"
+
+#define NAME conv_weights_1x1x4
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 4
 #include "conv_weights_body.h"

@@ -3,119 +3,199 @@
    64 x 64 elements of C.
 
    Leading dimensions are any; A, B and C each have less than 4 GiB. group_id_z: a part of k of `split_depth`, a multiple
-   of 8, whose sums go into a C of their own. */
+   of 8, whose sums go into a C of their own. add: whether C is added to. */
 #include "tile.h"
 
-#define NAME sgemm_nn_1x1
+#define NAME sgemm_nn_2x2x8
 #define A_ALONG 0
 #define B_ALONG 1
-#define WAVES_X 1
-#define WAVES_Y 1
+#define SWATHS_X 2
+#define SWATHS_Y 2
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_nn_2x1
+#define NAME sgemm_nn_2x1x8
 #define A_ALONG 0
 #define B_ALONG 1
-#define WAVES_X 2
-#define WAVES_Y 1
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_nn_1x2
+#define NAME sgemm_nn_1x2x8
 #define A_ALONG 0
 #define B_ALONG 1
-#define WAVES_X 1
-#define WAVES_Y 2
+#define SWATHS_X 1
+#define SWATHS_Y 2
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_nn_2x2
+#define NAME sgemm_nn_1x1x8
 #define A_ALONG 0
 #define B_ALONG 1
-#define WAVES_X 2
-#define WAVES_Y 2
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_nt_1x1
+#define NAME sgemm_nn_2x1x4
+#define A_ALONG 0
+#define B_ALONG 1
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 4
+#include "sgemm_body.h"
+
+#define NAME sgemm_nn_1x1x4
+#define A_ALONG 0
+#define B_ALONG 1
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 4
+#include "sgemm_body.h"
+
+#define NAME sgemm_nt_2x2x8
 #define A_ALONG 0
 #define B_ALONG 0
-#define WAVES_X 1
-#define WAVES_Y 1
+#define SWATHS_X 2
+#define SWATHS_Y 2
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_nt_2x1
+#define NAME sgemm_nt_2x1x8
 #define A_ALONG 0
 #define B_ALONG 0
-#define WAVES_X 2
-#define WAVES_Y 1
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_nt_1x2
+#define NAME sgemm_nt_1x2x8
 #define A_ALONG 0
 #define B_ALONG 0
-#define WAVES_X 1
-#define WAVES_Y 2
+#define SWATHS_X 1
+#define SWATHS_Y 2
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_nt_2x2
+#define NAME sgemm_nt_1x1x8
 #define A_ALONG 0
 #define B_ALONG 0
-#define WAVES_X 2
-#define WAVES_Y 2
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_tn_1x1
+#define NAME sgemm_nt_2x1x4
+#define A_ALONG 0
+#define B_ALONG 0
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 4
+#include "sgemm_body.h"
+
+#define NAME sgemm_nt_1x1x4
+#define A_ALONG 0
+#define B_ALONG 0
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 4
+#include "sgemm_body.h"
+
+#define NAME sgemm_tn_2x2x8
 #define A_ALONG 1
 #define B_ALONG 1
-#define WAVES_X 1
-#define WAVES_Y 1
+#define SWATHS_X 2
+#define SWATHS_Y 2
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_tn_2x1
+#define NAME sgemm_tn_2x1x8
 #define A_ALONG 1
 #define B_ALONG 1
-#define WAVES_X 2
-#define WAVES_Y 1
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_tn_1x2
+#define NAME sgemm_tn_1x2x8
 #define A_ALONG 1
 #define B_ALONG 1
-#define WAVES_X 1
-#define WAVES_Y 2
+#define SWATHS_X 1
+#define SWATHS_Y 2
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_tn_2x2
+#define NAME sgemm_tn_1x1x8
 #define A_ALONG 1
 #define B_ALONG 1
-#define WAVES_X 2
-#define WAVES_Y 2
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_tt_1x1
+#define NAME sgemm_tn_2x1x4
 #define A_ALONG 1
-#define B_ALONG 0
-#define WAVES_X 1
-#define WAVES_Y 1
+#define B_ALONG 1
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 4
 #include "sgemm_body.h"
 
-#define NAME sgemm_tt_2x1
+#define NAME sgemm_tn_1x1x4
 #define A_ALONG 1
-#define B_ALONG 0
-#define WAVES_X 2
-#define WAVES_Y 1
+#define B_ALONG 1
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 4
 #include "sgemm_body.h"
 
-#define NAME sgemm_tt_1x2
+#define NAME sgemm_tt_2x2x8
 #define A_ALONG 1
 #define B_ALONG 0
-#define WAVES_X 1
-#define WAVES_Y 2
+#define SWATHS_X 2
+#define SWATHS_Y 2
+#define ROWS 8
 #include "sgemm_body.h"
 
-#define NAME sgemm_tt_2x2
+#define NAME sgemm_tt_2x1x8
 #define A_ALONG 1
 #define B_ALONG 0
-#define WAVES_X 2
-#define WAVES_Y 2
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 8
+#include "sgemm_body.h"
+
+#define NAME sgemm_tt_1x2x8
+#define A_ALONG 1
+#define B_ALONG 0
+#define SWATHS_X 1
+#define SWATHS_Y 2
+#define ROWS 8
+#include "sgemm_body.h"
+
+#define NAME sgemm_tt_1x1x8
+#define A_ALONG 1
+#define B_ALONG 0
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 8
+#include "sgemm_body.h"
+
+#define NAME sgemm_tt_2x1x4
+#define A_ALONG 1
+#define B_ALONG 0
+#define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 4
+#include "sgemm_body.h"
+
+#define NAME sgemm_tt_1x1x4
+#define A_ALONG 1
+#define B_ALONG 0
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 4
 #include "sgemm_body.h"
 
 /* C = the sum of `parts` matrices of n elements, one after another; n may be any number. */

@@ -1,39 +1,34 @@
-/* One kernel of sgemm.cl. Defined before each inclusion: NAME; WAVES_X, WAVES_Y, wavefronts of the workgroup in either
-   direction; A_ALONG, B_ALONG, whether that matrix is contiguous along k. */
-#define WAVES (WAVES_X * WAVES_Y)
-#define SLOTS_X (DEPTH / WAVES_Y)
-#define SLOTS_Y (DEPTH / WAVES_X)
-#define BUFFER_FLOATS (TILE_FLOATS(WAVES_X) + TILE_FLOATS(WAVES_Y))
-
-kernel __attribute__((reqd_work_group_size(64 * WAVES, 1, 1), amdgpu_waves_per_eu(2, 2))) void NAME(
+/* One kernel of sgemm.cl. Defined before each inclusion: NAME; SWATHS_X, SWATHS_Y, SWATHS_X A_ALONG, B_ALONG, whether that matrix is contiguous along k. */
+TILE_KERNEL void NAME(
     global const float *restrict a_matrix, global const float *restrict b_matrix, global float *restrict c_matrix, uint m,
-    uint n, uint k, uint lda, uint ldb, uint ldc, uint split_depth) {
+    uint n, uint k, uint lda, uint ldb, uint ldc, uint split_depth,
+    uint add) {
   local float tiles[2 * BUFFER_FLOATS];
   const uint wavefront = WAVES == 1 ? 0u : wavefront_id();
-  const uint first_x = group_id_x() * SWATH * WAVES_X, first_y = group_id_y() * SWATH * WAVES_Y;
+  const uint first_x = group_id_x() * SWATH * SWATHS_X, first_y = group_id_y() * SWATH * SWATHS_Y;
   const uint begin = group_id_z() * split_depth, end = minimum(begin + split_depth, k);
   const Side a_side = side_of(a_matrix, m, k, lda, A_ALONG);
   const Side b_side = side_of(b_matrix, n, k, ldb, B_ALONG);
 #if A_ALONG
   Place a_place = along(&a_side, first_x, wavefront, SLOTS_X, begin);
 #define LOAD_X() load_along(&a_side, &a_place, SLOTS_X, x)
-#define KEEP_X(to) keep_along(to, WAVES_X, wavefront, SLOTS_X, x)
+#define KEEP_X(to) keep_along(to, SWATHS_X, wavefront, SLOTS_X, x)
 #else
-  Place a_place = across(&a_side, first_x, WAVES_X, wavefront, SLOTS_X, begin);
-#define LOAD_X() load_across(&a_side, &a_place, WAVES_X, SLOTS_X, x)
-#define KEEP_X(to) keep_across(to, WAVES_X, wavefront, SLOTS_X, x)
+  Place a_place = across(&a_side, first_x, SWATHS_X, wavefront, SLOTS_X, begin);
+#define LOAD_X() load_across(&a_side, &a_place, SWATHS_X, SLOTS_X, x)
+#define KEEP_X(to) keep_across(to, SWATHS_X, wavefront, SLOTS_X, x)
 #endif
 #if B_ALONG
   Place b_place = along(&b_side, first_y, wavefront, SLOTS_Y, begin);
 #define LOAD_Y() load_along(&b_side, &b_place, SLOTS_Y, y)
-#define KEEP_Y(to) keep_along(to, WAVES_Y, wavefront, SLOTS_Y, y)
+#define KEEP_Y(to) keep_along(to, SWATHS_Y, wavefront, SLOTS_Y, y)
 #else
-  Place b_place = across(&b_side, first_y, WAVES_Y, wavefront, SLOTS_Y, begin);
-#define LOAD_Y() load_across(&b_side, &b_place, WAVES_Y, SLOTS_Y, y)
-#define KEEP_Y(to) keep_across(to, WAVES_Y, wavefront, SLOTS_Y, y)
+  Place b_place = across(&b_side, first_y, SWATHS_Y, wavefront, SLOTS_Y, begin);
+#define LOAD_Y() load_across(&b_side, &b_place, SWATHS_Y, SLOTS_Y, y)
+#define KEEP_Y(to) keep_across(to, SWATHS_Y, wavefront, SLOTS_Y, y)
 #endif
 
-  const uint swath_x = wavefront % WAVES_X * SWATH, swath_y = wavefront / WAVES_X * SWATH;
+  const uint swath_x = SWATH_X(wavefront), swath_y = SWATH_Y(wavefront);
   const uint at_x = swath_x + 4u * (lane() & 7u), at_y = swath_y + 4u * (lane() >> 3);
   Sums sums = {{0.0f}};
   float x[SLOTS_X], y[SLOTS_Y];
@@ -41,31 +36,31 @@ kernel __attribute__((reqd_work_group_size(64 * WAVES, 1, 1), amdgpu_waves_per_e
   LOAD_Y();
   uint buffer = 0;
   KEEP_X(tiles);
-  KEEP_Y(tiles + TILE_FLOATS(WAVES_X));
+  KEEP_Y(tiles + TILE_FLOATS(SWATHS_X));
   for (uint at = begin; at < end; at += DEPTH) {
-    TOGETHER(WAVES);
+    TOGETHER();
     LOAD_X();
     LOAD_Y();
     keep_order();
-    multiply(tiles + buffer + at_x, PITCH(WAVES_X), tiles + buffer + TILE_FLOATS(WAVES_X) + at_y, PITCH(WAVES_Y), sums);
+    multiply(tiles + buffer + at_x, PITCH(SWATHS_X), tiles + buffer + TILE_FLOATS(SWATHS_X) + at_y, PITCH(SWATHS_Y), ROWS,
+             sums);
     buffer = BUFFER_FLOATS - buffer;
     KEEP_X(tiles + buffer);
-    KEEP_Y(tiles + buffer + TILE_FLOATS(WAVES_X));
+    KEEP_Y(tiles + buffer + TILE_FLOATS(SWATHS_X));
   }
-  store_matrix(c_matrix + (ulong)group_id_z() * n * ldc, m, n, ldc, first_x + swath_x + 4u * (lane_id() & 7u),
-               first_y + swath_y + 4u * (lane_id() >> 3), sums);
+  global float *c = c_matrix + (ulong)group_id_z() * n * ldc;
+  add_matrix(c, m, n, ldc, first_x + swath_x, first_y + swath_y, ROWS, add, sums);
+  const uint number = lane_anew();
+  store_matrix(c, m, n, ldc, first_x + swath_x + 4u * (number & 7u), first_y + swath_y + 4u * (number >> 3), ROWS, sums);
 }
 
-#undef WAVES
-#undef SLOTS_X
-#undef SLOTS_Y
-#undef BUFFER_FLOATS
 #undef LOAD_X
 #undef KEEP_X
 #undef LOAD_Y
 #undef KEEP_Y
 #undef A_ALONG
 #undef B_ALONG
-#undef WAVES_X
-#undef WAVES_Y
+#undef ROWS
+#undef SWATHS_X
+#undef SWATHS_Y
 #undef NAME

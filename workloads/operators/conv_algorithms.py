@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gpusim.base.errors import unknown_name
+from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
+from workloads.operators.conv_im2col import refuses as im2col_refuses
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights, ImplicitForward
 from workloads.operators.convolution import (
     Convolution,
@@ -35,7 +37,10 @@ class ConvolutionAlgorithm:
     refuses: Callable[[Convolution], str] = lambda convolution: ""
 
 
-_TABLE = (ConvolutionAlgorithm("implicit", ImplicitForward, ImplicitBackwardData, ImplicitBackwardWeights),)
+_TABLE = (
+    ConvolutionAlgorithm("implicit", ImplicitForward, ImplicitBackwardData, ImplicitBackwardWeights),
+    ConvolutionAlgorithm("im2col", Im2colForward, Im2colBackwardData, Im2colBackwardWeights, im2col_refuses),
+)
 ALGORITHMS: Mapping[str, ConvolutionAlgorithm] = {row.name: row for row in _TABLE}
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isa.kernarg import Pointer
+from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.convolution import (
     Convolution,
     ConvolutionBackwardData,
@@ -22,7 +23,7 @@ from workloads.operators.convolution import (
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import INDEX, Operand, Tensor
-from workloads.operators.tiles import DEPTH, LARGE_TILES, Split, choose_tile, split_sum, sum_parts
+from workloads.operators.tiles import DEPTH, SHARED_TILES, Split, choose_tile, split_sum, sum_parts
 
 if TYPE_CHECKING:
     from isa.launch import Launch
@@ -201,9 +202,10 @@ class ImplicitForward(ConvolutionForward):
         """Two."""
         return _launches(self.convolution, self._parts, tensors["x"], tensors["y"], tensors, gpu)
 
-    def backward_passes(self) -> "tuple[ConvolutionPass, ...]":
+    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
         """By the same algorithm."""
-        return ImplicitBackwardWeights(self.convolution), ImplicitBackwardData(self.convolution)
+        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
+        return ImplicitBackwardWeights(self.convolution), *bias, ImplicitBackwardData(self.convolution)
 
 
 @dataclass(frozen=True)
@@ -280,7 +282,7 @@ class ImplicitBackwardWeights(ConvolutionBackwardWeights):
         first = launch(
             *("conv_weights", "conv_positions", memory, (cycle // GROUP + 1,)), {"positions": positions, "c": windows}
         )
-        tile = choose_tile(c.depth, c.group_filters, c.groups * split.parts, gpu, LARGE_TILES)
+        tile = choose_tile(c.depth, c.group_filters, c.groups * split.parts, gpu, SHARED_TILES)
         values = {
             **{"x": tensors["x"], "dy": tensors["dy"], "positions": positions, "sums_of_parts": sums},
             "w": self._reduction(split, cycle, image_bytes),

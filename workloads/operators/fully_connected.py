@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workloads.operators.bias import BiasForward
-from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
-from workloads.operators.tiles import Split, choose_tile, split_sum, sum_parts
+from workloads.operators.tiles import Split, product, split_sum, sum_parts
 from workloads.operators.verify import inner_product_bound
 
 if TYPE_CHECKING:
@@ -90,16 +89,8 @@ class _FullyConnected(Primitive):
     ) -> "tuple[Launch, ...]":
         """c = a·b in the words of workloads/kernels/sgemm.cl. leading: elements between rows of a and of b as they lie;
         sums: of the parts, or c."""
-        columns, rows, depth = self.columns_rows_depth
-        split = self.split
-        tile = choose_tile(columns, rows, split.parts, gpu)
-        values = {
-            **{"a_matrix": a, "b_matrix": b, "c_matrix": sums, "m": columns, "n": rows, "k": depth},
-            **{"lda": leading[0], "ldb": leading[1], "ldc": columns, "split_depth": split.part_depth},
-        }
-        grid = tile.groups(columns, rows, split.parts)
-        first = launch("sgemm", f"sgemm_{layout}_{tile.text}", a.memory, grid, values, tile.work_items)
-        return (first, *sum_parts(sums, c, split))
+        first = product(layout, (a, b, sums), a.memory, self.columns_rows_depth, leading, gpu, self.split)
+        return (first, *sum_parts(sums, c, self.split))
 
     def bounded(self, value: np.ndarray, magnitude: np.ndarray, more: int = 0) -> Value:
         """With the error of a product of `value`'s and of `more` further terms."""

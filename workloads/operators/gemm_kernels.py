@@ -9,6 +9,7 @@ from workloads.operators.tiling import (
     ROWS_PER_WORKGROUP,
     SPARSE_SHARED_TILE,
     WAVEFRONT,
+    ChosenTile,
     FixedTile,
     Splitting,
 )
@@ -30,8 +31,9 @@ class GemmKernel:
     """A way to compute C = A·B.
 
     name: in configurations; code_object: its file's name without suffix in workloads/kernels; function: the kernel in
-    it, '{columns}' stands for its variant; activations: how it takes B; splitting: of C into workgroups; max_k: largest
-    K that it computes; stored_rows: of C that a lane stores at a time, those past M into what pads a column.
+    it, '{columns}' stands for its variant (WorkSplit); activations: how it takes B; splitting: of C into workgroups;
+    max_k: largest K that it computes; stored_rows: of C that a lane stores at a time, those past M into what pads a
+    column.
     """
 
     name: str
@@ -60,6 +62,7 @@ _TABLE = (
     GemmKernel(
         "sgemm_tiled16", "sgemm_tiled16", "sgemm_tiled16", _DENSE, FixedTile(16, 16, (16, 16, 1)), stored_rows=1
     ),
+    GemmKernel("sgemm", "sgemm", "sgemm_nn_{columns}", _DENSE, ChosenTile(), stored_rows=1),
     GemmKernel("sgemm_wide", "sgemm_wide", "sgemm_wide", _DENSE, DENSE_SHARED_TILE),
     GemmKernel(
         "sgemm_dib_tiled",

@@ -1,43 +1,47 @@
 """The tile that a workgroup of the matrix kernels computes, and how a long sum is split.
 
-The kernels (workloads/kernels/tile.h) are built for some numbers of wavefronts in either direction. Which is taken
-changes no result: each element's sum goes through k in the same order. How a sum is split does, and so depends on the
-shape alone: a result is the same on every GPU.
+The kernels (workloads/kernels/tile.h) are built for tiles of some sizes. Which is taken changes no result: each
+element's sum goes through k in the same order. How a sum is split does, and so depends on the shape alone: a result is
+the same on every GPU.
 """
 
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from isa.kernarg import Pointer
 from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Tensor
 from workloads.shapes import round_up
 
 if TYPE_CHECKING:
+    from isa.device_memory import DeviceMemory
     from isa.launch import Launch
 
-SWATH = 64  # elements of a wavefront's tile in either direction
+SWATH = 64  # elements that a wavefront reads at once: tiles have so many, or a multiple
 DEPTH = 8  # steps of the sum that go through LDS together
 SIMDS = 4  # of a compute unit
 
 # Only which tile is taken depends on these, not any result.
 WORKGROUPS = 256  # that a split is to give at least, of 128 x 128 elements: a few for each compute unit
 LEAST_PART = 256  # steps of the sum: below, the partial sums' traffic is more than what is gained
-SMALLER_TILE = 0.03  # estimated: a wavefront less costs so much more time for the traffic from L2
+# time of a tile's kernel to that of 2x2x8 for the same SIMDs' work: simulated, M = N = 2048 on the default MI6
+RELATIVE_TIME = {"2x2x8": 1.0, "2x1x8": 1.0, "1x2x8": 1.01, "1x1x8": 1.03, "2x1x4": 1.03, "1x1x4": 1.015}
 
 
 @dataclass(frozen=True)
 class Tile:
-    """Wavefronts of a workgroup along x, in which the result is contiguous, and along y."""
+    """Swaths along x, in which the result is contiguous, and along y; rows of y that a work-item has, 8 or 4."""
 
     x: int
     y: int
+    rows: int
 
     @property
     def wavefronts(self) -> int:
-        """Of the workgroup."""
-        return self.x * self.y
+        """Of the workgroup: 64 x 64 elements each, or 64 x 32."""
+        return self.x * self.y * 8 // self.rows
 
     @property
     def work_items(self) -> int:
@@ -47,24 +51,26 @@ class Tile:
     @property
     def text(self) -> str:
         """As the kernels' names end."""
-        return f"{self.x}x{self.y}"
+        return f"{self.x}x{self.y}x{self.rows}"
 
     def groups(self, columns: int, rows: int, count: int) -> tuple[int, int, int]:
         """Workgroups for `count` results of columns (x) by rows (y)."""
         return -(-columns // (SWATH * self.x)), -(-rows // (SWATH * self.y)), count
 
 
-LARGE_TILES = (Tile(2, 2), Tile(2, 1), Tile(1, 2))
-TILES = (*LARGE_TILES, Tile(1, 1))
+# as workloads/kernels/sgemm.cl and conv.cl have them; conv_weights.cl has no single wavefronts
+SHARED_TILES = (Tile(2, 2, 8), Tile(2, 1, 8), Tile(1, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))
+TILES = (*SHARED_TILES, Tile(1, 1, 8))
 
 
 def choose_tile(columns: int, rows: int, count: int, gpu: GpuFacts, tiles: tuple[Tile, ...] = TILES) -> Tile:
-    """The one with which the fullest compute unit has least to do; a larger one where that is about the same."""
+    """The one with which the fullest SIMD has least to do; a larger one where that is about the same."""
 
     def cost(tile: Tile) -> float:
         x, y, z = tile.groups(columns, rows, count)
-        held = -(-x * y * z // gpu.compute_units) * tile.wavefronts  # wavefronts of the fullest compute unit, in all
-        return -(-held // SIMDS) * (1.0 + SMALLER_TILE * (4 - tile.wavefronts))
+        held = -(-x * y * z * tile.wavefronts // (gpu.compute_units * SIMDS))  # wavefronts of the fullest SIMD, in all
+        least = -(-x * y * z // gpu.compute_units) * tile.wavefronts / SIMDS  # where workgroups are few
+        return max(held, least) * tile.rows * RELATIVE_TIME[tile.text]
 
     return min(tiles, key=cost)
 
@@ -92,6 +98,25 @@ def split_sum(columns: int, rows: int, count: int, depth: int) -> Split:
     tiles = -(-columns // (2 * SWATH)) * -(-rows // (2 * SWATH)) * count
     parts = max(1, min(-(-WORKGROUPS // tiles), depth // LEAST_PART))
     return Split(depth, round_up(-(-depth // parts), DEPTH))
+
+
+def product(
+    layout: str, operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], memory: "DeviceMemory",
+    sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts, split: Split | None = None, add: bool = False,
+) -> "Launch":  # fmt: skip
+    """C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl and in its words.
+
+    operands: A, B, C; sizes: m, n, k; leading: elements between rows of A and of B as they lie, C has m; split: of k,
+    each part's sums into a C of their own, one after another.
+    """
+    columns, rows, depth = sizes
+    split = split or Split(depth, round_up(depth, DEPTH))
+    tile = choose_tile(columns, rows, split.parts, gpu)
+    names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
+    shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1], "ldc": columns}
+    values = {**names, **shape, "split_depth": split.part_depth, "add": int(add)}
+    grid = tile.groups(columns, rows, split.parts)
+    return launch("sgemm", f"sgemm_{layout}_{tile.text}", memory, grid, values, tile.work_items)
 
 
 def sum_parts(sums: Tensor, total: Tensor, split: Split) -> "tuple[Launch, ...]":

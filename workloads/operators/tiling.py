@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
-from workloads.shapes import GemmShape
+from workloads.operators.tiles import DEPTH, SWATH, TILES, choose_tile
+from workloads.shapes import GemmShape, round_up
 
 WAVEFRONT = 64  # work-items
 ROWS_PER_WORKGROUP = 256
@@ -55,13 +56,14 @@ class WorkSplit:
     """What one workgroup does.
 
     rows, columns: of C that it computes; local_size: its work-items; variant: which of the code object's kernels it
-    takes, by the columns a wavefront owns (0: there is one); arguments: what the kernel is given of the split.
+    takes, by the columns a wavefront owns or the tile (0: there is one); arguments: what the kernel is given of the
+    split.
     """
 
     rows: int
     columns: int
     local_size: tuple[int, int, int]
-    variant: int = 0
+    variant: int | str = 0
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def workgroups(self, shape: GemmShape) -> tuple[int, int]:
@@ -130,6 +132,17 @@ class SharedTile:
                 f"a workgroup's tile needs at least {least} bytes of LDS, a compute unit has {gpu.lds_bytes}"
             )
         return min(fitting, key=cost)
+
+
+@dataclass(frozen=True)
+class ChosenTile:
+    """The kernel is built for several tiles of C; the best for the shape is taken."""
+
+    def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
+        """By `choose_tile`; a tiling is no choice here."""
+        tile = choose_tile(shape.m, shape.n, 1, gpu, TILES)
+        arguments = {"split_depth": round_up(shape.k, DEPTH), "add": 0}
+        return WorkSplit(SWATH * tile.x, SWATH * tile.y, (tile.work_items, 1, 1), tile.text, arguments)
 
 
 DENSE_SHARED_TILE = SharedTile(DENSE_COLUMNS, MULTIPLY_CYCLES_PER_ROW)

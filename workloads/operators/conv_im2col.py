@@ -1,0 +1,186 @@
+"""Convolution an image at a time, as Caffe does with a library of matrix products: im2col, a product for each group.
+
+What the taps meet is written down for one image (col2im, backward to the data: read), in memory that every image takes
+anew. Filters of one value at every position need none: the image is that already.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isa.kernarg import Pointer
+from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.convolution import (
+    Convolution,
+    ConvolutionBackwardData,
+    ConvolutionBackwardWeights,
+    ConvolutionForward,
+    ConvolutionPass,
+)
+from workloads.operators.launching import GROUP, divisor, launch
+from workloads.operators.operator import GpuFacts
+from workloads.operators.tensor import FLOAT, Operand, Tensor
+from workloads.operators.tiles import product
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+MAX_BYTES = (1 << 32) - (1 << 20)  # of im2col of an image: 32-bit offsets
+
+
+def refuses(c: Convolution) -> str:
+    """Why im2col of an image cannot be; '': it can."""
+    size = 4 * c.groups * c.depth * c.positions
+    return f"im2col of an image has {size} bytes; allowed are at most {MAX_BYTES}" if size > MAX_BYTES else ""
+
+
+def is_matrix(c: Convolution) -> bool:
+    """Whether im2col changes nothing."""
+    return c.kernel == (1, 1) == c.stride and not any(c.padding)
+
+
+def _columns(c: Convolution) -> Mapping[str, Operand]:
+    """The workspace: im2col of an image, [groups, weights of a filter, positions]."""
+    if is_matrix(c):
+        return {}
+    return {"columns": Operand((c.groups, c.depth, c.positions), by_image=False)}
+
+
+def _written_columns(c: Convolution) -> int:
+    """Bytes of im2col of all images."""
+    return c.shape[0] * sum(operand.size_bytes for operand in _columns(c).values())
+
+
+def _at(tensor: Tensor, *index: int) -> Pointer:
+    """Where the part of a tensor begins that the first axes' places say."""
+    before = sum(place * prod(tensor.shape[axis + 1 :]) for axis, place in enumerate(index))
+    return Pointer(tensor.address + 4 * before, FLOAT)
+
+
+def _image(c: Convolution, plane: int, width: int) -> np.ndarray:
+    """workloads/kernels/conv_im2col.cl, Image; plane, width: of what the work-items are."""
+    sizes = [c.shape[1], *c.shape[2:], *c.kernel, c.positions, *c.dilation, *c.padding[:2]]
+    divisors = [divisor(number) for number in (plane, width, *c.stride)]
+    return np.concatenate([np.array(sizes, np.uint32), *divisors])
+
+
+def _im2col(c: Convolution, x: Tensor, columns: Tensor, image: int) -> "Launch":
+    values = {"x": _at(x, image), "columns": columns, "m": _image(c, c.positions, c.outputs[1])}
+    return launch("conv_im2col", "im2col", x.memory, (-(-c.shape[1] * c.positions // GROUP),), values)
+
+
+def _col2im(c: Convolution, columns: Tensor, dx: Tensor, image: int) -> "Launch":
+    plane = prod(c.shape[2:])
+    values = {"columns": columns, "dx": _at(dx, image), "m": _image(c, plane, c.shape[3])}
+    windows = {"window_rows": c.outputs[0], "window_columns": c.outputs[1]}
+    groups = -(-c.shape[1] * plane // GROUP)
+    return launch("conv_im2col", "col2im", dx.memory, (groups,), {**values, **windows})
+
+
+def _place(c: Convolution, tensors: Mapping[str, Tensor], image_of: Tensor, image: int, group: int) -> Pointer:
+    """Of a group's columns: in the workspace, or in the image itself."""
+    columns = tensors.get("columns")
+    return _at(columns, group) if columns else _at(image_of, image, group * c.group_channels)
+
+
+@dataclass(frozen=True)
+class _ByImage(ConvolutionPass):
+    """What the passes have in common."""
+
+    def __post_init__(self) -> None:
+        if problem := refuses(self.convolution):
+            raise self.refuse(problem)
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """im2col of an image."""
+        return _columns(self.convolution)
+
+
+@dataclass(frozen=True)
+class Im2colForward(_ByImage, ConvolutionForward):
+    """y[n] = the filters times im2col of x[n]."""
+
+    algorithm = "im2col"
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """im2col of every image, and the results before the bias."""
+        return _written_columns(self.convolution) + (self.convolution.y.size_bytes if self.bias else 0)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """im2col and a product for each group of each image, then the bias."""
+        c, x, y, weight = self.convolution, tensors["x"], tensors["y"], tensors["weight"]
+        sizes, leading = (c.positions, c.group_filters, c.depth), (c.positions, c.depth)
+        made = []
+        for image in range(c.shape[0]):
+            if "columns" in tensors:
+                made.append(_im2col(c, x, tensors["columns"], image))
+            for group in range(c.groups):
+                first = group * c.group_filters
+                operands = (_place(c, tensors, x, image, group), _at(weight, first), _at(y, image, first))
+                made.append(product("nn", operands, x.memory, sizes, leading, gpu))
+        if self.bias:
+            made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
+        return tuple(made)
+
+    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
+        """By the same algorithm."""
+        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
+        return Im2colBackwardWeights(self.convolution), *bias, Im2colBackwardData(self.convolution)
+
+
+@dataclass(frozen=True)
+class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
+    """dx[n] = col2im of the filters transposed times dy[n]."""
+
+    algorithm = "im2col"
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """Every image's columns."""
+        return _written_columns(self.convolution)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """A product for each group of each image, and col2im."""
+        c, dx, dy, weight = self.convolution, tensors["dx"], tensors["dy"], tensors["weight"]
+        sizes, leading = (c.positions, c.depth, c.group_filters), (c.positions, c.depth)
+        made = []
+        for image in range(c.shape[0]):
+            for group in range(c.groups):
+                first = group * c.group_filters
+                operands = (_at(dy, image, first), _at(weight, first), _place(c, tensors, dx, image, group))
+                made.append(product("nt", operands, dy.memory, sizes, leading, gpu))
+            if "columns" in tensors:
+                made.append(_col2im(c, tensors["columns"], dx, image))
+        return tuple(made)
+
+
+@dataclass(frozen=True)
+class Im2colBackwardWeights(_ByImage, ConvolutionBackwardWeights):
+    """dweight = the sum over images of dy[n] times im2col of x[n] transposed, added up in place."""
+
+    algorithm = "im2col"
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """im2col of every image, and the sums before the last one."""
+        c = self.convolution
+        return _written_columns(c) + (c.shape[0] - 1) * c.weight.size_bytes
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """im2col and a product for each group of each image."""
+        c, x, dy, total = self.convolution, tensors["x"], tensors["dy"], tensors["dweight"]
+        sizes, leading = (c.depth, c.group_filters, c.positions), (c.positions, c.positions)
+        made = []
+        for image in range(c.shape[0]):
+            if "columns" in tensors:
+                made.append(_im2col(c, x, tensors["columns"], image))
+            for group in range(c.groups):
+                first = group * c.group_filters
+                operands = (_place(c, tensors, x, image, group), _at(dy, image, first), _at(total, first))
+                made.append(product("tn", operands, x.memory, sizes, leading, gpu, add=image > 0))
+        return tuple(made)
