@@ -9,6 +9,9 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from workloads.operators.conv_algorithms import ALGORITHMS
+
+DEFAULT_ALGORITHM = "implicit"
 
 
 class TrainingSpec(Spec):
@@ -25,6 +28,9 @@ class NetworkSettings(Spec):
 
     gpu: GpuSpec = param(..., "the GPU", "user")
     training: TrainingSpec = TrainingSpec()
+    convolution: str = param(
+        DEFAULT_ALGORITHM, "algorithm; where it cannot compute a layer, the default", "user", among=ALGORITHMS
+    )
     seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
 
     def resolved(self) -> dict[str, Any]:

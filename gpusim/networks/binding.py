@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.config.network_run import TrainingSpec
+from gpusim.config.network_run import DEFAULT_ALGORITHM, NetworkSettings, TrainingSpec
 from workloads.networks.graph import Layer
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Schedule, Step
@@ -21,7 +21,7 @@ from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference
 from workloads.operators.bias import BiasBackward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
-from workloads.operators.conv_algorithms import algorithm
+from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.convolution import Convolution
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
@@ -47,10 +47,20 @@ class Part:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What of a step changes with the iteration: its number, from 1, and how parameters are updated."""
+    """What a step's primitives depend on beside the schedule.
+
+    number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm, where it can
+    compute a layer.
+    """
 
     number: int = 1
     training: TrainingSpec = field(default_factory=TrainingSpec)
+    convolution: str = DEFAULT_ALGORITHM
+
+    @classmethod
+    def under(cls, settings: NetworkSettings, number: int = 1) -> "Iteration":
+        """As the settings say."""
+        return cls(number, settings.training, settings.convolution)
 
 
 @dataclass(frozen=True)
@@ -225,7 +235,8 @@ def _convolution(case: Case) -> Use:
     windows = Convolution(
         case.input_shape, kind.filters, kind.kernel, kind.stride, kind.padding, kind.dilation, kind.groups
     )
-    row = algorithm("implicit", windows)
+    wanted = ALGORITHMS[case.iteration.convolution]
+    row = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
     if case.step.what is Pass.FORWARD:
         return Use(row.forward(windows, bias=kind.bias))
     return Use((row.backward_data if case.step.what is Pass.BACKWARD_DATA else row.backward_weights)(windows))

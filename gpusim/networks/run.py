@@ -17,6 +17,7 @@ from gpusim.networks.kept import Kept
 from gpusim.networks.storage import Storage, check_room, network_plan, written_results
 from gpusim.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
+from workloads.networks.memory import MemoryPlan
 from workloads.networks.schedule import Loss, Schedule, Update, inference, training
 from workloads.networks.tensor import Role
 
@@ -92,7 +93,8 @@ def run_iteration(
     schedule = schedule_of(network, settings, wanted.batch, wanted.train)
     selected = selected_layers(network, wanted.layers)
     given = checked_arrays(schedule, inputs or {}, source)
-    planned = network_plan(schedule)
+    iteration = Iteration.under(settings)
+    planned = network_plan(schedule, iteration)
     real = wanted.data == "real" or (wanted.data == "auto" and planned.bytes <= MOST_REAL_BYTES)
     if not real and (given or keep_outputs):
         what = "inputs" if given else "outputs"
@@ -100,7 +102,11 @@ def run_iteration(
             f"{what}: {planned.bytes >> 20} MiB of tensors with batch {wanted.batch} are run on synthetic data; given"
             f" {what} need real data: up to {MOST_REAL_BYTES >> 20} MiB, or data = real"
         )
-    check_room(planned, settings.gpu, lambda n: network_plan(schedule_of(network, settings, n, wanted.train)))
+
+    def with_batch(batch: int) -> MemoryPlan:
+        return network_plan(schedule_of(network, settings, batch, wanted.train), iteration)
+
+    check_room(planned, settings.gpu, with_batch)
     storage = Storage.allocate(planned, settings.gpu)
     if real:
         fill(storage, settings.seed, given)
@@ -115,7 +121,7 @@ def run_iteration(
             outputs[one] = array.copy()
 
     with reporting(reporter):
-        steps = execution.run(Iteration(training=settings.training), keep if keep_outputs else None)
+        steps = execution.run(iteration, keep if keep_outputs else None)
     if keep_outputs and not execution.partial:
         parameters = [n for n, t in schedule.tensors.items() if t.role is Role.PARAMETER and schedule.training]
         outputs |= {name: storage.array(name).copy() for name in parameters}

@@ -30,7 +30,7 @@ class Training:
         if "loss" not in self.schedule.tensors:
             raise UserError(f"{network.source}: a layer that is looked at alone has no loss to train by")
         self._settings, self._number = settings, 0
-        self._storage = Storage.allocate(network_plan(self.schedule), settings.gpu)
+        self._storage = Storage.allocate(network_plan(self.schedule, Iteration.under(settings)), settings.gpu)
         fill(self._storage, settings.seed, checked_arrays(self.schedule, given or {}, "given"))
 
     def step(self, inputs: Mapping[str, np.ndarray], compared: bool = False) -> float:
@@ -44,7 +44,7 @@ class Training:
         how = How(timing=False, verified=compared)
         with Interrupt() as interrupt:
             execution = Execution(self._storage, self._settings.gpu, how, Reporter(quiet=True), interrupt)
-            results = execution.run(Iteration(self._number, self._settings.training))
+            results = execution.run(Iteration.under(self._settings, self._number))
         if execution.partial:
             raise KeyboardInterrupt
         wrong = [f"{one.name}: {mismatch}" for one in results for mismatch in one.mismatches]

@@ -110,6 +110,20 @@ def test_equal_launches_are_simulated_once() -> None:
     assert places[0].simulated, "the places of maxima decide its time"
 
 
+def test_an_algorithm_by_images_simulates_one_of_them() -> None:
+    layers = [layer("c", "convolution", filters=4, kernel=3, padding=1), layer("d", "convolution", filters=4, kernel=1)]
+    described = load_network({"input": [16, 8, 8], "layers": layers})  # an image begins with a line
+    settings = NetworkSettings(gpu=GPU, convolution="im2col")
+    with Interrupt() as interrupt:
+        record = run_iteration(described, settings, Wanted(batch=4), Reporter(quiet=True), interrupt)
+    assert record.passed is True
+    first, second = record.steps
+    assert len(first.classes) > 4 > len(first.simulated) > 0
+    assert first.facts is not None
+    assert first.operators == ("convolution forward (im2col)",)
+    assert second.verification is not None
+
+
 def test_made_up_values_need_no_step_before(monkeypatch: pytest.MonkeyPatch) -> None:
     executed: list[Any] = []
     monkeypatch.setattr(steps_module, "run_functional", lambda *a, **k: executed.append(a))
