@@ -20,7 +20,8 @@ from workloads.operators.verify import Verification, verify
 Observer = Callable[[Progress], bool]
 SEED = 1  # of made-up values
 BLOCK = 1 << 20  # elements of them that differ
-FILLED_BYTES = 3 << 29  # of a step: beside them its results take as much, and a process stays below 4 GiB
+MOST_FILLED_BYTES = 3 << 29  # with made-up values
+ROOM_BYTES = 13 << 28  # for them and for what launches store: a process stays below 4 GiB
 
 
 class Stopped(Exception):
@@ -91,7 +92,8 @@ def _make_up(operator: TensorOperator) -> None:
     Elsewhere only so far as the host's memory allows: what follows is zero, and costs none. A kernel takes a branch
     where all lanes agree, as over zeros, which is some cycles in a launch.
     """
-    decide, left = deciding(operator.primitive), FILLED_BYTES
+    decide = deciding(operator.primitive)
+    left = filled_bytes(operator)
     for seed, (name, operand) in enumerate(operator.primitive.takes.items()):
         flat = operator.tensors[name].array.reshape(-1)
         if name not in decide:
@@ -100,6 +102,12 @@ def _make_up(operator: TensorOperator) -> None:
         block = operand.data(np.random.default_rng([SEED, seed]), (min(BLOCK, operand.size),)).astype(operand.dtype)
         for start in range(0, len(flat), len(block)):
             flat[start : start + len(block)] = block[: len(flat) - start]
+
+
+def filled_bytes(operator: TensorOperator) -> int:
+    """How much of the operands whose values do not decide the time is filled; what launches store takes memory too."""
+    taken = operator.work.stored_bytes + sum(operand.size_bytes for operand in deciding(operator.primitive).values())
+    return max(0, min(MOST_FILLED_BYTES, ROOM_BYTES - taken))
 
 
 def simulate_launch(launch: Launch, gpu: GpuSpec, observer: Observer) -> RunFacts:

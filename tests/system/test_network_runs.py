@@ -27,10 +27,11 @@ from gpusim.jobs.operators import gpu_facts
 from gpusim.networks import steps as steps_module
 from gpusim.networks.binding import Iteration
 from gpusim.networks.kept import Kept
+from gpusim.networks.launches import deciding
 from gpusim.networks.report import document, show
 from gpusim.networks.rows import rows_of
 from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
-from gpusim.networks.steps import run_synthetic
+from gpusim.networks.steps import filled_bytes, run_synthetic
 from gpusim.networks.storage import Storage, network_plan
 from tests.support.network_numbers import Machine
 from tests.support.small_networks import INPUT, POINTWISE, SHORT, layer, network
@@ -108,6 +109,18 @@ def test_equal_launches_are_simulated_once() -> None:
     assert second.verification is not None, "its values are not the first one's"
     places = [s for s in record.steps if s.name in ("pool.backward_data",)]
     assert places[0].simulated, "the places of maxima decide its time"
+
+
+@pytest.mark.parametrize("name", ["relu1_2", "pool1", "conv1_2", "conv1_1"])
+def test_a_process_of_a_large_layer_stays_below_four_gib(name: str) -> None:
+    schedule = training(load_network("vgg16"), 256)
+    storage = Storage.laid_out(network_plan(schedule))
+    for step in schedule.steps:
+        if step.layer == name:
+            for operator in storage.operators(step, gpu_facts(GPU), Iteration()):
+                decide = sum(operand.size_bytes for operand in deciding(operator.primitive).values())
+                touched = filled_bytes(operator) + decide + operator.work.stored_bytes
+                assert touched <= 3.6 * 2**30, step.name
 
 
 def test_an_algorithm_by_images_simulates_one_of_them() -> None:
