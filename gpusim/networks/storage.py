@@ -70,7 +70,9 @@ class Storage:
     @classmethod
     def allocate(cls, planned: MemoryPlan, gpu: GpuSpec) -> "Storage":
         """Zeroed; raises DeviceMemoryError where the GPU's memory does not do (see `check_room`)."""
-        memory = DeviceMemory(gpu.memory_mib << 20)
+        # what lies above the plan is never reached; a host may not even promise a large GPU's memory
+        needed = round_up(planned.bytes, ALIGNMENT) + OVERHEAD_BYTES
+        memory = DeviceMemory(min(gpu.memory_mib << 20, needed))
         return cls(planned, memory, memory.allocate(max(planned.bytes, ALIGNMENT), "the network"))
 
     @classmethod

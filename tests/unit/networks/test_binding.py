@@ -9,6 +9,7 @@ from gpusim.config.network import NETWORK_FOLDER, load_network
 from gpusim.networks.binding import KINDS, Iteration, parts_of
 from gpusim.networks.run import selected_layers
 from gpusim.networks.storage import Storage, network_plan
+from isa.device_memory import DeviceMemoryError
 from tests.support.small_networks import POINTWISE, SHORT, layer, network
 from tests.unit.workloads.test_network_schedule import NETWORKS
 from workloads.networks.graph import Network
@@ -65,6 +66,14 @@ def test_a_result_that_nothing_needs_is_stored_into_workspace() -> None:
     held = storage.plan.buffer_of["bn1.backward.workspace"]
     at = operator.tensors["dx"].address - storage.whole.address
     assert held.offset <= at and at + operator.tensors["dx"].size_bytes <= held.offset + held.bytes
+
+
+def test_a_gpu_may_have_more_memory_than_the_host() -> None:
+    large = GPU.model_copy(update={"memory_mib": 1 << 26})
+    planned = network_plan(inference(network(SHORT), 1))
+    assert Storage.allocate(planned, large).whole == Storage.allocate(planned, GPU).whole
+    with pytest.raises(DeviceMemoryError):
+        Storage.allocate(planned, GPU.model_copy(update={"memory_mib": 0}))
 
 
 def test_a_stream_of_random_numbers_is_a_layer_s_and_an_iteration_s() -> None:
