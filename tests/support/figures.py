@@ -22,7 +22,7 @@ import numpy as np
 from gpusim.config.run import load_run
 from tests.support import correlation_pages, library_accuracy, network_pages, vendor_kernels
 from tests.support.pages import renewed, table
-from tests.support.rooflines import primitives_table
+from tests.support.rooflines import primitives_table, products_table
 from tests.support.trace_reader import read_trace
 from workloads.data.activations_file import load_activations
 
@@ -189,7 +189,7 @@ def claim_cells(layer: str, batch: int, data: str) -> tuple[list[str], list[str]
 
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
-    "kernels": {"primitives": primitives_table},
+    "kernels": {"products": products_table, "primitives": primitives_table},
     "activations": {"files": map_files, "zero maps": zero_maps, "training": training},
     "opencl": {"accuracy": library_accuracy.table},
     "own-kernels": {"sweep": sweep},

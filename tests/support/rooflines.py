@@ -13,7 +13,14 @@ from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference
 from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
+from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.convolution import Convolution, ConvolutionPass
 from workloads.operators.dropout import DropoutBackward, DropoutForward
+from workloads.operators.fully_connected import (
+    FullyConnectedBackwardData,
+    FullyConnectedBackwardWeights,
+    FullyConnectedForward,
+)
 from workloads.operators.lrn import LrnBackward, LrnForward
 from workloads.operators.operator import before
 from workloads.operators.optimizer import Adam, Sgd
@@ -23,6 +30,7 @@ from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, Softmax
 from workloads.operators.verify import verify
 
 MEMORY_BYTES = 1 << 29
+WAVEFRONT = 64  # multiply-accumulates of a compute unit and cycle
 PINS_BYTES_PER_CYCLE = GpuSpec().dram.bytes_per_s / GpuSpec().clock_hz
 IMAGES = (8, 32, 128, 128)  # DNNMark's benchmarks, smaller: 100 x 32 x 256 x 256
 ODD = (16, 96, 55, 55)  # AlexNet's first layer
@@ -62,6 +70,26 @@ MEASURED: tuple[Primitive, ...] = (
     *(made(shape) for shape in (IMAGES, ODD) for made in (LrnForward, LrnBackward)),
     Sgd(CLASSES),
     Adam(CLASSES),
+)
+CONVOLUTIONS = {  # by algorithm
+    "implicit": (
+        Convolution((4, 3, 227, 227), 96, (11, 11), (4, 4)),  # AlexNet's first layer
+        Convolution((16, 256, 13, 13), 384, (3, 3), padding=(1, 1, 1, 1)),  # its third
+        Convolution((8, 64, 56, 56), 64, (3, 3), padding=(1, 1, 1, 1)),  # ResNet-18
+        Convolution((16, 64, 56, 56), 128, (3, 3), (2, 2), (1, 1, 1, 1)),
+        Convolution((16, 256, 14, 14), 512, (1, 1), (2, 2)),
+    ),
+    "im2col": (Convolution((2, 256, 13, 13), 384, (3, 3), padding=(1, 1, 1, 1)),),
+}
+FULLY = ((128, 4096), 1000)
+PRODUCTS: tuple[Primitive, ...] = (
+    *(
+        made(c)
+        for name, convolutions in CONVOLUTIONS.items()
+        for c in convolutions
+        for made in (ALGORITHMS[name].forward, ALGORITHMS[name].backward_data, ALGORITHMS[name].backward_weights)
+    ),
+    *(made(*FULLY) for made in (FullyConnectedForward, FullyConnectedBackwardData, FullyConnectedBackwardWeights)),
 )
 
 
@@ -126,5 +154,24 @@ def primitives_table() -> str:
     return table([*head, "DRAM bytes / least", "least bytes / cycles, of the pins'"], rows)
 
 
+def products_table() -> str:
+    """docs/kernels.md: convolutions and fully connected layers against the rate of multiply-accumulates."""
+    rows = []
+    for primitive in PRODUCTS:
+        found = measure(primitive)
+        name, share = found.largest
+        shape = "×".join(map(str, next(iter(primitive.takes.values())).shape))
+        if isinstance(primitive, ConvolutionPass):
+            c = primitive.convolution
+            shape = f"{'×'.join(map(str, c.shape))} → {c.filters}, {c.kernel[0]}×{c.kernel[1]}/{c.stride[0]}"
+        rate = primitive.macs / (WAVEFRONT * GpuSpec().cus * found.cycles)
+        cells = [primitive.name, shape, str(found.launches), f"{found.cycles / 1e3:,.0f} k", f"{100 * rate:.0f} %"]
+        shares = [f"{100 * found.shares[bound]:.0f} %" for bound in ("valu", "lds", "dram")]
+        rows.append([*cells, *shares, f"{name} {100 * share:.0f} %"])
+    head = ["pass", "shape", "launches", "cycles", "MACs, of the peak", "VALU busy", "LDS busy", "DRAM pins busy"]
+    return table([*head, "nearest bound"], rows)
+
+
 if __name__ == "__main__":
     print(primitives_table())
+    print(products_table())

@@ -39,6 +39,13 @@ static inline Pixel pixel_of(uint number, Divisor by_plane, Divisor by_columns) 
   return pixel;
 }
 
+/* Bytes of a pixel's result of a filter, OUTSIDE past the last pixel. */
+static inline uint result_of(Windows w, uint number, uint filter) {
+  const Pixel pixel = pixel_of(minimum(number, w.pixels - 1u), w.by_plane, w.by_columns);
+  const uint bytes = pixel.image * w.out_image + pixel.row * w.out_row + pixel.column * w.out_column + w.out_first;
+  return where(number < w.pixels, bytes + filter * w.out_plane);
+}
+
 /* A lane's window in each swath, and the row of k that its wavefront reads first. */
 typedef struct {
   Buffer buffer;

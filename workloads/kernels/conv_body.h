@@ -58,21 +58,14 @@ TILE_KERNEL void NAME(
   add_bias(bias, w, filter, group, ROWS, sums);
   const Buffer to = buffer_of(output + (ulong)group * w.filters * (w.out_plane / 4u),
                               w.out_bytes - group * w.filters * w.out_plane);
-  const bool quads = w.out_column == 4u && w.out_row == w.by_columns.divisor * 4u && (w.by_plane.divisor & 3u) == 0u;
-#pragma unroll
-  for (uint h = 0; h < 2; ++h)
-#pragma unroll
-    for (uint i = 0; i < 4; ++i) {
-      if (quads && i > 0u) break;
-      const uint number = pixel + h * 32u + i;
-      const Pixel p = pixel_of(minimum(number, w.pixels - 1u), w.by_plane, w.by_columns);
-      const uint bytes = p.image * w.out_image + p.row * w.out_row + p.column * w.out_column + w.out_first;
-      const uint at = where(number < w.pixels, bytes + filter * w.out_plane);
-      if (quads)
-        store_quads(to, at, h, filter, w.filters, w.out_plane, ROWS, sums);
-      else
-        store_elements(to, at, h, i, filter, w.filters, w.out_plane, ROWS, sums);
-    }
+  uint at[8];
+  if (w.out_column == 4u && w.out_row == w.by_columns.divisor * 4u && (w.by_plane.divisor & 3u) == 0u) {
+    for (uint h = 0; h < 2; ++h) at[h] = result_of(w, pixel + h * 32u, filter);
+    store_quads(to, at, filter, w.filters, w.out_plane, ROWS, sums);
+  } else {
+    for (uint e = 0; e < 8; ++e) at[e] = result_of(w, pixel + e / 4u * 32u + e % 4u, filter);
+    store_elements(to, at, filter, w.filters, w.out_plane, ROWS, sums);
+  }
 }
 
 #undef LOAD_X

@@ -160,19 +160,26 @@ static inline void multiply(local const float *x_row, uint x_pitch, local const 
 /* A byte offset, or one that is outside of the buffer. */
 static inline uint where(bool inside, uint bytes) { return inside ? bytes : OUTSIDE; }
 
-/* The work-item's sums (`used` rows) of quad h (and element i of it) to `to`, from row y on as far as there are `rows`,
-   `row` bytes apart; at: bytes of its first row, or OUTSIDE. */
-static inline void store_quads(Buffer to, uint at, uint h, uint y, uint rows, uint row, uint used, Sums sums) {
+/* The work-item's sums (`used` rows) to `to`, from row y on as far as there are `rows`, `row` bytes apart, by quads or
+   one by one; at: bytes of each in its first row, or OUTSIDE. What lies side by side is stored one after the other. */
+static inline void store_quads(Buffer to, const uint at[2], uint y, uint rows, uint row, uint used, Sums sums) {
 #pragma unroll
   for (uint j = 0; j < used; ++j)
-    write4(to, where(at != OUTSIDE && y + below(j) < rows, at + below(j) * row), 0u, sums[j][h]);
+#pragma unroll
+    for (uint h = 0; h < 2; ++h)
+      write4(to, where(at[h] != OUTSIDE && y + below(j) < rows, at[h] + below(j) * row), 0u, sums[j][h]);
 }
 
-static inline void store_elements(Buffer to, uint at, uint h, uint i, uint y, uint rows, uint row, uint used,
-                                  Sums sums) {
+static inline void store_elements(Buffer to, const uint at[8], uint y, uint rows, uint row, uint used, Sums sums) {
 #pragma unroll
   for (uint j = 0; j < used; ++j)
-    write(to, where(at != OUTSIDE && y + below(j) < rows, at + below(j) * row), 0u, sums[j][h][i]);
+#pragma unroll
+    for (uint h = 0; h < 2; ++h)
+#pragma unroll
+      for (uint i = 0; i < 4; ++i) {
+        const uint from = at[4u * h + i];
+        write(to, where(from != OUTSIDE && y + below(j) < rows, from + below(j) * row), 0u, sums[j][h][i]);
+      }
 }
 
 /* C[y][x], `leading` elements between rows; x, y: the work-item's first element. */
@@ -180,23 +187,18 @@ static inline void store_matrix(global float *c, uint columns, uint rows, uint l
                                 Sums sums) {
   const Buffer to = buffer_of(c, ((rows - 1u) * leading + columns) * 4u);
   const uint row = leading * 4u;
+  uint at[8];
   if (((columns | leading) & 3u) == 0u) {
-#pragma unroll
-    for (uint h = 0; h < 2; ++h) {
-      const uint column = x + h * 32u;
-      store_quads(to, where(column < columns, y * row + column * 4u), h, y, rows, row, used, sums);
-    }
+    for (uint h = 0; h < 2; ++h) at[h] = where(x + h * 32u < columns, y * row + (x + h * 32u) * 4u);
+    store_quads(to, at, y, rows, row, used, sums);
   } else {
-#pragma unroll
-    for (uint h = 0; h < 2; ++h)
-#pragma unroll
-      for (uint i = 0; i < 4; ++i) {
-        const uint column = x + h * 32u + i;
-        store_elements(to, where(column < columns, y * row + column * 4u), h, i, y, rows, row, used, sums);
-      }
+    for (uint e = 0; e < 8; ++e) {
+      const uint column = x + e / 4u * 32u + e % 4u;
+      at[e] = where(column < columns, y * row + column * 4u);
+    }
+    store_elements(to, at, y, rows, row, used, sums);
   }
 }
-
 
 /* To the sums what C[y][x] holds already, if `add`; x, y: the wavefront's first element. An empty buffer reads as zero,
    where a branch would cost registers for the sums of both ways. */

@@ -118,7 +118,8 @@ def _launches(
 ) -> "tuple[Launch, ...]":
     """The preparation of each part's filters and its product."""
     memory, weight, bias = read.memory, tensors["weight"], tensors.get("bias")
-    filters_at, taps_at = tensors["filters"].address, tensors["taps"].address
+    taps_at = tensors["taps"].address
+    filters_at = tensors["filters"].address if "filters" in tensors else taps_at  # none meets anything
     prepare, products = [], []
     for part in parts:
         held = {"filters": Pointer(filters_at, np.dtype(np.float32)), "taps": Pointer(taps_at)}
@@ -232,7 +233,8 @@ class ImplicitBackwardData(ConvolutionBackwardData):
         """The filters by steps of the sums, those that meet something, and where the taps lie."""
         parts = self._parts
         count = sum(self.convolution.groups * part.depth * part.filters for part in parts)
-        return {"filters": Operand((max(1, count),), by_image=False), "taps": _steps(parts)}
+        filters = {"filters": Operand((count,), by_image=False)} if count else {}
+        return {**filters, "taps": _steps(parts)}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """Two for each place between windows."""

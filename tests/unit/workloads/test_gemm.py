@@ -11,6 +11,7 @@ from isa.object.code_object import load_code_object
 from workloads.operators.gemm import GemmBuffers, GemmError, gemm
 from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
 from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.tiles import SWATH, choose_tile
 from workloads.operators.tiling import COLUMN_VARIANTS, SPARSE_SHARED_TILE, Tiling
 from workloads.shapes import GemmShape
 from workloads.toolchain.build import code_object_path, kernel_sources
@@ -27,7 +28,9 @@ def buffers(m: int = 40, n: int = 30, k: int = 50) -> GemmBuffers:
 @pytest.mark.parametrize("kernel", DENSE_KERNELS + SPARSE_KERNELS)
 def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     held = buffers(300, 77, 90)
+    chosen = choose_tile(300, 77, 1, GPU)
     tile = {"sgemm_4x4": (32, 32), "sgemm_tiled16": (16, 16), "sgemm_dib_gather": (256, 4)}
+    tile["sgemm"] = SWATH * chosen.x, SWATH * chosen.y
     tiling = Tiling(4, 6) if kernel == "sgemm_wide" else Tiling(2, 6)
     launch = gemm(kernel, held, GPU, tiling).launches[-1]
     rows, columns = tile.get(kernel, (256, tiling.columns))
@@ -65,8 +68,8 @@ def test_the_software_path_converts_first() -> None:
 
 
 def test_unknown_kernels_and_too_many_rows_are_refused() -> None:
-    with pytest.raises(GemmError, match=r"unknown GEMM kernel 'sgemm'; did you mean .*allowed: sgemm_4x4"):
-        gemm("sgemm", buffers(), GPU)
+    with pytest.raises(GemmError, match=r"unknown GEMM kernel 'sgem'; did you mean .*allowed: sgemm_4x4"):
+        gemm("sgem", buffers(), GPU)
     with pytest.raises(GemmError, match=r"K = 65536 rows; allowed are at most 65535"):
         gemm("sgemm_dib_tiled", buffers(4, 1, 65536), GPU)
     with pytest.raises(GemmError, match="65536"):
