@@ -72,6 +72,7 @@ def test_the_reference_is_the_definition(c: Convolution) -> None:
     x, weight = random.standard_normal(c.shape), random.standard_normal(c.weight.shape)
     y = np.zeros(c.y.shape)
     pairs = 0
+    met_x, met_weights, met_y = set(), set(), set()
     for m, a, b, k, i, j in np.ndindex(c.filters, *c.outputs, c.group_channels, *c.kernel):
         row = a * c.stride[0] - c.padding[0] + i * c.dilation[0]
         column = b * c.stride[1] - c.padding[1] + j * c.dilation[1]
@@ -79,8 +80,13 @@ def test_the_reference_is_the_definition(c: Convolution) -> None:
             channel = m // c.group_filters * c.group_channels + k
             y[:, m, a, b] += x[:, channel, row, column] * weight[m, k, i, j]
             pairs += c.shape[0]
+            met_x.add((channel, row, column))
+            met_weights.add((m, k, i, j))
+            met_y.add((m, a, b))
     np.testing.assert_allclose(c.forward(x, weight), y, atol=1e-12)
     assert c.needed_macs == pairs
+    assert (c.met_weights, c.met_y) == (len(met_weights), c.shape[0] * len(met_y))
+    assert c.met_x == c.shape[0] * len(met_x)
 
 
 @given(convolutions())
