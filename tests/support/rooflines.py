@@ -17,6 +17,7 @@ from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.convolution import Convolution, ConvolutionPass
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
+    FullyConnected,
     FullyConnectedBackwardData,
     FullyConnectedBackwardWeights,
     FullyConnectedForward,
@@ -160,10 +161,12 @@ def products_table() -> str:
     for primitive in PRODUCTS:
         found = measure(primitive)
         name, share = found.largest
-        shape = "×".join(map(str, next(iter(primitive.takes.values())).shape))
+        shape = ""
         if isinstance(primitive, ConvolutionPass):
             c = primitive.convolution
             shape = f"{'×'.join(map(str, c.shape))} → {c.filters}, {c.kernel[0]}×{c.kernel[1]}/{c.stride[0]}"
+        if isinstance(primitive, FullyConnected):
+            shape = f"{primitive.shape[0]}×{primitive.inputs} → {primitive.outputs}"
         rate = primitive.macs / (WAVEFRONT * GpuSpec().cus * found.cycles)
         cells = [primitive.name, shape, str(found.launches), f"{found.cycles / 1e3:,.0f} k", f"{100 * rate:.0f} %"]
         shares = [f"{100 * found.shares[bound]:.0f} %" for bound in ("valu", "lds", "dram")]

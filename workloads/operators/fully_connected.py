@@ -1,5 +1,6 @@
 """Fully connected layers: y = x times the weights transposed, and its gradients, as matrix products."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -21,7 +22,7 @@ MAX_BYTES = (1 << 32) - (1 << 20)  # of an array: 32-bit offsets
 
 
 @dataclass(frozen=True)
-class _FullyConnected(Primitive):
+class FullyConnected(Primitive):
     """Of x [N, ...], whose elements of an image are taken as a vector, with `outputs` results an image."""
 
     shape: Shape
@@ -67,9 +68,9 @@ class _FullyConnected(Primitive):
         return 0
 
     @property
+    @abstractmethod
     def columns_rows_depth(self) -> tuple[int, int, int]:
         """Of the product: the result is [rows, columns]."""
-        raise NotImplementedError
 
     @property
     def split(self) -> Split:
@@ -99,7 +100,7 @@ class _FullyConnected(Primitive):
 
 
 @dataclass(frozen=True)
-class FullyConnectedForward(_FullyConnected):
+class FullyConnectedForward(FullyConnected):
     """y[n] = weight · x[n], and bias if there is one."""
 
     bias: bool = False
@@ -159,7 +160,7 @@ class FullyConnectedForward(_FullyConnected):
 
 
 @dataclass(frozen=True)
-class FullyConnectedBackwardData(_FullyConnected):
+class FullyConnectedBackwardData(FullyConnected):
     """dx[n] = the weights transposed · dy[n]."""
 
     name = "fully connected backward data"
@@ -193,7 +194,7 @@ class FullyConnectedBackwardData(_FullyConnected):
 
 
 @dataclass(frozen=True)
-class FullyConnectedBackwardWeights(_FullyConnected):
+class FullyConnectedBackwardWeights(FullyConnected):
     """dweight = the sum over images of dy[n] times x[n]."""
 
     divisible = Divisible.NOTHING
