@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from gpusim.core.occupancy import OccupancyError as OccupancyError
     from gpusim.jobs.run import RunResult as RunResult
     from gpusim.jobs.run import run as run
+    from gpusim.networks.script import NetworkResult as NetworkResult
+    from gpusim.networks.script import run_network as run_network
     from isa.device_memory import DeviceMemoryError as DeviceMemoryError
     from isa.encoding.decoder import DecodeError as DecodeError
     from isa.execution.faults import ExecutionFault as ExecutionFault
@@ -66,6 +68,7 @@ _EXPORTED = {
     "LaunchResult": "gpusim.api.launch_result",
     "Local": "isa.kernarg",
     "Module": "gpusim.api.module",
+    "NetworkResult": "gpusim.networks.script",
     "OccupancyError": "gpusim.core.occupancy",
     "Pointer": "isa.kernarg",
     "ProgramError": "isa.execution.program",
@@ -76,6 +79,7 @@ _EXPORTED = {
     "SimulationError": "gpusim.base.errors",
     "UserError": "gpusim.base.errors",
     "run": "gpusim.jobs.run",
+    "run_network": "gpusim.networks.script",
 }
 
 __all__ = sorted([*_EXPORTED, "__version__"])

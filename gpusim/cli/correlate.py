@@ -1,5 +1,6 @@
 """`gpusim correlate`: points measured on a real card beside the model."""
 
+import json
 import sys
 import time
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ from gpusim.config.measured import MeasuredTable, Point, load_measured, read_poi
 from gpusim.report.document import as_json
 
 if TYPE_CHECKING:
+    from gpusim.correlation.compare import Compared
+    from gpusim.correlation.fit import Fitted
     from gpusim.correlation.predict import Prediction
 
 
@@ -30,6 +33,7 @@ class Wanted:
     only: Sequence[str]
     limit_gflop: float
     fit: bool
+    earlier: Path | None
     jobs: int | None
     json_file: Path | None
     picture: Path | None
@@ -51,14 +55,20 @@ def correlate_command(name: str, wanted: Wanted) -> int:
     from gpusim.correlation.fit import fit
     from gpusim.correlation.kernels import kernel_files
 
+    if wanted.earlier is not None:
+        rows, fitted = report.restored(_earlier(wanted.earlier))
+        chosen = {point.label for point in points}
+        return _shown(table, [row for row in rows if row.prediction.point.label in chosen], fitted, False, wanted)
     paths = kernel_files(table.kernels, wanted.kernels)
     interrupt_python()
     run = _Runs(table, points, paths, wanted)
     fitted = None
     try:
         if wanted.fit:
+            run.points = _searched(points, table)
             fitted = fit(table.fit, run.all_of)
-            predictions, launch_us = list(fitted.predictions), fitted.launch_us
+            run.points = points
+            (predictions,), launch_us = run.all_of([fitted.values]), fitted.launch_us
         else:
             (predictions,), launch_us = run.all_of([{}]), table.launch_us
     except KeyboardInterrupt:
@@ -66,8 +76,18 @@ def correlate_command(name: str, wanted: Wanted) -> int:
         if wanted.fit or not predictions:
             run.reporter.say("interrupted: nothing is reported")
             return EXIT_INTERRUPTED
-    partial = len(predictions) < len(points)
     rows = [Compared(prediction, launch_us) for prediction in predictions]
+    partial = len(rows) < len(points)
+    if partial:
+        run.reporter.say(f"interrupted: {len(rows)} of {len(points)} points")
+    return _shown(table, rows, fitted, partial, wanted)
+
+
+def _shown(
+    table: MeasuredTable, rows: "Sequence[Compared]", fitted: "Fitted | None", partial: bool, wanted: Wanted
+) -> int:
+    from gpusim.correlation import report
+
     to_output = wanted.json_file == STANDARD_OUTPUT
     if wanted.json_file is not None:
         content = as_json(report.document(table, rows, fitted, partial))
@@ -81,15 +101,28 @@ def correlate_command(name: str, wanted: Wanted) -> int:
         write_whole(wanted.picture, draw(rows, table.title, wanted.picture.suffix.lower()))
     shown = report.markdown if wanted.markdown else report.text
     print(shown(table, rows, fitted), end="", file=sys.stderr if to_output else sys.stdout)
-    if partial:
-        run.reporter.say(f"interrupted: {len(predictions)} of {len(points)} points")
     return EXIT_INTERRUPTED if partial else 0
+
+
+def _earlier(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"--from {path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _chosen(points: Sequence[Point], only: Sequence[str], file: Path) -> list[Point]:
     chosen = [p for p in points if not only or any(text in p.label for text in only)]
     if not chosen:
         raise UserError(f"--only {only[0]}: no point of {file} has it in its label, as {points[0].label}")
+    return chosen
+
+
+def _searched(points: Sequence[Point], table: MeasuredTable) -> list[Point]:
+    most = table.fit.most_gflop
+    chosen = [p for p in points if most is None or p.gflop <= most]
+    if not chosen:
+        raise UserError(f"fit.most_gflop: {most:g}: every point chosen has more work")
     return chosen
 
 

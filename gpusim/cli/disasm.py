@@ -14,7 +14,7 @@ from isa.object.line_table import SourceFile, SourceLine
 from isa.object.names import find, readable
 
 SOURCE_COLUMN = 24  # of source text behind its line's name
-COMMENT_COLUMN = 60  # as llvm-objdump aligns its address comments
+COMMENT_COLUMN = 63  # llvm-objdump: 60 characters, of which a tab is one
 EXIT_MISSING = 1
 
 

@@ -58,7 +58,10 @@ def layers_command(
     planned = plan_of(network, 1 if batch is None else batch, train)
     if gpu is not None:
         check_fits(planned, gpu)
-    layers = layer_figures(planned)
+    from gpusim.jobs.operators import gpu_facts
+    from gpusim.networks.storage import launch_counts
+
+    layers = layer_figures(planned, launch_counts(planned, gpu_facts(gpu or GpuSpec())))
     to_output = json_file == STANDARD_OUTPUT
     if json_file is not None:
         text = as_json(document(planned, layers, per_image=batch is None))

@@ -41,6 +41,14 @@ class PhaseChoice(StrEnum):
     TRAIN = "train"
 
 
+class DataOption(StrEnum):
+    """What `--data` may be."""
+
+    AUTO = "auto"
+    REAL = "real"
+    SYNTHETIC = "synthetic"
+
+
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Set any value of the configuration by its path; repeatable."),
@@ -213,6 +221,93 @@ def layers(
 
 
 @app.command()
+def net(
+    network: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NETWORK]", help="Network's file (.yaml, .dnnmark, .onnx), or the name of a shipped one (lenet)."
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(metavar="N", help="Images in a batch. [default: what the file says, or 1]")
+    ] = None,
+    phase: Annotated[
+        PhaseChoice, typer.Option(help="inference: forward; train: forward, loss, backward, update.")
+    ] = PhaseChoice.INFERENCE,
+    layers: Annotated[
+        str | None, typer.Option(metavar="FIRST:LAST", help="Report these layers alone; either end may be left out.")
+    ] = None,
+    gpu: Annotated[
+        str, typer.Option(metavar="GPU", help="GPU: the name of a shipped one (mi6, r9nano) or a file's path.")
+    ] = "mi6",
+    set_: SetOption = None,
+    data: Annotated[
+        DataOption,
+        typer.Option(
+            help="real: values of an iteration, compared with NumPy; synthetic: launches alone, over made-up values; "
+            "auto: real up to 3 GiB of tensors."
+        ),
+    ] = DataOption.AUTO,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Processes. [default: as many as processors]")
+    ] = None,
+    inputs: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Arrays (.npz) by the network's input names, labels, parameters."),
+    ] = None,
+    outputs: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write outputs and gradients, by tensor, into an .npz file.")
+    ] = None,
+    json_file: JsonOption = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder where launches' counts are kept: a run that was stopped goes on from there."
+        ),
+    ] = None,
+    torch: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:FUNCTION", help="Instead of a file: a function that returns PyTorch's nn.Module."),
+    ] = None,
+    input_shape: Annotated[
+        str | None, typer.Option(metavar="C,H,W", help="With --torch: an image's shape, if the function gives none.")
+    ] = None,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare results with NumPy's.")] = False,
+    dnnmark: Annotated[
+        bool,
+        typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),
+    ] = False,
+    size: Annotated[
+        int | None, typer.Option(metavar="ROWS", help="With --dnnmark: rows and columns. [default: 256 as there]")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
+    from gpusim.cli.layers import Source
+    from gpusim.cli.net import Asked, dnnmark_command, net_command
+
+    asked = Asked(
+        batch,
+        phase is PhaseChoice.TRAIN,
+        layers,
+        gpu,
+        set_ or [],
+        data.value,
+        jobs,
+        inputs,
+        outputs,
+        json_file,
+        keep,
+        markdown,
+        not no_verify,
+        quiet,
+    )
+    source = Source(network, torch, input_shape)
+    raise typer.Exit(dnnmark_command(source, asked, size) if dnnmark else net_command(source, asked, size))
+
+
+@app.command()
 def metrics(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/metrics.md.")] = False,
 ) -> None:
@@ -338,6 +433,10 @@ def correlate(
         typer.Option(metavar="GFLOP", min=0.001, help="Larger products are run in part and extrapolated."),
     ] = 25.0,
     fit: Annotated[bool, typer.Option("--fit", help="Fit what the table names; takes many times as long.")] = False,
+    earlier: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Run nothing: show and draw what --json has written."),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes. [default: as many as processors]")
     ] = None,
@@ -351,7 +450,9 @@ def correlate(
     """Run points measured on a real card on the model, and compare: ratios, spread, error, rank correlation."""
     from gpusim.cli.correlate import Wanted, correlate_command
 
-    wanted = Wanted(kernels_folder, set_ or [], only or [], limit, fit, jobs, json_file, picture, markdown, quiet)
+    wanted = Wanted(
+        kernels_folder, set_ or [], only or [], limit, fit, earlier, jobs, json_file, picture, markdown, quiet
+    )
     raise typer.Exit(correlate_command(table, wanted))
 
 

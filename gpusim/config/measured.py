@@ -33,6 +33,9 @@ class KernelsSpec(Spec):
 class FitSpec(Spec):
     """What is fitted, and within what."""
 
+    most_gflop: float | None = param(
+        None, "points with more work take no part in the search; null: all do", "user", gt=0
+    )
     launch_us: tuple[float, float] = param((0.0, 40.0), "least and most of launch_us", "user")
     model: dict[str, tuple[bool | int | float | str, ...]] = param(
         {}, "values of the GPU's configuration by their paths; the first is where the search begins", "user"

@@ -6,7 +6,7 @@ from gpusim.core.cu.spec import SIMDS
 from gpusim.core.cu.state import BRANCH_LATENCY, FETCH, ISSUED, MEMORY
 from gpusim.core.gpu_spec import GpuSpec
 from isa.opcodes.opcode import SALU, SMEM
-from memory.dram.controller import dram_totals
+from memory.dram.controller import bus_busy_cycles
 
 
 def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
@@ -20,7 +20,6 @@ def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
     of wavefronts that were resident.
     """
     cus = gpu.cus
-    dram = dram_totals(m)
     fetches = float(m.icache.hits + m.icache.misses + m.icache.merges)
     rounds = -(-int(m.run.next_workgroup) // int(m.run.engines))
     spent = m.cu.stalls.sum(axis=0)
@@ -31,7 +30,7 @@ def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
         "lds": float(m.cu.lds_busy) / cus,
         "l1": max(float(m.l1.busy), float(m.l1.return_busy)) / cus,
         "l2": float(m.xbar.requests) / gpu.l2.channels,
-        "dram": dram.bus_busy_cycles / gpu.dram.channels,
+        "dram": bus_busy_cycles(m) / gpu.dram.channels,
         "fetch": max(fetches / cus, float(m.icache.bank_reads.max()) / gpu.shader_arrays),
         "dispatch": float(max(rounds - 1, 0) * m.run.workgroup_waves * m.run.launch_interval),
         "latency": float(spent[[ISSUED, MEMORY, FETCH, BRANCH_LATENCY]].sum()) / resident,

@@ -33,7 +33,7 @@ from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_
 from isa.execution.resident import WavefrontGroup, group_lines, note_resident
 from isa.launch import Launch
 from isa.object.code_object import Kernel
-from memory.dram.controller import dram_totals
+from memory.dram.controller import bus_busy_cycles
 from spartan.engine import engine_finish
 from spartan.engine_spec import EngineSpec
 
@@ -217,8 +217,7 @@ def _facts(
     )
     wavefront_slots = gpu.cus * SIMDS * gpu.cu.waves_per_simd
     facts.add("cu", {"cycles": cycles * gpu.cus, "wavefront_slot_cycles": cycles * wavefront_slots})
-    busy = dram_totals(m).bus_busy_cycles
-    facts.add("dram", {"bus_busy_cycles": busy, "bus_available_cycles": cycles * gpu.dram.channels})
+    facts.add("dram", {"bus_busy_cycles": bus_busy_cycles(m), "bus_available_cycles": cycles * gpu.dram.channels})
     facts.add("roofline", roofline(m, gpu))
     facts.add("simulator", {"wall_s": wall_s, "cpu_s": cpu_s, "compile_s": compile_s})
     return facts

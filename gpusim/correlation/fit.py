@@ -17,7 +17,7 @@ from gpusim.correlation.predict import Prediction
 
 RESAMPLES = 1000
 LAUNCH_STEPS = 161  # of the range of launch_us
-LEAST_GAIN = 0.001  # of the error, for which a value is changed
+LEAST_GAIN = 0.0025  # of the error, for which a value is changed
 DETERMINED = 0.95  # of the resamples in which the value found is better
 INTERVAL = (5, 95)  # percentiles of the resamples
 
@@ -44,15 +44,15 @@ class Tried:
 
 @dataclass(frozen=True)
 class Fitted:
-    """values: by path; launch_us with its interval (INTERVAL of the resamples); error: with these; tried: all values of
-    all parameters, around what was found; predictions: with what was found."""
+    """values: by path; launch_us with its interval (INTERVAL of the resamples); error: with these, of the points that
+    took part, whose number is `points`; tried: all values of all parameters, around what was found."""
 
     values: Values
     launch_us: float
     launch_interval_us: tuple[float, float]
     error: float
     tried: tuple[Tried, ...]
-    predictions: tuple[Prediction, ...]
+    points: int
 
 
 def fit(spec: FitSpec, evaluate: Evaluate) -> Fitted:
@@ -98,7 +98,7 @@ def _fitted(spec: FitSpec, values: Values, known: Mapping[tuple[tuple[str, Any],
                 better = float((resampled.min(axis=0) < other).mean())
             tried.append(Tried(path, value, *theirs, better))
     low, high = np.percentile(launches, INTERVAL)
-    return Fitted(values, launch, (float(low), float(high)), error, tuple(tried), tuple(here))
+    return Fitted(values, launch, (float(low), float(high)), error, tuple(tried), len(here))
 
 
 def _steps(spec: FitSpec) -> np.ndarray:

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gpusim.config.measured import MeasuredTable
+from gpusim.base.errors import UserError
+from gpusim.config.measured import MeasuredTable, Point
 from gpusim.correlation.compare import Compared, Summary, groups
-from gpusim.correlation.fit import Fitted
+from gpusim.correlation.fit import Fitted, Tried
+from gpusim.correlation.predict import Prediction
 
 SCHEMA_VERSION = 1
 POINT_HEAD = ("product", "GFLOP", "measured us", "model us", "of it launch us", "first launch us", "ratio", "bound")
@@ -80,7 +82,11 @@ def _head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None)
     if fitted is not None:
         clock = fitted.values.get("clock_ghz", clock)
     launch = rows[0].launch_us
-    found = "" if fitted is None else " (fitted: {:.1f} to {:.1f})".format(*fitted.launch_interval_us)
+    found = (
+        ""
+        if fitted is None
+        else " (fitted to {} points: {:.1f} to {:.1f})".format(fitted.points, *fitted.launch_interval_us)
+    )
     return (
         f"{table.title}: {len(rows)} points on {table.gpu.name} at {clock:g} GHz, {launch:.2f} us{found} a measurement "
         "beside its kernels\n"
@@ -96,6 +102,37 @@ def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines) + "\n"
+
+
+def restored(document: Mapping[str, Any]) -> tuple[list[Compared], Fitted | None]:
+    """The rows and the fit of a JSON object that `document` has made; raises UserError for another one."""
+    try:
+        rows = [_restored_row(point) for point in document["points"]]
+        held = document.get("fit")
+        if held is None:
+            return rows, None
+        low, high = held["launch_interval_us"]
+        tried = tuple(Tried(**one) for one in held["tried"])
+        return rows, Fitted(
+            held["values"], held["launch_us"], (low, high), held["mean_absolute_error"], tried, held["points"]
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"not a result of gpusim correlate --json: {error}") from None
+
+
+def _restored_row(held: Mapping[str, Any]) -> Compared:
+    point = Point(held["transposes"], held["m"], held["n"], held["k"], held["measured_us"], held["kernel"])
+    prediction = Prediction(
+        point,
+        held["kernels_us"],
+        held["kernels_first_us"],
+        held["launches"],
+        held["workgroups"],
+        held["bound"],
+        held["bound_utilization"],
+        held["simulated_share"],
+    )
+    return Compared(prediction, held["launch_us"])
 
 
 def document(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, partial: bool) -> dict[str, Any]:
@@ -135,6 +172,7 @@ def document(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | No
             "launch_us": fitted.launch_us,
             "launch_interval_us": list(fitted.launch_interval_us),
             "mean_absolute_error": fitted.error,
+            "points": fitted.points,
             "tried": [asdict(tried) for tried in fitted.tried],
         }
     return out

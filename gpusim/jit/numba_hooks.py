@@ -243,8 +243,7 @@ def _parts_linked_once() -> Iterator[None]:
     finalize = codegen.CPUCodeLibrary.finalize
 
     def finalize_with_parts(library: Any) -> None:
-        if _compiling and _compiling[-1]:
-            _part_libraries.add(library)
+        if library in _part_libraries:
             library._finalized = True
         else:
             library._linking_libraries = _with_parts(library._linking_libraries)
@@ -263,6 +262,7 @@ def parts_unfinished(whole: set[Any]) -> Iterator[None]:
         return
 
     def executable(context: Any, library: Any, description: Any, environment: Any) -> Any:
+        _part_libraries.add(library)  # it is finalized when its first caller is compiled, which may be whole
         name = description.qualname.split(".")[-1]
         return _dynfunc.make_function(description.lookup_module(), name, "not callable", 0, environment, (library,))
 

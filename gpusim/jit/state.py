@@ -107,9 +107,15 @@ class _PlainRecord(np.record):  # type: ignore[misc]  # the stubs call a base fi
     def __getattr__(self, name: str) -> Any:
         try:
             part = np.void.__getitem__(self, name)
-            return int(part) if isinstance(part, np.integer) else _with_attributes(part)
         except ValueError:
             raise AttributeError(f"the record has no field '{name}'") from None
+        if isinstance(part, np.integer):
+            return int(part)
+        place = self.__dict__.get("_place")
+        if place is None:
+            return _with_attributes(part)
+        made = self.__dict__[name] = _with_parts(place[name])
+        return made
 
 
 def _with_attributes(part: Any) -> Any:
@@ -117,15 +123,16 @@ def _with_attributes(part: Any) -> Any:
     return part.view((_PlainRecord, part.dtype)) if part.dtype.names else part
 
 
-def _plain_record(place: np.ndarray) -> Any:
-    """The record at `place`, with its records and arrays as attributes, none of which keeps it alive."""
-    record = _with_attributes(place)[()]
-    for name in place.dtype.names or ():
-        part = place[name]
-        if part.ndim:
-            record.__dict__[name] = _with_attributes(part)
-        elif part.dtype.names:
-            record.__dict__[name] = _plain_record(part)
+def _with_parts(place: np.ndarray) -> Any:
+    """The record at `place`, or the array.
+
+    A record keeps each part that it was asked for, as a view of the place: one of the record would keep it alive.
+    """
+    value = _with_attributes(place)
+    if place.ndim:
+        return value
+    record = value[()]
+    record.__dict__["_place"] = place
     return record
 
 
@@ -134,7 +141,7 @@ def new_record(dtype: np.dtype, huge_pages: bool = False) -> Any:
 
     Untouched pages of large maxima cost no memory. huge_pages: for a long run (see `zeroed`).
     """
-    return _plain_record(zeroed(dtype.itemsize, huge_pages).view(dtype).reshape(()))
+    return _with_parts(zeroed(dtype.itemsize, huge_pages).view(dtype).reshape(()))
 
 
 class Template:
@@ -158,4 +165,4 @@ class Template:
 
     def _mapped(self, sharing: int) -> Any:
         pages = mmap.mmap(self._file, self._dtype.itemsize, flags=sharing)
-        return _plain_record(np.frombuffer(pages, self._dtype).reshape(()))
+        return _with_parts(np.frombuffer(pages, self._dtype).reshape(()))

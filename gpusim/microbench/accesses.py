@@ -39,6 +39,9 @@ def measure(bench: Bench, results: Results) -> None:
     ):
         text = f"time of {over.replace('_', ' ')} over {under.replace('_', ' ')}"
         results.add(f"loads.{name}", text, cycles[over] / cycles[under], "ratio")
+    apart = bench.gpu.l1.size_kib * 1024 // bench.gpu.l1.ways
+    value = _cycles(bench, "load_dword", [apart * lane for lane in range(64)])
+    results.add("loads.one_set", "flat_load_dword, 64 lines of one set of L1, L2 hit", value, "cycles/instruction")
     for width in bench.each("vector memory: stores", ("dword", "dwordx4")):
         value = _cycles(bench, f"store_{width}", patterns(WIDTHS[width])["linear"])
         results.add(f"stores.{width}", f"flat_store_{width}, linear lanes", value, "cycles/instruction")
@@ -46,6 +49,6 @@ def measure(bench: Bench, results: Results) -> None:
 
 def _cycles(bench: Bench, kernel: str, offsets: list[int]) -> float:
     memory = bench.memory()
-    held = memory.allocate(4096, "data")
+    held = memory.allocate(max(offsets) + 4096, "data")
     table = lane_table(memory, [held.address + offset for offset in offsets])
     return timed_loop(bench, kernel, memory, table, WAVES, iterations=8) / (4 * WAVES)

@@ -1,4 +1,4 @@
-"""LDS bank conflicts: cycles of a ds_read_b32 over the stride between lanes and over the degree of conflict."""
+"""LDS bank conflicts: cycles of a ds_read_b32 over the stride between lanes, of reads and writes over the degree."""
 
 from gpusim.microbench.bench import Bench
 from gpusim.microbench.result import Results
@@ -20,20 +20,34 @@ def conflicting(degree: int) -> list[int]:
 
 def read_cycles(bench: Bench, addresses: list[int], waves: int = WAVES, iterations: int = 4) -> float:
     """Cycles for which a ds_read_b32 at these addresses occupies the LDS. waves: a SIMD."""
+    return _cycles(bench, "lds_read_b32", addresses, waves, iterations)
+
+
+def write_cycles(bench: Bench, addresses: list[int]) -> float:
+    """The same of a ds_write_b32."""
+    return _cycles(bench, "lds_write_b32", addresses, WAVES, 4)
+
+
+def _cycles(bench: Bench, kernel: str, addresses: list[int], waves: int, iterations: int) -> float:
     memory = bench.memory()
     table = lane_table(memory, addresses)
-    return timed_loop(bench, "lds_read_b32", memory, table, waves, iterations=iterations) / (4 * waves)
+    return timed_loop(bench, kernel, memory, table, waves, iterations=iterations) / (4 * waves)
 
 
 def measure(bench: Bench, results: Results) -> None:
     """Curves over stride and degree 1 to 32, and the ends of the second."""
-    axes = ("stride in words, or degree of conflict", "LDS cycles of a ds_read_b32")
+    axes = ("stride in words, or degree of conflict", "LDS cycles of a ds_read_b32 or ds_write_b32")
     steps = range(1, BANKS + 1)
     stride = [(n, read_cycles(bench, strided(n))) for n in bench.each("LDS: stride", steps)]
     degree = [(n, read_cycles(bench, conflicting(n))) for n in bench.each("LDS: degree of conflict", steps)]
+    writes = [(n, write_cycles(bench, conflicting(n))) for n in bench.each("LDS: degree of conflict, writes", steps)]
     results.add_curve("by stride", "LDS bank conflicts", axes, stride)
     results.add_curve("by degree", "LDS bank conflicts", axes, degree)
+    results.add_curve("writes by degree", "LDS bank conflicts", axes, writes)
     ends = dict(degree)
     results.add("lds.conflict_free", "ds_read_b32 without conflict", ends[1], "cycles/instruction")
     results.add("lds.conflict_2", "ds_read_b32, two lanes of a half meet in a bank", ends[2], "cycles/instruction")
     results.add("lds.conflict_32", "ds_read_b32, all lanes of a half meet in a bank", ends[32], "cycles/instruction")
+    for degree_of, where in ((1, "without conflict"), (32, "all lanes of a half meet in a bank")):
+        cycles = dict(writes)[degree_of]
+        results.add(f"lds.write_conflict_{degree_of}", f"ds_write_b32, {where}", cycles, "cycles/instruction")

@@ -53,7 +53,7 @@ class L2Spec(Spec):
     )
     interleave_bytes: int = param(256, "consecutive bytes in one channel", "AMD GCN: 256 bytes", ge=64, le=65536)
     channel_hash_bits: int = param(
-        2,
+        3,
         "low bits of the channel's number, each XORed with the address bit as far above it as the number has bits; as "
         "many as the number has: all. 0: none",
         "fitted to rocBLAS's R9 Nano figures, docs/correlation.md: operands whose rows lie 8 or 16 KiB apart",

@@ -12,7 +12,7 @@ from memory.address_map import dram_local_line
 from memory.dram.advance import advance
 from memory.dram.constants import NEVER, READ, WHOLE_LINE, WRITE
 from memory.dram.requests import accept, enqueue, held_write, refuse, release, remember_write
-from memory.dram.state import DRAM, DRAM_COUNTERS, MICRO, SLOTS, configure_dram, dram_totals
+from memory.dram.state import DRAM, DRAM_COUNTERS, MICRO, SLOTS, bus_busy_cycles, configure_dram, dram_totals
 from memory.ports import DRAM_WRITES, ENGINE_FROM_DRAM, anyone_waits_for_dram, deliver, dram_space_freed
 from memory.unit_classes import DRAM as DRAM_CLASS
 from memory.wheel import SIZE, wake
@@ -20,6 +20,7 @@ from memory.wheel import SIZE, wake
 __all__ = [
     "DRAM",
     "DRAM_COUNTERS",
+    "bus_busy_cycles",
     "configure_dram",
     "dram_has_room",
     "dram_pending",

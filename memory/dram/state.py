@@ -282,15 +282,18 @@ def decide_no_clock_ahead(m: Any) -> None:
     m.dram.look_ahead = 0
 
 
-def dram_totals(m: Any) -> Counts:
-    """The counts over all channels by the names of `DRAM_COUNTERS`, and `bus_busy_cycles` in core cycles."""
+def bus_busy_cycles(m: Any) -> int:
+    """Core cycles in which the channels' data buses were busy, over all of them."""
     dram = m.dram
-    totals = DRAM_COUNTERS.counts(dram.channel)
     if dram.ideal:  # what the given bandwidth takes: nothing if it is unlimited
-        lines = totals.reads + totals.writes
-        totals["bus_busy_cycles"] = lines * int(dram.ideal_line_microcycles) // MICRO
-    else:
-        # two pseudo-channels are two data buses: half of a channel's pins each
-        clocks = totals.data_bus_busy_clocks * int(dram.cycles)
-        totals["bus_busy_cycles"] = clocks // (int(dram.clocks) * int(dram.data_buses))
+        lines = int(dram.channel["reads"].sum() + dram.channel["writes"].sum())
+        return lines * dram.ideal_line_microcycles // MICRO
+    # two pseudo-channels are two data buses: half of a channel's pins each
+    return int(dram.channel["data_bus_busy"].sum()) * dram.cycles // (dram.clocks * dram.data_buses)
+
+
+def dram_totals(m: Any) -> Counts:
+    """The counts over all channels by the names of `DRAM_COUNTERS`, and `bus_busy_cycles`."""
+    totals = DRAM_COUNTERS.counts(m.dram.channel)
+    totals["bus_busy_cycles"] = bus_busy_cycles(m)
     return totals

@@ -96,7 +96,15 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
         *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
     ),
-    "gpusim": (*("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"), "gpusim.api", "gpusim.jobs"),
+    "gpusim.networks": (
+        *("gpusim.base", "gpusim.jit", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
+        *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
+        *("gpusim.host", "gpusim.api", "gpusim.jobs"),
+    ),
+    "gpusim": (
+        *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
+        *("gpusim.api", "gpusim.jobs", "gpusim.networks"),
+    ),
     "gpusim.correlation": (
         *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),
         *("gpusim.config", "gpusim.results", "gpusim.host"),
@@ -116,6 +124,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.report",
             "gpusim.timeline",
             "gpusim.jobs",
+            "gpusim.networks",
             "gpusim.correlation",
             "gpusim.microbench",
             "gpusim.bench",

@@ -1,9 +1,9 @@
 """Tables of figures in docs/, from runs and files: `python -m tests.support.figures [PAGE...]`.
 
-Writes each page with the text between each pair of markers renewed. `claims`, which takes an hour or so, and
-`vendor-kernels`, which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, are made only when they
-are named; the others take a minute together. Of the host's own speed (docs/performance.md) no table is made anew: it
-is a log of measurements.
+Writes each page with the text between each pair of markers renewed. `claims`, which takes an hour or so, `correlation`,
+of two minutes, and `vendor-kernels`, which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, are
+made only when they are named; the others take two minutes together. Of the host's own speed (docs/performance.md) no
+table is made anew: it is a log of measurements.
 """
 
 import csv
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from gpusim.config.run import load_run
-from tests.support import library_accuracy, network_pages, vendor_kernels
+from tests.support import correlation_pages, library_accuracy, network_pages, vendor_kernels
 from tests.support.pages import renewed, table
 from tests.support.rooflines import primitives_table, products_table
 from tests.support.trace_reader import read_trace
@@ -198,6 +198,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "timeline": {"steps": miss_steps, "waits": waits},
 }
 SLOW: dict[str, dict[str, Callable[[], str]]] = {
+    "correlation": {"layers": correlation_pages.layers},
     "claims": {"cycles": claimed_cycles, "memory": claimed_memory},
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
 }

@@ -21,9 +21,9 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 class Machine:
     """The memory of a plan; a slot of the array for each byte, so that tensors of every type fit."""
 
-    def __init__(self, plan: MemoryPlan, values: Mapping[str, np.ndarray]) -> None:
-        """values: of parameters, state and inputs by tensor; state that has none is zero."""
-        self.plan, self.schedule = plan, plan.schedule
+    def __init__(self, plan: MemoryPlan, values: Mapping[str, np.ndarray], rate: float = RATE) -> None:
+        """values: of parameters, state and inputs by tensor; state that has none is zero; rate: of the updates."""
+        self.plan, self.schedule, self.rate = plan, plan.schedule, rate
         self.slots = np.full(plan.bytes, np.nan)
         for name, tensor in self.schedule.tensors.items():
             if name in plan.buffer_of and tensor.role is Role.STATE:
@@ -48,7 +48,11 @@ class Machine:
         read = {role: self.array(name).copy() for role, name in step.reads.items()}
         assert not any(np.isnan(value).any() for value in read.values()), f"{step.name} reads what is not there"
         layer = self.schedule.network[step.layer]
-        made = _COMMON[step.what](read) if step.what in _COMMON else _OF_KIND[layer.kind_name](layer, step.what, read)
+        if step.what is Pass.UPDATE:
+            made = _update(read, self.rate)
+        else:
+            common = _COMMON.get(step.what)
+            made = common(read) if common else _OF_KIND[layer.kind_name](layer, step.what, read)
         for role, name in step.writes.items():
             self.array(name)[...] = made[role].reshape(self.array(name).shape)
 
@@ -68,10 +72,9 @@ def _one_hot(read: Arrays) -> np.ndarray:
 
 
 def _loss(read: Arrays) -> Arrays:
-    y = read["y"] if "y" in read else _softmax(read["x"].reshape(len(read["x"]), -1))
-    flat = y.reshape(len(y), -1)
-    picked = flat[np.arange(len(flat)), read["labels"].astype(int)]
-    return {"y": y, "loss": np.array([-np.log(picked).mean()])}
+    y = _softmax(read["x"].reshape(len(read["x"]), -1))
+    losses = -np.log(y[np.arange(len(y)), read["labels"].astype(int)])
+    return {"y": y, "losses": losses, "loss": np.array([losses.mean()])}
 
 
 def _loss_gradient(read: Arrays) -> Arrays:
@@ -83,22 +86,21 @@ def _gradient_sum(read: Arrays) -> Arrays:
     return {"y": np.sum(_inputs(read), axis=0)}
 
 
-def _update(read: Arrays) -> Arrays:
-    value, gradient = read["value"], read["gradient"]
-    if "momentum" in read:
-        momentum = MOMENTUM * read["momentum"] + RATE * gradient
-        return {"value": value - momentum, "momentum": momentum}
-    first = BETA_1 * read["first_moment"] + (1 - BETA_1) * gradient
-    second = BETA_2 * read["second_moment"] + (1 - BETA_2) * gradient**2
-    moved = RATE * (first / (1 - BETA_1)) / (np.sqrt(second / (1 - BETA_2)) + EPSILON)  # the first iteration's
-    return {"value": value - moved, "first_moment": first, "second_moment": second}
+def _update(read: Arrays, rate: float) -> Arrays:
+    value, gradient = read["w"], read["dw"]
+    if "velocity" in read:
+        velocity = MOMENTUM * read["velocity"] + gradient
+        return {"w": value - rate * velocity, "velocity": velocity}
+    first = BETA_1 * read["mean"] + (1 - BETA_1) * gradient
+    second = BETA_2 * read["square"] + (1 - BETA_2) * gradient**2
+    moved = rate * (first / (1 - BETA_1)) / (np.sqrt(second / (1 - BETA_2)) + EPSILON)  # the first iteration's
+    return {"w": value - moved, "mean": first, "square": second}
 
 
 _COMMON: dict[Pass, Callable[[Arrays], Arrays]] = {
     Pass.LOSS: _loss,
     Pass.LOSS_GRADIENT: _loss_gradient,
     Pass.GRADIENT_SUM: _gradient_sum,
-    Pass.UPDATE: _update,
 }
 
 
@@ -181,13 +183,13 @@ def _pool(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     seen = [padded[:, :, r, c] for r, c in taps]
     counted = sum(inside[:, :, r, c] for r, c in taps)
     if what is Pass.FORWARD:
-        return {"y": np.max(seen, axis=0) if largest else sum(seen) / counted}
-    gradient, left_over = np.zeros_like(padded), np.ones_like(read["dy"])
-    for (r, c), values in zip(taps, seen, strict=True):
         if largest:
-            hit = (values == read["y"]) * left_over  # the first of equals
-            left_over = left_over - hit
-            gradient[:, :, r, c] += hit * read["dy"]
+            return {"y": np.max(seen, axis=0), "places": np.argmax(seen, axis=0)}  # the first of equals
+        return {"y": sum(seen) / counted}
+    gradient = np.zeros_like(padded)
+    for place, (r, c) in enumerate(taps):
+        if largest:
+            gradient[:, :, r, c] += (read["places"] == place) * read["dy"]
         else:
             gradient[:, :, r, c] += read["dy"] / counted
     return {"dx": _cropped(layer, gradient)}
@@ -199,7 +201,7 @@ def _lrn(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     scale = kind.k + kind.alpha / kind.size * np.einsum("ij,nj...->ni...", near, x**2)
     if what is Pass.FORWARD:
         return {"y": x / scale**kind.beta}
-    shared = np.einsum("ij,nj...->ni...", near, read["dy"] * read["y"] / scale)
+    shared = np.einsum("ij,nj...->ni...", near, read["dy"] * x / scale ** (1 + kind.beta))
     return {"dx": read["dy"] / scale**kind.beta - 2 * kind.alpha * kind.beta / kind.size * x * shared}
 
 
@@ -207,7 +209,7 @@ def _batch_norm(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     kind, x = layer.kind, read["x"]
     axes = (0, *range(2, x.ndim)) if kind.mode == "spatial" else (0,)
     wide = (1, -1, *[1] * (x.ndim - 2)) if kind.mode == "spatial" else (1, *x.shape[1:])
-    scale = read["weight"].reshape(wide)
+    scale = read["scale"].reshape(wide)
     if what is Pass.FORWARD and "mean" not in read:
         mean, variance = x.mean(axis=axes), x.var(axis=axes)
         inverse = 1 / np.sqrt(variance + kind.epsilon)
@@ -219,10 +221,10 @@ def _batch_norm(layer: Layer, what: Pass, read: Arrays) -> Arrays:
         return {"y": y, "mean": mean, "inverse_deviation": inverse, **kept}
     dy, inverse = read["dy"], read["inverse_deviation"].reshape(wide)
     normal = (x - read["mean"].reshape(wide)) * inverse
-    dweight, dbias = (dy * normal).sum(axis=axes), dy.sum(axis=axes)
+    dscale, dbias = (dy * normal).sum(axis=axes), dy.sum(axis=axes)
     count = x.size / dbias.size
-    dx = scale * inverse * (dy - (dbias.reshape(wide) + normal * dweight.reshape(wide)) / count)
-    return {"dx": dx, "dweight": dweight, "dbias": dbias}
+    dx = scale * inverse * (dy - (dbias.reshape(wide) + normal * dscale.reshape(wide)) / count)
+    return {"dx": dx, "dscale": dscale, "dbias": dbias}
 
 
 def _pointwise(forward: Callable, slope: Callable) -> Callable:

@@ -30,6 +30,15 @@ AVERAGE_3 = Pooling("average", (3, 3), (2, 2), (1, 1))
 AVERAGE_ODD = Pooling("average", (2, 3), (3, 1), (1, 2), ceil_mode=True, count_padding=False)
 LARGE_WINDOW = Pooling("max", (17, 16), (2, 2))  # places past a byte
 SPREAD_OUT = Pooling("max", (1, 2), (3, 3))  # elements in no window
+DENSE_MAX = Pooling("max", (3, 3), (1, 1), (2, 2))
+DENSE_AVERAGE = Pooling("average", (2, 4), (1, 1), (0, 1))
+SMALL_MAX = Pooling("max", (2, 2), (2, 2), (1, 0), ceil_mode=True)
+LOPSIDED = Pooling("average", (3, 3), (2, 2), (0, 1, 2, 0))
+LARGE_DENSE = Pooling("max", (16, 17), (1, 1))
+POOLINGS = (
+    *(MAX_3, MAX_ODD, AVERAGE_3, AVERAGE_ODD, LARGE_WINDOW, SPREAD_OUT),
+    *(DENSE_MAX, DENSE_AVERAGE, SMALL_MAX, LOPSIDED, LARGE_DENSE),
+)
 
 # channels by eights and not; planes of multiples of four and not; more than a tile of pixels, filters and weights;
 # strides with taps that meet nothing between windows; windows in the padding alone; a sum in parts
@@ -61,9 +70,9 @@ CASES: tuple[Primitive, ...] = (
     *(ActivationForward(name, (3, 5, 7, 11)) for name in FUNCTIONS),
     *(ActivationBackward(name, (3, 5, 7, 11)) for name in FUNCTIONS),
     ActivationForward("relu", (1,)),
-    *(PoolingForward(p, (2, 3, 17, 18)) for p in (MAX_3, MAX_ODD, AVERAGE_3, AVERAGE_ODD, LARGE_WINDOW, SPREAD_OUT)),
-    *(PoolingBackward(p, (2, 3, 17, 18)) for p in (MAX_3, MAX_ODD, AVERAGE_3, AVERAGE_ODD, LARGE_WINDOW, SPREAD_OUT)),
-    PoolingForward(MAX_3, (2, 3, 9, 8), keep_places=False),
+    *(PoolingForward(pooling, (2, 3, 17, 18)) for pooling in POOLINGS),
+    *(PoolingBackward(pooling, (2, 3, 17, 18)) for pooling in POOLINGS),
+    *(PoolingForward(pooling, (2, 3, 9, 8), keep_places=False) for pooling in (MAX_3, SMALL_MAX, MAX_ODD)),
     *(PoolingForward(Pooling.over_plane(mode, (2, 9, 7, 7)), (2, 9, 7, 7)) for mode in MODES),
     *(PoolingBackward(Pooling.over_plane(mode, (2, 9, 7, 7)), (2, 9, 7, 7)) for mode in MODES),
     PoolingForward(Pooling.over_plane("max", (1, 3, 17, 16)), (1, 3, 17, 16), keep_places=False),
@@ -117,11 +126,13 @@ def shapes(axes: int, least: int = 1, most: int = 9) -> st.SearchStrategy[Shape]
 @st.composite
 def poolings(draw: st.DrawFn) -> tuple[Pooling, Shape]:
     """Windows of any kind, and planes that they fit."""
-    kernel = draw(shapes(2, 1, 5))
-    padding = tuple(draw(st.integers(0, size - 1)) for size in kernel)
-    planes = (draw(st.integers(max(1, k - 2 * p), 12)) for k, p in zip(kernel, padding, strict=True))
+    kernel = draw(st.one_of(st.sampled_from(((2, 2), (3, 3))), shapes(2, 1, 5)))
+    sides = (*kernel, *kernel) if draw(st.booleans()) else kernel
+    padding = tuple(draw(st.integers(0, size - 1)) for size in sides)
+    both = [padding[axis] + padding[axis - 2] for axis in (0, 1)]
+    planes = (draw(st.integers(max(1, size - pad), 12)) for size, pad in zip(kernel, both, strict=True))
     shape = (*draw(shapes(2, 1, 3)), *planes)
-    stride = draw(st.one_of(st.just((2, 2)), shapes(2, 1, 4)))
+    stride = draw(st.one_of(st.sampled_from(((1, 1), (2, 2))), shapes(2, 1, 4)))
     mode, ceil_mode, count_padding = draw(st.sampled_from(MODES)), draw(st.booleans()), draw(st.booleans())
     return Pooling(mode, kernel, stride, padding, ceil_mode, count_padding), shape
 

@@ -42,13 +42,14 @@ MAX_3 = Pooling("max", (3, 3), (2, 2))
 MAX_2 = Pooling("max", (2, 2), (2, 2))
 MAX_1 = Pooling("max", (3, 3), (1, 1), (1, 1))
 AVERAGE_3 = Pooling("average", (3, 3), (2, 2), (1, 1))
+AVERAGE_1 = Pooling("average", (3, 3), (1, 1), (1, 1))
 POOLING = (PoolingForward, PoolingBackward)
 GLOBAL_AVERAGE, GLOBAL_MAX = (Pooling.over_plane(mode, DEEP) for mode in ("average", "max"))
 
 MEASURED: tuple[Primitive, ...] = (
     *(ActivationForward(name, IMAGES) for name in ("relu", "sigmoid", "tanh")),
     *(ActivationBackward(name, IMAGES) for name in ("relu", "sigmoid", "tanh")),
-    *(made(pooling, IMAGES) for pooling in (MAX_3, MAX_2, MAX_1, AVERAGE_3) for made in POOLING),
+    *(made(pooling, IMAGES) for pooling in (MAX_3, MAX_2, MAX_1, AVERAGE_3, AVERAGE_1) for made in POOLING),
     *(made(pooling, DEEP) for pooling in (GLOBAL_AVERAGE, GLOBAL_MAX) for made in POOLING),
     BiasForward(IMAGES),
     *(BiasBackward(shape) for shape in (IMAGES, ODD, DEEP, CLASSES)),

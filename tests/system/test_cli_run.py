@@ -2,8 +2,10 @@
 
 import json
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -126,9 +128,9 @@ def test_output_folder_report_and_quiet(tmp_path: Path, capfd) -> None:  # type:
 
 
 def test_wrong_result_ends_with_code_1(monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
-    def spoiled(operator: Operator) -> Verification:
+    def spoiled(operator: Operator, inputs: Mapping[str, np.ndarray]) -> Verification:
         operator.outputs["C"][0, 0] += 1.0
-        return verify(operator)
+        return verify(operator, inputs)
 
     monkeypatch.setattr(operators, "verify", spoiled)
     assert invoke(small("--engine", "off")) == 1

@@ -22,7 +22,7 @@ def test_a_group_is_printed_and_written(capfd, tmp_path: Path) -> None:  # type:
     assert by_name["loads.dwordx4_linear"]["value"] == pytest.approx(16, rel=0.01)
     ratio = by_name["loads.dwordx2_to_dword"]
     assert ratio["published"][0]["deviation"] == pytest.approx(ratio["value"] / 4.33 - 1)
-    assert [curve["name"] for curve in written["curves"]] == ["by stride", "by degree"]
+    assert [curve["name"] for curve in written["curves"]] == ["by stride", "by degree", "writes by degree"]
     assert (tmp_path / "x.svg").read_text().startswith("<?xml")
 
 

@@ -9,8 +9,6 @@
 
 #include "reduce.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 typedef struct {
   uint images, channels, size;
 } Planes;

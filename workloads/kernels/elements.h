@@ -12,6 +12,9 @@ typedef uchar uchar4_t __attribute__((ext_vector_type(4)));
 #define GROUP 256u
 #define KERNEL kernel __attribute__((reqd_work_group_size(256, 1, 1)))
 
+/* a function whose parameters may decide what is compiled */
+#define INLINE static inline __attribute__((always_inline))
+
 #define LOG2_E 1.44269504088896341f
 #define LN_2 0.693147180559945309f
 

@@ -7,10 +7,14 @@ typedef struct {
   float k, a, beta;
 } Constants;
 
+/* large, so that the wavefronts that go along together reach far along a plane */
+#define LRN_GROUP 1024u
+#define LRN_KERNEL kernel __attribute__((reqd_work_group_size(1024, 1, 1)))
+
 INLINE float power(float s, float exponent) { return exp2_of(exponent * log2_of(s)); }
 
 #define WALK_PLACE                                                                                                     \
-  const uint item = group_id_x() * GROUP + local_id_x();                                                               \
+  const uint item = group_id_x() * LRN_GROUP + local_id_x();                                                           \
   if (item >= shape.images * shape.size) return;                                                                       \
   const uint image = quotient(item, by_size);                                                                          \
   const uint start = image * shape.channels * shape.size + remainder_of(item, image, by_size);                         \
@@ -82,11 +86,11 @@ INLINE void walk_backward(int size, global const float *x, global const float *d
 }
 
 #define LRN(size)                                                                                                      \
-  KERNEL void lrn_forward_##size(global const float *restrict x, global float *restrict y, Planes shape,               \
+  LRN_KERNEL void lrn_forward_##size(global const float *restrict x, global float *restrict y, Planes shape,               \
                                  Divisor by_size, Constants with, uint channels_per_item) {                        \
     walk_forward(size, x, y, shape, by_size, with, channels_per_item);                                             \
   }                                                                                                                    \
-  KERNEL void lrn_backward_##size(global const float *restrict x, global const float *restrict dy,                     \
+  LRN_KERNEL void lrn_backward_##size(global const float *restrict x, global const float *restrict dy,                     \
                                   global float *restrict dx, Planes shape, Divisor by_size, Constants with,        \
                                   uint channels_per_item) {                                                            \
     walk_backward(size, x, dy, dx, shape, by_size, with, channels_per_item);                                       \

@@ -1,13 +1,15 @@
 /* Max and average pooling of planes [H, W], forward and backward. Forward, a work-item has one output; of a maximum it
    also keeps the place in its window, row by row, which is what the gradient goes back to. Backward, a work-item has
-   one input, or with strides of 2 the four that the same windows cover, and gathers from those windows, so that nothing
+   one input, or with strides of 1 or 2 those that the same windows cover, and gathers from those windows, so that nothing
    is added up in an order that may vary. Where the window is the whole plane, the forward pass is a reduction by
    wavefronts, the backward pass element-wise. */
 #include "reduce.h"
 
 typedef struct {
   uint rows, columns, out_rows, out_columns;
-  uint kernel_rows, kernel_columns, stride_rows, stride_columns, pad_rows, pad_columns;
+  uint kernel_rows, kernel_columns, stride_rows, stride_columns;
+  uint pad_rows, pad_columns; /* at the top and left */
+  uint end_rows, end_columns; /* where the plane ends with the padding at its bottom and right */
 } Pooling;
 
 static inline int least(int a, int b) { return a < b ? a : b; }
@@ -32,8 +34,8 @@ static inline Window window_of(Pooling p, uint out_row, uint out_column) {
 /* 1 / the elements that an average is over; with padding, that of the plane's right and lower edge counts no further
    than the padding goes. */
 static inline float average_weight(Pooling p, Window w, uint count_padding) {
-  const int rows = count_padding ? least((int)p.kernel_rows, (int)(p.rows + p.pad_rows) - w.top) : w.row_end - w.row;
-  const int columns = count_padding ? least((int)p.kernel_columns, (int)(p.columns + p.pad_columns) - w.left)
+  const int rows = count_padding ? least((int)p.kernel_rows, (int)p.end_rows - w.top) : w.row_end - w.row;
+  const int columns = count_padding ? least((int)p.kernel_columns, (int)p.end_columns - w.left)
                                     : w.column_end - w.column;
   return inverse((float)(rows * columns));
 }
@@ -47,46 +49,108 @@ static inline float average_weight(Pooling p, Window w, uint count_padding) {
   global const float *corner = x + plane * p.rows * p.columns;
 
 /* The first of the largest; the first that is no number, if there is one. */
-#define MAXIMUM                                                                                                        \
-  float best = -__builtin_inff();                                                                                      \
-  uint place = (uint)w.row * p.kernel_columns + (uint)w.column;                                                        \
-  for (int r = w.row; r < w.row_end; ++r)                                                                              \
-    for (int c = w.column; c < w.column_end; ++c) {                                                                    \
-      const float value = corner[(uint)((w.top + r) * (int)p.columns + w.left + c)];                                   \
-      if (best == best && !(best >= value)) {                                                                          \
-        best = value;                                                                                                  \
-        place = (uint)r * p.kernel_columns + (uint)c;                                                                  \
-      }                                                                                                                \
-    }
+typedef struct {
+  float value;
+  uint place;
+} Maximum;
 
-KERNEL void max_pooling(global const float *restrict x, global float *restrict y, Pooling p, Divisor by_out_columns,
-                        Divisor by_out_rows, uint n) {
-  OUTPUT_PLACE
-  MAXIMUM
-  (void)place;
-  y[item] = best;
+INLINE Maximum larger(Maximum best, float value, uint place) {
+  const bool next = best.value == best.value && !(best.value >= value);
+  best.value = next ? value : best.value;
+  best.place = next ? place : best.place;
+  return best;
 }
 
-#define WITH_PLACES(name, type)                                                                                        \
-  KERNEL void name(global const float *restrict x, global float *restrict y, global type *restrict places, Pooling p,  \
-                   Divisor by_out_columns, Divisor by_out_rows, uint n) {                                              \
-    OUTPUT_PLACE                                                                                                       \
-    MAXIMUM                                                                                                            \
-    y[item] = best;                                                                                                    \
-    places[item] = (type)place;                                                                                        \
-  }
-WITH_PLACES(max_pooling_places8, uchar)
-WITH_PLACES(max_pooling_places32, uint)
+INLINE Maximum maximum_of(global const float *corner, Pooling p, Window w) {
+  Maximum best = {-__builtin_inff(), (uint)w.row * p.kernel_columns + (uint)w.column};
+  for (int r = w.row; r < w.row_end; ++r)
+    for (int c = w.column; c < w.column_end; ++c)
+      best = larger(best, corner[(uint)((w.top + r) * (int)p.columns + w.left + c)], (uint)r * p.kernel_columns + (uint)c);
+  return best;
+}
 
-KERNEL void average_pooling(global const float *restrict x, global float *restrict y, Pooling p, Divisor by_out_columns,
-                            Divisor by_out_rows, uint count_padding, uint n) {
-  OUTPUT_PLACE
+/* A window of size * size, without branches: for a row or column past the plane's edge the one at the edge is taken
+   again. row, column: in the window, of what was taken. */
+typedef struct {
+  float value[3][3];
+  int row[3], column[3];
+} Square;
+
+INLINE Square square_of(global const float *corner, Pooling p, Window w, int size) {
+  Square found;
+  uint offset[3];
+  for (int k = 0; k < size; ++k) {
+    found.row[k] = least(most(k, w.row), w.row_end - 1);
+    found.column[k] = least(most(k, w.column), w.column_end - 1);
+    offset[k] = (uint)(w.left + found.column[k]) * 4u;
+  }
+  for (int r = 0; r < size; ++r) {
+    global const char *line = (global const char *)(corner + (uint)(w.top + found.row[r]) * p.columns);
+    for (int c = 0; c < size; ++c) found.value[r][c] = *(global const float *)(line + offset[c]);
+  }
+  return found;
+}
+
+/* What is taken twice changes no maximum. */
+INLINE Maximum maximum_of_square(global const float *corner, Pooling p, Window w, int size) {
+  const Square square = square_of(corner, p, w, size);
+  Maximum best = {square.value[0][0], (uint)(square.row[0] * size + square.column[0])};
+  for (int r = 0; r < size; ++r)
+    for (int c = 0; c < size; ++c)
+      if (r || c) best = larger(best, square.value[r][c], (uint)(square.row[r] * size + square.column[c]));
+  return best;
+}
+
+/* What is taken twice counts once. */
+INLINE float sum_of_square(global const float *corner, Pooling p, Window w, int size) {
+  const Square square = square_of(corner, p, w, size);
+  float sum = 0.0f;
+  for (int r = 0; r < size; ++r)
+    for (int c = 0; c < size; ++c)
+      sum += square.row[r] == r && square.column[c] == c ? square.value[r][c] : 0.0f;
+  return sum;
+}
+
+INLINE float sum_of(global const float *corner, Pooling p, Window w) {
   float sum = 0.0f;
   for (int r = w.row; r < w.row_end; ++r)
     for (int c = w.column; c < w.column_end; ++c)
       sum += corner[(uint)((w.top + r) * (int)p.columns + w.left + c)];
-  y[item] = sum * average_weight(p, w, count_padding);
+  return sum;
 }
+
+#define MAX_FORWARD(name, maximum)                                                                                     \
+  KERNEL void name(global const float *restrict x, global float *restrict y, Pooling p, Divisor by_out_columns,        \
+                   Divisor by_out_rows, uint n) {                                                                      \
+    OUTPUT_PLACE                                                                                                       \
+    y[item] = maximum.value;                                                                                           \
+  }
+
+#define MAX_PLACES(name, type, maximum)                                                                                \
+  KERNEL void name(global const float *restrict x, global float *restrict y, global type *restrict places, Pooling p,  \
+                   Divisor by_out_columns, Divisor by_out_rows, uint n) {                                              \
+    OUTPUT_PLACE                                                                                                       \
+    const Maximum found = maximum;                                                                                     \
+    y[item] = found.value;                                                                                             \
+    places[item] = (type)found.place;                                                                                  \
+  }
+MAX_FORWARD(max_pooling, maximum_of(corner, p, w))
+MAX_FORWARD(max_pooling_2x2, maximum_of_square(corner, p, w, 2))
+MAX_FORWARD(max_pooling_3x3, maximum_of_square(corner, p, w, 3))
+MAX_PLACES(max_pooling_places8, uchar, maximum_of(corner, p, w))
+MAX_PLACES(max_pooling_places32, uint, maximum_of(corner, p, w))
+MAX_PLACES(max_pooling_places8_2x2, uchar, maximum_of_square(corner, p, w, 2))
+MAX_PLACES(max_pooling_places8_3x3, uchar, maximum_of_square(corner, p, w, 3))
+
+#define AVERAGE_FORWARD(name, sum)                                                                                     \
+  KERNEL void name(global const float *restrict x, global float *restrict y, Pooling p, Divisor by_out_columns,        \
+                   Divisor by_out_rows, uint count_padding, uint n) {                                                  \
+    OUTPUT_PLACE                                                                                                       \
+    y[item] = sum * average_weight(p, w, count_padding);                                                               \
+  }
+AVERAGE_FORWARD(average_pooling, sum_of(corner, p, w))
+AVERAGE_FORWARD(average_pooling_2x2, sum_of_square(corner, p, w, 2))
+AVERAGE_FORWARD(average_pooling_3x3, sum_of_square(corner, p, w, 3))
 
 /* The outputs whose windows may cover an input: from `first` up to `last`. */
 typedef struct {
@@ -137,67 +201,82 @@ KERNEL void average_pooling_backward(global const float *restrict dy, global flo
   dx[item] = sum;
 }
 
-/* Strides of 2: a work-item has rows 2b, 2b + 1 and columns 2a, 2a + 1 of the padded plane, which the same windows
-   cover: those of the output at (b, a) and of as many before it as a window reaches on. Which of a window's places
-   these four are, is the same for all work-items. by_lines, by_columns: of these blocks. */
-#define BLOCK_PLACE                                                                                                    \
+/* Strides of 1 or 2, in both directions: a work-item has a block of `stride` by `stride` inputs of the padded plane, from
+   row stride * b and column stride * a on, which the same windows cover: that of the output at (b, a) and as many before
+   it as a window reaches on. Which of a window's places these inputs are, is the same for all work-items. by_lines,
+   by_columns: of these blocks; size: of a square window, so that its loads are under way together, 0 for others. */
+#define BLOCK_PLACE(size)                                                                                              \
   const uint item = group_id_x() * GROUP + local_id_x();                                                               \
   if (item >= n) return;                                                                                               \
   const uint line = quotient(item, by_columns), plane = quotient(line, by_lines);                                      \
   const int block_row = (int)remainder_of(line, plane, by_lines);                                                      \
   const int block_column = (int)remainder_of(item, line, by_columns);                                                  \
   const uint outputs = plane * p.out_rows * p.out_columns;                                                             \
+  const uint kernel_rows = size ? size : p.kernel_rows, kernel_columns = size ? size : p.kernel_columns;                \
   float sum[2][2] = {{0.0f, 0.0f}, {0.0f, 0.0f}};
 
-#define FOR_WINDOWS                                                                                                    \
-  for (uint down = 0; down < p.kernel_rows; down += 2u)                                                                \
-    for (uint along = 0; along < p.kernel_columns; along += 2u) {                                                      \
-      const uint r = (uint)(block_row - (int)(down / 2u)), c = (uint)(block_column - (int)(along / 2u));               \
+#define FOR_WINDOWS(stride)                                                                                            \
+  for (uint down = 0; down < kernel_rows; down += stride)                                                            \
+    for (uint along = 0; along < kernel_columns; along += stride) {                                                  \
+      const uint r = (uint)block_row - down / stride, c = (uint)block_column - along / stride;                         \
       const bool there = r < p.out_rows && c < p.out_columns;                                                          \
       const uint at = there ? outputs + r * p.out_columns + c : 0u;
 
-#define FOR_BLOCK                                                                                                      \
-  for (uint i = 0; i < 2u; ++i)                                                                                        \
-    for (uint j = 0; j < 2u; ++j)
+#define FOR_BLOCK(stride)                                                                                              \
+  for (uint i = 0; i < stride; ++i)                                                                                    \
+    for (uint j = 0; j < stride; ++j)
 
-static inline void store_block(global float *dx, Pooling p, uint plane, int block_row, int block_column,
-                               float sum[2][2]) {
+INLINE void store_block(uint stride, global float *dx, Pooling p, uint plane, int block_row, int block_column,
+                        float sum[2][2]) {
   global float *to = dx + plane * p.rows * p.columns;
-  FOR_BLOCK {
-    const uint row = (uint)(2 * block_row + (int)i - (int)p.pad_rows);
-    const uint column = (uint)(2 * block_column + (int)j - (int)p.pad_columns);
+  FOR_BLOCK(stride) {
+    const uint row = (uint)((int)stride * block_row + (int)i - (int)p.pad_rows);
+    const uint column = (uint)((int)stride * block_column + (int)j - (int)p.pad_columns);
     if (row < p.rows && column < p.columns) to[row * p.columns + column] = sum[i][j];
   }
 }
 
-#define MAX_BLOCKS(name, type)                                                                                         \
+#define MAX_BLOCKS(name, type, stride, size)                                                                                 \
   KERNEL void name(global const float *restrict dy, global const type *restrict places, global float *restrict dx,     \
                    Pooling p, Divisor by_columns, Divisor by_lines, uint n) {                                          \
-    BLOCK_PLACE                                                                                                        \
-    FOR_WINDOWS                                                                                                        \
+    BLOCK_PLACE(size)                                                                                                \
+    FOR_WINDOWS(stride)                                                                                                \
       const float gradient = there ? dy[at] : 0.0f;                                                                    \
       const uint place = places[at];                                                                                   \
-      FOR_BLOCK {                                                                                                      \
-        if (down + i < p.kernel_rows && along + j < p.kernel_columns)                                                  \
-          sum[i][j] += place == (down + i) * p.kernel_columns + along + j ? gradient : 0.0f;                           \
+      FOR_BLOCK(stride) {                                                                                              \
+        if (down + i < kernel_rows && along + j < kernel_columns)                                                  \
+          sum[i][j] += place == (down + i) * kernel_columns + along + j ? gradient : 0.0f;                           \
       }                                                                                                                \
     }                                                                                                                  \
-    store_block(dx, p, plane, block_row, block_column, sum);                                                           \
+    store_block(stride, dx, p, plane, block_row, block_column, sum);                                                   \
   }
-MAX_BLOCKS(max_pooling_blocks8, uchar)
-MAX_BLOCKS(max_pooling_blocks32, uint)
+MAX_BLOCKS(max_pooling_blocks1_8, uchar, 1u, 0u)
+MAX_BLOCKS(max_pooling_blocks1_32, uint, 1u, 0u)
+MAX_BLOCKS(max_pooling_blocks1_8_2x2, uchar, 1u, 2u)
+MAX_BLOCKS(max_pooling_blocks1_8_3x3, uchar, 1u, 3u)
+MAX_BLOCKS(max_pooling_blocks2_8, uchar, 2u, 0u)
+MAX_BLOCKS(max_pooling_blocks2_32, uint, 2u, 0u)
+MAX_BLOCKS(max_pooling_blocks2_8_2x2, uchar, 2u, 2u)
+MAX_BLOCKS(max_pooling_blocks2_8_3x3, uchar, 2u, 3u)
 
-KERNEL void average_pooling_blocks(global const float *restrict dy, global float *restrict dx, Pooling p,
-                                   Divisor by_columns, Divisor by_lines, uint count_padding, uint n) {
-  BLOCK_PLACE
-  FOR_WINDOWS
-    const float share = there ? dy[at] * average_weight(p, window_of(p, r, c), count_padding) : 0.0f;
-    FOR_BLOCK {
-      if (down + i < p.kernel_rows && along + j < p.kernel_columns) sum[i][j] += share;
-    }
+#define AVERAGE_BLOCKS(name, stride, size)                                                                                   \
+  KERNEL void name(global const float *restrict dy, global float *restrict dx, Pooling p, Divisor by_columns,          \
+                   Divisor by_lines, uint count_padding, uint n) {                                                     \
+    BLOCK_PLACE(size)                                                                                                \
+    FOR_WINDOWS(stride)                                                                                                \
+      const float share = there ? dy[at] * average_weight(p, window_of(p, r, c), count_padding) : 0.0f;                \
+      FOR_BLOCK(stride) {                                                                                              \
+        if (down + i < kernel_rows && along + j < kernel_columns) sum[i][j] += share;                              \
+      }                                                                                                                \
+    }                                                                                                                  \
+    store_block(stride, dx, p, plane, block_row, block_column, sum);                                                   \
   }
-  store_block(dx, p, plane, block_row, block_column, sum);
-}
+AVERAGE_BLOCKS(average_pooling_blocks1, 1u, 0u)
+AVERAGE_BLOCKS(average_pooling_blocks1_2x2, 1u, 2u)
+AVERAGE_BLOCKS(average_pooling_blocks1_3x3, 1u, 3u)
+AVERAGE_BLOCKS(average_pooling_blocks2, 2u, 0u)
+AVERAGE_BLOCKS(average_pooling_blocks2_2x2, 2u, 2u)
+AVERAGE_BLOCKS(average_pooling_blocks2_3x3, 2u, 3u)
 
 /* The window is the plane: a wavefront reduces four planes, whose loads are under way together. */
 #define PLANES 4u

@@ -11,7 +11,7 @@ from workloads.networks.schedule import Step
 from workloads.networks.tensor import Role, Shape, elements
 
 SCHEMA_VERSION = 1
-Launches = Callable[[Step], int]  # kernel launches of a step, as its operator has them
+Launches = Callable[[Step], int | None]  # kernel launches of a step; None: no operator computes it
 
 # what the figures mean: of the JSON object, and of docs/networks.md
 MEANINGS = {
@@ -24,7 +24,7 @@ MEANINGS = {
     "memory_bytes": "what is counted to the layer: output and its gradient, parameters with gradients and moments, "
     "saved tensors, the largest workspace; what works in place has none of its own",
     "live_bytes": "of device memory in use in the layer's step with the most",
-    "passes": "the layer's steps: work, tensors read and written, each once, workspace",
+    "passes": "the layer's steps: work, tensors read and written, each once, workspace, kernel launches",
     "peak_bytes": "of device memory in use in the step with the most",
     "planned_bytes": "of device memory from the first to the last byte in use, as the tensors are placed",
 }
@@ -32,7 +32,7 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class PassFigures:
-    """One step of a layer; parameter: the one that an update treats; launches: None where nobody was asked."""
+    """One step of a layer; parameter: the one that an update treats; launches: None where none are known."""
 
     what: Pass
     parameter: str
@@ -156,9 +156,17 @@ def document(plan: MemoryPlan, layers: tuple[LayerFigures, ...], per_image: bool
             "peak_bytes": plan.live_bytes[plan.peak],
             "peak_step": schedule.steps[plan.peak].name,
             "planned_bytes": plan.bytes,
+            "launches": _launches(layers),
         },
         "remarks": list(network.remarks),
     }
+
+
+def _launches(layers: tuple[LayerFigures, ...]) -> int | None:
+    """Of all steps; None unless all are known."""
+    counts = [one.launches for layer in layers for one in layer.passes]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _layer_tree(layer: LayerFigures) -> dict[str, Any]:

@@ -21,8 +21,8 @@ class Lrn(LayerKind):
         return (2 * self.size + 4) * elements(inputs[0])
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """One kernel, from input and output (cuDNN)."""
-        return (PassSpec(Pass.BACKWARD_DATA, ("x", "y", "dy"), ("dx",)),)
+        """One kernel, which counts the sums of the forward pass anew."""
+        return (PassSpec(Pass.BACKWARD_DATA, ("x", "dy"), ("dx",)),)
 
 
 class BatchNorm(LayerKind):
@@ -39,7 +39,7 @@ class BatchNorm(LayerKind):
         one = (inputs[0][0],) if self.mode == "spatial" else inputs[0]
         saved = Saved(one, per_image=False)
         return Anatomy(
-            {"weight": one, "bias": one},
+            {"scale": one, "bias": one},
             {"running_mean": one, "running_variance": one},
             {"mean": saved, "inverse_deviation": saved},
         )
@@ -51,11 +51,11 @@ class BatchNorm(LayerKind):
     def forward(self, training: bool) -> PassSpec:
         """The batch's statistics are kept for the backward pass, and mixed into the running ones."""
         if not training:
-            return PassSpec(Pass.FORWARD, ("x", "weight", "bias", "running_mean", "running_variance"), ("y",))
+            return PassSpec(Pass.FORWARD, ("x", "scale", "bias", "running_mean", "running_variance"), ("y",))
         running = ("running_mean", "running_variance")
-        return PassSpec(Pass.FORWARD, ("x", "weight", "bias", *running), ("y", "mean", "inverse_deviation", *running))
+        return PassSpec(Pass.FORWARD, ("x", "scale", "bias", *running), ("y", "mean", "inverse_deviation", *running))
 
     def backward(self) -> tuple[PassSpec, ...]:
         """The gradient of the input needs those of scale and shift: one pass makes all."""
-        reads = ("x", "weight", "mean", "inverse_deviation", "dy")
-        return (PassSpec(Pass.BACKWARD, reads, ("dweight", "dbias", "dx")),)
+        reads = ("x", "scale", "mean", "inverse_deviation", "dy")
+        return (PassSpec(Pass.BACKWARD, reads, ("dscale", "dbias", "dx")),)

@@ -166,7 +166,7 @@ def _matmul(node: Node) -> Made:
 
 def _batch_norm(node: Node) -> Made:
     spatial = bool(node.attributes.get("spatial", 1))
-    names = ("weight", "bias", "running_mean", "running_variance")
+    names = ("scale", "bias", "running_mean", "running_variance")
     axes = 1 if spatial else node.rank - 1
     parameters = {role: (node.parameter(n, role, axes)[0], False) for n, role in enumerate(names, 1)}
     values = {

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from pydantic import model_validator
 
 from gpusim.base.spec import param
-from workloads.networks.kind import LayerKind, Pass, PassSpec, ShapeError
+from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved, ShapeError
 from workloads.networks.tensor import Shape, elements, shown
 from workloads.networks.windows import Pair, Sides, positions
+
+BYTE_WINDOW = 256  # values of the largest window whose places a byte holds
 
 
 class Pooling(LayerKind):
@@ -55,11 +57,21 @@ class Pooling(LayerKind):
 
 
 class MaxPool(Pooling):
-    """The largest value; the gradient goes to where it stood, found again from input and output (cuDNN)."""
+    """The largest value; in training its place in the window is kept, and the gradient goes there."""
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        """The places, in a byte each where the window allows."""
+        rows, columns = self.window(inputs)
+        dtype = "uint8" if rows * columns <= BYTE_WINDOW else "uint32"
+        return Anatomy(saved={"places": Saved(self.output(inputs), dtype)})
+
+    def forward(self, training: bool) -> PassSpec:
+        """The places are for the backward pass alone."""
+        return PassSpec(Pass.FORWARD, ("x",), ("y", "places") if training else ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
         """One kernel."""
-        return (PassSpec(Pass.BACKWARD_DATA, ("x", "y", "dy"), ("dx",)),)
+        return (PassSpec(Pass.BACKWARD_DATA, ("places", "dy"), ("dx",)),)
 
 
 class AveragePool(Pooling):

@@ -30,11 +30,8 @@ class Update(StrEnum):
     NONE = "none"  # nothing, as in ICPE 2018
 
 
-# of each parameter, by the role that the update gives it
-MOMENTS: Mapping[Update, tuple[str, ...]] = {
-    Update.SGD: ("momentum",),
-    Update.ADAM: ("first_moment", "second_moment"),
-}
+# of each parameter, by the role that the update gives it, beside the parameter `w` and its gradient `dw`
+MOMENTS: Mapping[Update, tuple[str, ...]] = {Update.SGD: ("velocity",), Update.ADAM: ("mean", "square")}
 
 
 @dataclass(frozen=True)
@@ -154,16 +151,19 @@ class _Drawing:
             raise UserError(
                 f"{self.network.source}: layer {names}: training by cross-entropy needs one output, a value a class"
             )
-        labels = self._new("labels", (self.batch,), Role.INPUT, "labels", "int32")
+        labels = self._new("labels", (self.batch,), Role.INPUT, "labels", "uint32")
         mean = self._new("loss", (1,), Role.LOSS, layer.name)
+        each = self._new("losses", (self.batch,), Role.LOSS, layer.name)
         output = self.outputs[layer.name]
         if isinstance(layer.kind, Softmax):
             probabilities, target = output, layer.inputs[0]
-            self._add(layer, Pass.LOSS, {"y": output, "labels": labels}, {"loss": mean})
+            logits = self.own[layer.name]["x"]
+            self.steps = [step for step in self.steps if step.layer != layer.name]  # its forward pass is the loss's
         else:
             probabilities = self._new(f"{layer.name}.probabilities", (self.batch, *layer.shape), Role.SAVED, layer.name)
-            target = layer.name
-            self._add(layer, Pass.LOSS, {"x": output, "labels": labels}, {"y": probabilities, "loss": mean})
+            target, logits = layer.name, output
+        writes = {"y": probabilities, "losses": each, "loss": mean}
+        self._add(layer, Pass.LOSS, {"x": logits, "labels": labels}, writes)
         if not self._wanted()[target]:
             return
         gradient = self._gradient_name(target, layer.name if isinstance(layer.kind, Softmax) else "loss")
@@ -211,10 +211,10 @@ class _Drawing:
             for role, shape in layer.anatomy.parameters.items():
                 if f"d{role}" not in own:
                     continue  # no gradient came through to the layer
-                kept = {"value": own[role]}
+                kept = {"w": own[role]}
                 for moment in MOMENTS[update]:
                     kept[moment] = self._new(f"{layer.name}.{role}.{moment}", shape, Role.STATE, layer.name)
-                self._add(layer, Pass.UPDATE, {**kept, "gradient": own[f"d{role}"]}, kept, parameter=role)
+                self._add(layer, Pass.UPDATE, {**kept, "dw": own[f"d{role}"]}, kept, parameter=role)
 
     def _wanted(self) -> dict[str, bool]:
         """Whether the gradient of an input or of a layer's output is needed: something before it is trained."""

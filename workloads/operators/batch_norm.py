@@ -91,7 +91,8 @@ class BatchNormTraining(_BatchNorm):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.channels.count < 2:
-            raise self.refuse(f"x of {list(self.shape)} has one element to take statistics of; allowed are at least 2")
+            held = f"x of {list(self.shape)} has statistics over {self.channels.count}"
+            raise self.refuse(f"{held} of its elements; it must be at least 2")
         if not 0 <= self.factor <= 1:
             raise self.refuse(f"factor is {self.factor}; it must be from 0 to 1")
 

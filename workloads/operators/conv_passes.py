@@ -79,7 +79,7 @@ class ConvolutionForward(ConvolutionPass):
         if self.bias:
             bias = inputs["bias"].reshape(1, -1, 1, 1)
             y, magnitude = y + bias, magnitude + np.abs(bias)
-        return {"y": Value(y, inner_product_bound(np.float64(c.depth + self.bias), magnitude, c.depth + self.bias))}
+        return {"y": Value(y, inner_product_bound(float(c.depth + self.bias), magnitude, c.depth + self.bias))}
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,7 @@ class ConvolutionBackwardData(ConvolutionPass):
         c, dy, weight = self.convolution, inputs["dy"], inputs["weight"]
         dx = c.backward_data(dy.astype(np.float64), weight.astype(np.float64))
         terms = c.group_filters * c.taps
-        return {
-            "dx": Value(dx, inner_product_bound(np.float64(terms), c.backward_data(np.abs(dy), np.abs(weight)), terms))
-        }
+        return {"dx": Value(dx, inner_product_bound(float(terms), c.backward_data(np.abs(dy), np.abs(weight)), terms))}
 
 
 @dataclass(frozen=True)
@@ -155,4 +153,4 @@ class ConvolutionBackwardWeights(ConvolutionPass):
         dweight = c.backward_weights(x.astype(np.float64), dy.astype(np.float64))
         magnitude = c.backward_weights(np.abs(x), np.abs(dy))
         terms = c.shape[0] * c.positions
-        return {"dweight": Value(dweight, inner_product_bound(np.float64(self.longest), magnitude, terms))}
+        return {"dweight": Value(dweight, inner_product_bound(float(self.longest), magnitude, terms))}

@@ -96,7 +96,7 @@ class FullyConnected(Primitive):
     def bounded(self, value: np.ndarray, magnitude: np.ndarray, more: int = 0) -> Value:
         """With the error of a product of `value`'s and of `more` further terms."""
         depth = self.columns_rows_depth[2] + more
-        return Value(value, inner_product_bound(np.float64(self.split.longest + more), magnitude, depth))
+        return Value(value, inner_product_bound(float(self.split.longest + more), magnitude, depth))
 
 
 @dataclass(frozen=True)

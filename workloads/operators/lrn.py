@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workloads.operators.channels import WAVEFRONT, Channels
-from workloads.operators.launching import GROUP, launch
+from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 SIZES = (3, 5, 7, 9)  # windows of the kernels
+GROUP = 1024  # work-items of a workgroup: workloads/kernels/lrn.cl
 WAVEFRONTS_PER_UNIT = 12  # of a compute unit, that are enough to keep its loads under way
 LEAST_CHANNELS = 16  # of a work-item: those around them are loaded twice
 
@@ -75,7 +76,7 @@ class _Lrn(Primitive):
             "with": np.array([self.k, self.a, self.beta], np.float32),
         }
         groups = (-(-planes.count // GROUP), -(-planes.channels // per_item))
-        return launch("lrn", f"lrn_{kernel}_{self.size}", tensors["x"].memory, groups, values)
+        return launch("lrn", f"lrn_{kernel}_{self.size}", tensors["x"].memory, groups, values, GROUP)
 
     def over_window(self, values: np.ndarray) -> np.ndarray:
         """Sums over the channels around each."""

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 MODES = ("max", "average")
+SQUARES = ((2, 2), (3, 3))  # windows that have kernels without branches
+BLOCKS = ((1, 1), (2, 2))  # strides whose backward pass takes inputs by blocks
 PLANES_PER_GROUP = 16  # workloads/kernels/pooling.cl: four wavefronts, four planes each
 BYTE_WINDOW = 256  # largest window whose places a byte holds
 
 
 @dataclass(frozen=True)
 class Pooling:
-    """Which windows, and what of each. Sizes are (rows, columns).
+    """Which windows, and what of each. Sizes are (rows, columns), padding so too or (top, left, bottom, right).
 
     ceil_mode: sizes that do not divide get one more output, unless it would begin past the plane; count_padding: an
     average counts the zeros of the padding, at the lower and right edge no further than it goes (as PyTorch does; cuDNN
@@ -33,7 +35,7 @@ class Pooling:
     mode: str
     kernel: tuple[int, int]
     stride: tuple[int, int]
-    padding: tuple[int, int] = (0, 0)
+    padding: tuple[int, int] | tuple[int, int, int, int] = (0, 0)
     ceil_mode: bool = False
     count_padding: bool = True
 
@@ -43,7 +45,7 @@ class Pooling:
         for name, least in (("kernel", 1), ("stride", 1), ("padding", 0)):
             if min(getattr(self, name)) < least:
                 raise OperatorError(f"{self.mode} pooling: {name} {getattr(self, name)}; each must be at least {least}")
-        if any(pad >= size for pad, size in zip(self.padding, self.kernel, strict=True)):
+        if any(pad >= size for pad, size in zip(self.sides, (*self.kernel, *self.kernel), strict=True)):
             raise OperatorError(
                 f"{self.mode} pooling: padding {self.padding} with kernel {self.kernel}; allowed is less padding than"
                 " the kernel's size"
@@ -54,10 +56,16 @@ class Pooling:
         """Global pooling of [N, C, H, W]."""
         return cls(mode, (shape[2], shape[3]), (1, 1))
 
+    @property
+    def sides(self) -> tuple[int, int, int, int]:
+        """Padding at the top, left, bottom and right."""
+        top, left, bottom, right = self.padding if len(self.padding) == 4 else (*self.padding, *self.padding)
+        return top, left, bottom, right
+
     def outputs(self, size: int, axis: int) -> int:
         """Outputs along axis 0 (rows) or 1 (columns) of a plane of `size`; 0: the window is larger than it."""
-        kernel, stride, pad = self.kernel[axis], self.stride[axis], self.padding[axis]
-        left = size + 2 * pad - kernel
+        kernel, stride, pad = self.kernel[axis], self.stride[axis], self.sides[axis]
+        left = size + pad + self.sides[axis + 2] - kernel
         if left < 0:
             return 0
         count = -(-left // stride) + 1 if self.ceil_mode else left // stride + 1
@@ -65,7 +73,7 @@ class Pooling:
 
     def covered(self, size: int, axis: int) -> np.ndarray:
         """bool [outputs, size]: which of the plane's rows or columns are in which window."""
-        begin = np.arange(self.outputs(size, axis))[:, None] * self.stride[axis] - self.padding[axis]
+        begin = np.arange(self.outputs(size, axis))[:, None] * self.stride[axis] - self.sides[axis]
         place = np.arange(size)[None, :]
         return (begin <= place) & (place < begin + self.kernel[axis])
 
@@ -74,7 +82,7 @@ class Pooling:
         if not self.count_padding:
             return self.covered(size, axis).sum(axis=1)
         begin = np.arange(self.outputs(size, axis)) * self.stride[axis]
-        return np.minimum(self.kernel[axis], size + 2 * self.padding[axis] - begin)
+        return np.minimum(self.kernel[axis], size + self.sides[axis] + self.sides[axis + 2] - begin)
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,8 @@ class _Pooling(Primitive):
         if len(self.shape) != 4:
             raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C, H, W]")
         if 0 in self.out_shape[2:]:
-            padded = [size + 2 * pad for size, pad in zip(self.shape[2:], self.pooling.padding, strict=True)]
+            sides = self.pooling.sides
+            padded = [size + sides[axis] + sides[axis + 2] for axis, size in enumerate(self.shape[2:])]
             raise self.refuse(f"kernel {self.pooling.kernel} does not fit planes that are padded to {padded}")
 
     @property
@@ -99,7 +108,7 @@ class _Pooling(Primitive):
     @property
     def over_plane(self) -> bool:
         """Whether there is one window a plane, which is the plane."""
-        return self.pooling.kernel == self.shape[2:] and self.pooling.padding == (0, 0)
+        return self.pooling.kernel == self.shape[2:] and not any(self.pooling.sides)
 
     @property
     def x(self) -> Operand:
@@ -123,6 +132,11 @@ class _Pooling(Primitive):
         return 8 * self.places.dtype.itemsize
 
     @property
+    def square(self) -> str:
+        """How the kernels' names end that are for the window alone; nothing for other windows."""
+        return "_{}x{}".format(*self.pooling.kernel) if self.pooling.kernel in SQUARES else ""
+
+    @property
     def taps(self) -> int:
         """Elements of x in windows, each as often as it is in one."""
         rows, columns = (int(self.pooling.covered(size, axis).sum()) for axis, size in enumerate(self.shape[2:]))
@@ -131,8 +145,9 @@ class _Pooling(Primitive):
     @property
     def sizes(self) -> np.ndarray:
         """The kernels' Pooling."""
-        p = self.pooling
-        return np.array([*self.shape[2:], *self.out_shape[2:], *p.kernel, *p.stride, *p.padding], np.uint32)
+        p, (rows, columns), (top, left, bottom, right) = self.pooling, self.shape[2:], self.pooling.sides
+        ends = (rows + bottom, columns + right)
+        return np.array([rows, columns, *self.out_shape[2:], *p.kernel, *p.stride, top, left, *ends], np.uint32)
 
     def windows(self, padded: np.ndarray) -> Iterator[np.ndarray]:
         """Place by place, that place's element of all windows: views [N, C, rows, columns] of a padded array."""
@@ -149,11 +164,11 @@ class _Pooling(Primitive):
         ends = [
             max((out - 1) * stride + kernel, pad + size)
             for out, stride, kernel, pad, size in zip(
-                self.out_shape[2:], p.stride, p.kernel, p.padding, self.shape[2:], strict=True
+                self.out_shape[2:], p.stride, p.kernel, p.sides[:2], self.shape[2:], strict=True
             )
         ]
         whole = np.full((images, self.shape[1], *ends), fill)
-        (top, left), (rows, columns) = p.padding, self.shape[2:]
+        (top, left), (rows, columns) = p.sides[:2], self.shape[2:]
         return whole, whole[:, :, top : top + rows, left : left + columns]
 
     @property
@@ -212,6 +227,7 @@ class PoolingForward(_Pooling):
         kernel = f"{self.pooling.mode}_pooling"
         if "places" in self.gives:
             kernel += f"_places{self.places_bits}"
+        kernel += self.square
         if self.pooling.mode == "average":
             values["count_padding"] = int(self.pooling.count_padding)
         return (launch("pooling", kernel, tensors["x"].memory, (-(-n // GROUP),), values),)
@@ -287,9 +303,10 @@ class PoolingBackward(_Pooling):
         if self.over_plane:
             return (self._spread(tensors),)
         values: dict[str, Any] = {**tensors, "p": self.sizes}
-        if p.stride == (2, 2):
-            form = "blocks"
-            rows, columns = ((size + pad + 1) // 2 for size, pad in zip(self.shape[2:], p.padding, strict=True))
+        if p.stride in BLOCKS:
+            side = p.stride[0]
+            form = f"blocks{side}_" if p.mode == "max" else f"blocks{side}"
+            rows, columns = (-(-(size + pad) // side) for size, pad in zip(self.shape[2:], p.sides[:2], strict=True))
             values |= {"by_columns": divisor(columns), "by_lines": divisor(rows)}
         else:
             form = "backward"
@@ -301,6 +318,8 @@ class PoolingBackward(_Pooling):
             kernel += str(self.places_bits)
         else:
             values["count_padding"] = int(p.count_padding)
+        if p.stride in BLOCKS:
+            kernel += self.square
         return (launch("pooling", kernel, tensors["dx"].memory, (-(-n // GROUP),), {**values, "n": n}),)
 
     def _spread(self, tensors: Mapping[str, Tensor]) -> "Launch":

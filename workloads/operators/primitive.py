@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
     from isa.launch import Launch
 
-MAX_ELEMENTS = (1 << 31) - 1  # the kernels count elements in 32 bits, and divide below 2^31
+# the kernels divide what is below 2^31, and the last workgroup's places go past the end
+MAX_ELEMENTS = (1 << 31) - (1 << 14)
 ALIGNMENT_BYTES = 16  # of a tensor: the widest access
 REFERENCE_ELEMENTS = 1 << 22  # of the largest operand, that the reference computes at a time: bounds its FP64 copies
 
@@ -172,8 +173,10 @@ class TensorOperator:
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
         """The primitive's reference, some images or channels at a time where they do not depend on one another."""
         takes, gives, axis = self.primitive.takes, self.primitive.gives, self.primitive.divisible.value
-        divided = [operand for operand in (*takes.values(), *gives.values()) if operand.by_image or axis is None]
-        largest = max(divided, key=lambda operand: operand.size)  # of weights every part has all
+        operands = [*takes.values(), *gives.values()]
+        # parameters count no images, however large they are
+        counting = [operand for operand in operands if operand.by_image] if axis is not None else []
+        largest = max(counting or operands, key=lambda operand: operand.size)
         count = 1 if axis is None else largest.shape[axis]
         step = max(1, count * REFERENCE_ELEMENTS // largest.size)
         for start in range(0, count, step):
@@ -208,6 +211,8 @@ def place(primitive: Primitive, tensors: Mapping[str, Tensor], gpu: GpuFacts) ->
     held.update(tensors)
     for name, operand in {**wanted, **spare}.items():
         _check(primitive, name, operand, held[name])
+    if any(tensor.memory is not memory for tensor in held.values()):
+        raise primitive.refuse("its tensors lie in more than one device memory")
     _check_overlaps(primitive, held)
     return TensorOperator(primitive, held, primitive.launches(held, gpu))
 
@@ -265,10 +270,9 @@ def _check(primitive: Primitive, name: str, operand: Operand, tensor: Tensor) ->
 
 def _check_overlaps(primitive: Primitive, held: Mapping[str, Tensor]) -> None:
     """A result shares no memory with anything but the operand whose place it may take."""
-    written = [*primitive.gives, *primitive.workspace]
-    for name in written:
-        for other in held:
-            same = held[name].address == held[other].address and primitive.in_place.get(name) == other
-            mutual = primitive.in_place.get(other) == name and held[name].address == held[other].address
-            if other != name and not same and not mutual and held[name].overlaps(held[other]):
+    for name in [*primitive.gives, *primitive.workspace]:
+        for other in set(held) - {name}:
+            allowed = name == primitive.in_place.get(other) or other == primitive.in_place.get(name)
+            in_place = allowed and held[name].address == held[other].address
+            if held[name].overlaps(held[other]) and not in_place:
                 raise primitive.refuse(f"{name} and {other} share memory, which this pass does not allow")

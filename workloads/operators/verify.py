@@ -109,12 +109,12 @@ def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[Expected]) -> 
     )
 
 
-def inner_product_bound(terms: np.ndarray | np.float64, magnitude: np.ndarray, longest: int) -> np.ndarray:
+def inner_product_bound(terms: np.ndarray | float, magnitude: np.ndarray, longest: int) -> np.ndarray:
     """Bound on the error of inner products in FP32, each product and each sum rounded, added in any order.
 
-    terms: non-zero terms of each; magnitude: sums of |a|·|b|, themselves added up in FP32 over `longest` terms.
-    An inner product of t terms is off by at most t·u / (1 - t·u) times that sum (Higham 2002, section 3.1), and by 2t
-    flushed results. Products with a zero are exact, so t counts the non-zeros alone.
+    terms: non-zero terms of each, or of all; magnitude: sums of |a|·|b|, themselves added up in FP32 over `longest`
+    terms. An inner product of t terms is off by at most t·u / (1 - t·u) times that sum (Higham 2002, section 3.1), and
+    by 2t flushed results. Products with a zero are exact, so t counts the non-zeros alone.
     """
     growth = terms * UNIT_ROUNDOFF / (1.0 - terms * UNIT_ROUNDOFF)
     bound = growth * (1.0 + 2.0 * longest * UNIT_ROUNDOFF) * magnitude

@@ -67,7 +67,7 @@ def over_time(script: Script, cycles: int) -> set[str]:
 def test_a_wavefront_that_cannot_issue_names_what_is_full() -> None:
     loads = Script()
     for n in range(18):
-        loads.load([LINE + 64 * n, LINE + 64 * n + 1])
+        loads.load([LINE + 64 * n + line for line in range(24)])
     assert over_time(loads, 360) == {
         "being launched",
         "ready to issue",

@@ -83,7 +83,7 @@ def test_kernels_are_found_below_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_point_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    wanted = Wanted(tmp_path, [], ["NN 1x2x3"], 25.0, False, 1, None, None, False, True)
+    wanted = Wanted(tmp_path, [], ["NN 1x2x3"], 25.0, False, None, 1, None, None, False, True)
     with pytest.raises(UserError, match="--only NN 1x2x3: no point"):
         correlate_command("rocblas-r9nano", wanted)
 

@@ -45,7 +45,7 @@ def test_json_is_an_image_s_unless_a_batch_is_given(capsys: pytest.CaptureFixtur
     assert one["total"]["macs"] == TOTALS["alexnet"].macs
     assert one["total"]["parameters"] == TOTALS["alexnet"].weights
     assert set(first) - {"name", "kind", "inputs", "input_shapes", "output_shape"} <= set(one["meanings"])
-    assert set(one["total"]) - {"peak_step", "all_passes_macs"} <= set(one["meanings"])
+    assert set(one["total"]) - {"peak_step", "all_passes_macs", "launches"} <= set(one["meanings"])
 
 
 def test_json_of_training_has_every_pass(capsys: pytest.CaptureFixture) -> None:
@@ -53,12 +53,13 @@ def test_json_of_training_has_every_pass(capsys: pytest.CaptureFixture) -> None:
     passes = {layer["name"]: [one["pass"] for one in layer["passes"]] for layer in found["layers"]}
     assert passes["conv1_1"] == ["forward", "backward_weights", "backward_bias", "update", "update"]
     assert passes["conv1_2"][1:4] == ["backward_weights", "backward_bias", "backward_data"]
-    assert passes["softmax"] == ["forward", "loss", "loss_gradient"]
+    assert passes["softmax"] == ["loss", "loss_gradient"]
     total = found["total"]
     assert total["all_passes_macs"] == 3 * total["macs"] - found["layers"][0]["macs"]
     assert total["planned_bytes"] >= total["peak_bytes"] > 16 * TOTALS["vgg16"].weights // 2
     assert found["phase"] == "train"
-    assert not any("launches" in one for layer in found["layers"] for one in layer["passes"])
+    launches = [one["launches"] for layer in found["layers"] for one in layer["passes"]]
+    assert min(launches) >= 1 and sum(launches) == total["launches"]
 
 
 def test_a_pipe_gets_exact_figures_and_the_file_the_json(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
@@ -109,8 +110,8 @@ LOOP = "input: [3]\nlayers:\n  - {name: a, kind: relu, inputs: b}\n  - {name: b,
         (["one.yaml", "--json", "one.yaml"], "is read by this run"),
         (["huge.yaml", "--batch", "65536"], "layer 'a': a.output has 1125899906842624 bytes"),
         (["vgg16", "--batch", "512", "--phase", "train", "--gpu", "mi6"],
-         "layer 'pool4' (backward_data): 31,640.3 MiB of memory with batch 512; MI6 has 4096 MiB (gpu.memory_mib): a"
-         " batch of 43 fits"),
+         "layer 'pool5' (backward_data): 32,213.5 MiB of memory with batch 512; MI6 has 4096 MiB (gpu.memory_mib): a"
+         " batch of 42 fits"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(
@@ -131,8 +132,8 @@ def test_bad_input_is_one_line(
 
 def test_the_batch_that_is_said_to_fit_is_the_largest(capfd: pytest.CaptureFixture) -> None:
     arguments = ["layers", "vgg16", "--phase", "train", "--gpu", "mi6", "--batch"]
-    assert [invoke([*arguments, batch]) for batch in ("43", "44")] == [0, 2]
-    assert "a batch of 43 fits" in capfd.readouterr().err
+    assert [invoke([*arguments, batch]) for batch in ("42", "43")] == [0, 2]
+    assert "a batch of 42 fits" in capfd.readouterr().err
 
 
 def test_a_network_is_no_gpu(capfd: pytest.CaptureFixture) -> None:

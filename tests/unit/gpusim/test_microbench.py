@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gpusim.base.errors import MissingExtraError, UserError
+from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter
 from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.spec import ComputeUnitSpec
@@ -218,9 +219,9 @@ def test_a_picture_shows_every_group(names: Results) -> None:
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"-m pip install .*\[plot\]"):
-        picture.require_matplotlib()
+        require_matplotlib("microbench")
 
 
 def test_a_picture_of_another_format_is_refused() -> None:
     with pytest.raises(UserError, match=r"ends in \.svg or \.png"):
-        picture.check_format(Path("x.pdf"))
+        check_format(Path("x.pdf"))

@@ -1,11 +1,12 @@
 """The time that a compilation will still take: true of steady work, and never nonsense."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.progress import Reporter, reporting
-from gpusim.jit import compile_progress
+from gpusim.jit import compile, compile_progress
 from gpusim.jit.compile_progress import BYTES_PER_S, Forecast
 
 
@@ -37,6 +38,29 @@ def test_a_long_step_counts_while_it_runs_and_is_not_over_before_it_is() -> None
     assert late[0][1] < late[1][1] < late[2][1]  # twice as slow, twice as long to go
     forecast.done(10 * BYTES_PER_S, 60.0)
     assert forecast.line(60.0) == "100 %, 0:00 left"
+
+
+# of a first start's first process: CPU seconds since it began to compile, and the byte code compiled on the way by
+# then; after the last of them the optimizer takes the entry points, until OPTIMIZED
+SECONDS = (0.0, 1.5, 3.0, 4.5, 6.0, 7.6, 9.0, 10.5, 12.1, 13.5, 15.0, 16.6, 18.1, 19.6, 20.4)
+COMPILED = (0, 6028, 14622, 20764, 26462, 34312, 42826, 51898, 61246, 68880, 75636, 83602, 89442, 98528, 104074)
+ALL_FUNCTIONS, OPTIMIZED = 143_532, 29.0
+
+
+@pytest.mark.parametrize("slowness", [0.4, 0.8, 1.0, 1.6, 3.0])
+def test_of_a_first_start_the_time_left_is_foretold_from_its_first_third_on(slowness: float) -> None:
+    last_step = compile._OPTIMIZING["timing"] * ALL_FUNCTIONS
+    forecast, before = Forecast(COMPILED[-1] + last_step, 0.0), 0.0
+    for now in np.arange(0.1, OPTIMIZED, 0.1):
+        compiled = float(np.interp(now, SECONDS, COMPILED))
+        if compiled > before:
+            forecast.done(compiled - before, now * slowness)
+            if compiled == COMPILED[-1]:
+                forecast.begin(last_step, now * slowness)
+            before = compiled
+        left = OPTIMIZED - now
+        if now >= OPTIMIZED / 3 and left > 2:
+            assert forecast.estimate(now * slowness)[1] == pytest.approx(left * slowness, rel=0.3), now
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1e5), st.floats(0, 100)), max_size=30))

@@ -1,5 +1,7 @@
 """State records: layout, what plain Python and compiled code see of them, that both write the same."""
 
+import gc
+import weakref
 from typing import Any
 
 import numba
@@ -64,7 +66,7 @@ def test_no_two_rows_fall_into_the_same_sets_of_the_host_s_caches(rows: int, col
 def records() -> list[Any]:
     """An empty record as compiled code takes it, if it does, and one for plain Python."""
     place = np.zeros(1, DTYPE)
-    return [new_record(DTYPE), state._plain_record(place.reshape(()))]
+    return [new_record(DTYPE), state._with_parts(place.reshape(()))]
 
 
 @pytest.mark.parametrize("record", records(), ids=["own", "plain"])
@@ -92,6 +94,19 @@ def test_numbers_of_a_plain_record_are_python_s() -> None:
     m.cache.small = 0x7FFF
     assert type(m.cache.small) is int
     assert m.cache.small + 1 == 0x8000  # NumPy's would overflow
+
+
+def test_a_record_keeps_its_parts_and_they_do_not_keep_it() -> None:
+    record = new_record(DTYPE)
+    part = next(name for name in DTYPE.names or () if DTYPE[name].names)
+    assert getattr(record, part) is getattr(record, part)
+    there = weakref.ref(record)
+    gc.disable()  # a cycle would wait for it, and a machine's memory with it
+    try:
+        del record
+        assert there() is None
+    finally:
+        gc.enable()
 
 
 def test_a_record_begins_with_a_line_of_the_host_s_cache() -> None:
@@ -132,7 +147,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1000), st.integers(
 def test_compiled_code_and_plain_python_write_the_same(steps: list[tuple[int, int, int]]) -> None:
     script = np.array(steps, np.int64)
     place = np.zeros(1, DTYPE)
-    compiled, plain = new_record(DTYPE), state._plain_record(place.reshape(()))
+    compiled, plain = new_record(DTYPE), state._with_parts(place.reshape(()))
     assert int(COMPILED(compiled, script, len(steps))) == int(work(plain, script, len(steps)))
     for part, fields in (("cache", CACHE.fields), ("count", COUNT.fields)):
         for name in fields:

@@ -21,6 +21,7 @@ from tests.support.reference_cache import ReferenceCache, lines_of
 from tests.support.scripted import Script, ScriptedRun
 
 PAGE = 64 * 1024 // 64  # lines of a page
+BLOCK = 256 // 64  # lines of an L2 channel that follow one another
 L2_HIT = 1 + 69  # at the L2 TLB a cycle after the look-up, its latency
 WALK_CYCLES = 250
 WALK = L2_HIT + WALK_CYCLES  # 320, a whole number of turns
@@ -211,8 +212,9 @@ def test_the_l2_tlb_goes_round_all_tlbs(asking: set[int], first: int) -> None:
 
 
 def test_cus_get_equal_shares_of_the_l2_tlb() -> None:
-    # each CU loads 64 pages of its own, and the L2 TLB takes one request a cycle
-    groups = [[Script().load([LINE + (g * 64 + k) * PAGE for k in range(64)]).wait(vm=0).end()] for g in range(8)]
+    # each CU loads 64 pages of its own, over all L2 channels, and the L2 TLB takes one request a cycle
+    lines = [LINE + page * PAGE + page % 16 * BLOCK for page in range(8 * 64)]
+    groups = [[Script().load(lines[64 * g : 64 * (g + 1)]).wait(vm=0).end()] for g in range(8)]
     run = machine(groups, l2_lookups_per_cycle=1, walkers=256, l2_mshrs=256, walk_cycles=1)
     ends = []
     while len(ends) < 8:

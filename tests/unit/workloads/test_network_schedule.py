@@ -80,7 +80,7 @@ def values(schedule: Schedule) -> dict[str, np.ndarray]:
     """Random parameters and inputs, labels of four classes."""
     random = np.random.default_rng(1)
     return {
-        name: random.integers(0, 4, tensor.shape) if tensor.dtype == "int32" else random.normal(size=tensor.shape)
+        name: random.integers(0, 4, tensor.shape) if tensor.dtype == "uint32" else random.normal(size=tensor.shape)
         for name, tensor in schedule.tensors.items()
         if tensor.role in (Role.INPUT, Role.PARAMETER)
     }
@@ -176,7 +176,7 @@ def test_inference_is_the_forward_passes_alone_and_dropout_does_nothing() -> Non
     assert schedule.memory_of("drop.output") == "tanh2.output"  # by way of flatten
     assert not [t for t in schedule.tensors.values() if t.role is Role.SAVED]
     step = next(s for s in inference(network("residual"), 1).steps if s.layer == "bn1")
-    assert set(step.reads) == {"x", "weight", "bias", "running_mean", "running_variance"}
+    assert set(step.reads) == {"x", "scale", "bias", "running_mean", "running_variance"}
 
 
 def test_names_that_tensors_would_have_do_not_collide() -> None:

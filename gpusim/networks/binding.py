@@ -1,0 +1,282 @@
+"""From a step of a schedule to primitives: one row for each kind of layer and pass.
+
+The roles of a step are the names of its primitive's operands; a row says so where they are not. A step may need several
+primitives, run one after another. A result that the step leaves out, since nothing needs it, is stored into the step's
+workspace.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.config.network_run import DEFAULT_ALGORITHM, NetworkSettings, TrainingSpec
+from workloads.networks.graph import Layer
+from workloads.networks.kind import Pass
+from workloads.networks.schedule import Schedule, Step
+from workloads.operators.activation import ActivationBackward, ActivationForward
+from workloads.operators.add import Add
+from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
+from workloads.operators.bias import BiasBackward
+from workloads.operators.bypass import Bypass
+from workloads.operators.concat import Concat, Split
+from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.convolution import Convolution
+from workloads.operators.dropout import DropoutBackward, DropoutForward
+from workloads.operators.fully_connected import (
+    FullyConnectedBackwardData,
+    FullyConnectedBackwardWeights,
+    FullyConnectedForward,
+)
+from workloads.operators.lrn import LrnBackward, LrnForward
+from workloads.operators.optimizer import Adam, Sgd
+from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
+from workloads.operators.primitive import Primitive
+from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
+from workloads.operators.tensor import Shape
+
+
+@dataclass(frozen=True)
+class Part:
+    """A primitive of a step. tensors: its operands and results that are tensors of the schedule, by their names."""
+
+    primitive: Primitive
+    tensors: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What a step's primitives depend on beside the schedule.
+
+    number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm, where it can
+    compute a layer.
+    """
+
+    number: int = 1
+    training: TrainingSpec = field(default_factory=TrainingSpec)
+    convolution: str = DEFAULT_ALGORITHM
+
+    @classmethod
+    def under(cls, settings: NetworkSettings, number: int = 1) -> "Iteration":
+        """As the settings say."""
+        return cls(number, settings.training, settings.convolution)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A step in its schedule: what a row is asked with."""
+
+    schedule: Schedule
+    step: Step
+    iteration: Iteration
+
+    @property
+    def layer(self) -> Layer:
+        """Whose step it is."""
+        return self.schedule.network[self.step.layer]
+
+    @property
+    def kind(self) -> Any:
+        """The layer's kind, with its values."""
+        return self.layer.kind
+
+    def shape(self, role: str) -> Shape:
+        """Of the tensor of a role, the batch included."""
+        step = self.step
+        return self.schedule.tensors[step.reads[role] if role in step.reads else step.writes[role]].shape
+
+    @property
+    def input_shape(self) -> Shape:
+        """Of the layer's first input, the batch included."""
+        return (self.schedule.batch, *self.layer.input_shapes[0])
+
+    @property
+    def output_shape(self) -> Shape:
+        """Of the layer's output, the batch included."""
+        return (self.schedule.batch, *self.layer.shape)
+
+    def refuse(self, problem: str) -> UserError:
+        """The error that says what of this step is not possible."""
+        source = self.schedule.network.source
+        return UserError(f"{source}: layer '{self.step.layer}' ({self.layer.kind_name}, {self.step.what}): {problem}")
+
+
+@dataclass(frozen=True)
+class Use:
+    """A primitive, and the roles of those of its operands and results whose names are others."""
+
+    primitive: Primitive
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+
+Row = Callable[[Case], Use | tuple[Use, ...]]
+
+
+def parts_of(schedule: Schedule, step: Step, iteration: Iteration = Iteration()) -> tuple[Part, ...]:
+    """The primitives of a step, in order; raises UserError that names the layer for what cannot be computed."""
+    case = Case(schedule, step, iteration)
+    row = COMMON.get(step.what) or KINDS.get((case.layer.kind_name, step.what))
+    if row is None:
+        raise case.refuse("there is no operator for it")
+    try:
+        uses = row(case)
+    except UserError as error:
+        if str(error).startswith(schedule.network.source):
+            raise
+        raise case.refuse(str(error)) from None
+    return tuple(_part(case, use) for use in (uses if isinstance(uses, tuple) else (uses,)))
+
+
+def _part(case: Case, use: Use) -> Part:
+    held = {}
+    for name in use.primitive.takes:
+        role = use.roles.get(name, name)
+        # a later primitive of the step may take what an earlier one gave
+        held[name] = case.step.reads[role] if role in case.step.reads else case.step.writes[role]
+    for name in use.primitive.gives:
+        role = use.roles.get(name, name)
+        if role in case.step.writes:
+            held[name] = case.step.writes[role]
+    return Part(use.primitive, held)
+
+
+def _loss(case: Case) -> Use:
+    return Use(SoftmaxLossForward(case.shape("x")))
+
+
+def _loss_gradient(case: Case) -> Use:
+    return Use(SoftmaxLossBackward(case.shape("y")))
+
+
+def _gradient_sum(case: Case) -> Use:
+    return Use(Add(case.shape("y"), len(case.step.reads)))
+
+
+def _update(case: Case) -> Use:
+    shape, wanted = case.shape("w"), case.iteration.training
+    if "square" in case.step.reads:
+        return Use(Adam(shape, case.iteration.number, wanted.rate, decay=wanted.decay))
+    return Use(Sgd(shape, wanted.rate, wanted.momentum, wanted.decay))
+
+
+def _activation(function: str, case: Case) -> Use:
+    if case.step.what is Pass.FORWARD:
+        return Use(ActivationForward(function, case.output_shape))
+    return Use(ActivationBackward(function, case.output_shape))
+
+
+def _pooling(mode: str, case: Case) -> Use:
+    kind = case.kind
+    window = kind.window(case.layer.input_shapes)
+    top, left, bottom, right = kind.padding
+    if (top, left) != (bottom, right):
+        raise case.refuse(f"padding {list(kind.padding)}: only the same at both ends can be computed")
+    counted = mode == "max" or kind.counts_padding
+    pooling = Pooling(mode, window, kind.stride or window, (top, left), kind.ceil, counted)
+    if case.step.what is Pass.FORWARD:
+        return Use(PoolingForward(pooling, case.input_shape, keep_places="places" in case.step.writes))
+    return Use(PoolingBackward(pooling, case.input_shape))
+
+
+def _lrn(case: Case) -> Use:
+    primitive = LrnForward if case.step.what is Pass.FORWARD else LrnBackward
+    kind = case.kind
+    return Use(primitive(case.input_shape, kind.size, kind.alpha, kind.beta, kind.k))
+
+
+def _batch_norm(case: Case) -> Use:
+    kind, shape = case.kind, case.input_shape
+    if case.step.what is Pass.BACKWARD:
+        return Use(BatchNormBackward(shape, kind.mode, kind.epsilon))
+    if "mean" in case.step.writes:
+        return Use(BatchNormTraining(shape, kind.mode, kind.epsilon, kind.momentum))
+    return Use(BatchNormInference(shape, kind.mode, kind.epsilon))
+
+
+def _softmax(case: Case) -> Use:
+    primitive = SoftmaxForward if case.step.what is Pass.FORWARD else SoftmaxBackward
+    return Use(primitive(case.output_shape))
+
+
+def _dropout(case: Case) -> Use:
+    kind, shape = case.kind, case.output_shape
+    if case.step.what is Pass.BACKWARD_DATA:
+        return Use(DropoutBackward(shape, kind.probability))
+    # a stream of random numbers for each layer and iteration
+    layers = case.schedule.network.layers
+    stream = (case.iteration.number - 1) * len(layers) + layers.index(case.layer)
+    return Use(DropoutForward(shape, kind.probability, kind.seed, stream % (1 << 32)))
+
+
+def _add(case: Case) -> Use:
+    return Use(Add(case.output_shape, len(case.layer.inputs)))
+
+
+def _numbered(case: Case, name: str) -> dict[str, str]:
+    """Of a layer with one input, which has no number among the roles."""
+    return {f"{name}0": name} if len(case.layer.inputs) == 1 else {}
+
+
+def _concat(case: Case) -> Use:
+    channels = tuple(shape[0] for shape in case.layer.input_shapes)
+    if case.step.what is Pass.FORWARD:
+        return Use(Concat(case.output_shape, channels), _numbered(case, "x"))
+    return Use(Split(case.output_shape, channels), _numbered(case, "dx"))
+
+
+def _bypass(case: Case) -> Use:
+    forward = case.step.what is Pass.FORWARD
+    return Use(Bypass(case.output_shape), {} if forward else {"x": "dy", "y": "dx"})
+
+
+def _convolution(case: Case) -> Use:
+    kind = case.kind
+    windows = Convolution(
+        case.input_shape, kind.filters, kind.kernel, kind.stride, kind.padding, kind.dilation, kind.groups
+    )
+    wanted = ALGORITHMS[case.iteration.convolution]
+    row = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
+    if case.step.what is Pass.FORWARD:
+        return Use(row.forward(windows, bias=kind.bias))
+    return Use((row.backward_data if case.step.what is Pass.BACKWARD_DATA else row.backward_weights)(windows))
+
+
+def _fully_connected(case: Case) -> Use:
+    shape, outputs = case.input_shape, case.kind.outputs
+    if case.step.what is Pass.FORWARD:
+        return Use(FullyConnectedForward(shape, outputs, bias=case.kind.bias))
+    data = case.step.what is Pass.BACKWARD_DATA
+    return Use((FullyConnectedBackwardData if data else FullyConnectedBackwardWeights)(shape, outputs))
+
+
+def _bias_gradient(case: Case) -> Use:
+    return Use(BiasBackward(case.output_shape))
+
+
+# passes that are the same for layers of every kind
+COMMON: Mapping[Pass, Row] = {
+    Pass.LOSS: _loss,
+    Pass.LOSS_GRADIENT: _loss_gradient,
+    Pass.GRADIENT_SUM: _gradient_sum,
+    Pass.UPDATE: _update,
+    Pass.BACKWARD_BIAS: _bias_gradient,
+}
+_OF_KIND: Mapping[str, Row] = {
+    "convolution": _convolution,
+    "fully_connected": _fully_connected,
+    "max_pool": partial(_pooling, "max"),
+    "average_pool": partial(_pooling, "average"),
+    "lrn": _lrn,
+    "batch_norm": _batch_norm,
+    "relu": partial(_activation, "relu"),
+    "sigmoid": partial(_activation, "sigmoid"),
+    "tanh": partial(_activation, "tanh"),
+    "softmax": _softmax,
+    "dropout": _dropout,
+    "add": _add,
+    "concat": _concat,
+    "bypass": _bypass,
+}
+_PASSES = (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS, Pass.BACKWARD)
+KINDS: Mapping[tuple[str, Pass], Row] = {(kind, what): row for kind, row in _OF_KIND.items() for what in _PASSES}

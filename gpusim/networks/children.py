@@ -1,0 +1,101 @@
+"""Work in forked processes: each sees memory as it was when it was started, and what it writes is its own."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from gpusim.base.errors import GpusimError, SimulationError, UserError
+
+POLL_S = 0.2
+
+
+def default_jobs() -> int:
+    """Processes: as many as this process has processors."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Children:
+    """At most `limit` processes at a time; what each returned, or raised, comes back by its key."""
+
+    def __init__(self, limit: int) -> None:
+        if not hasattr(os, "fork"):
+            raise UserError("jobs: this system cannot fork processes: --jobs 1 with real data is allowed")
+        self._limit = limit
+        self._context = multiprocessing.get_context("fork")
+        self._running: dict[Connection, tuple[Any, Any]] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether another one has to wait."""
+        return len(self._running) >= self._limit
+
+    @property
+    def running(self) -> int:
+        """Processes that have not come back."""
+        return len(self._running)
+
+    def start(self, key: Any, work: Callable[[], Any]) -> None:
+        """Fork a process that does `work`; its result must be picklable."""
+        ours, theirs = self._context.Pipe(duplex=False)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        process = self._context.Process(target=_work, args=(theirs, work), daemon=True)
+        process.start()
+        theirs.close()
+        self._running[ours] = (key, process)
+
+    def finished(self, timeout_s: float = POLL_S) -> list[tuple[Any, Any]]:
+        """(key, result) of those that came back within the time; raises what one of them raised."""
+        found = []
+        for connection in wait(list(self._running), timeout_s):
+            assert isinstance(connection, Connection)
+            key, process = self._running.pop(connection)
+            try:
+                done, result = connection.recv()
+            except EOFError:
+                process.join()
+                raise SimulationError(
+                    f"{getattr(key, 'name', key)}: its process ended with code {process.exitcode}"
+                ) from None
+            finally:
+                connection.close()
+            process.join()
+            if not done:
+                raise result
+            found.append((key, result))
+        return found
+
+    def stop(self) -> None:
+        """End all that are running."""
+        for connection, (_, process) in self._running.items():
+            process.terminate()
+            process.join()
+            connection.close()
+        self._running.clear()
+
+
+def _work(connection: Connection, work: Callable[[], Any]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        outcome: tuple[bool, Any] = (True, work())
+    except GpusimError as error:
+        outcome = (False, _picklable(error))
+    except Exception as error:
+        outcome = (False, SimulationError(f"{type(error).__name__}: {error}"))
+    connection.send(outcome)
+    connection.close()
+
+
+def _picklable(error: GpusimError) -> GpusimError:
+    """The error, or one of its family with the same message, where its class keeps more than that."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return UserError(str(error)) if isinstance(error, UserError) else SimulationError(str(error))
+    return error

@@ -1,0 +1,244 @@
+"""The result of a network's run: one table for people, lines with tabs on a pipe, one JSON object."""
+
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from gpusim.core.facts import RunFacts, combined
+from gpusim.networks.rows import Row, bound_of, largest_stalls, rows_of
+from gpusim.networks.run import NetworkRecord
+from gpusim.results import metrics
+from gpusim.results.record import VerificationFacts
+
+SCHEMA_VERSION = 1
+MEANINGS = {
+    "cycles": "of the row's launches, summed; each from the first workgroup's dispatch to the last wavefront's end",
+    "time_us": "cycles / clock",
+    "share": "of the cycles of all rows",
+    "launches": "kernel launches",
+    "simulated_launches": "those that were simulated for this row; the others equal one that was, here or before, in "
+    "code, geometry, arguments and class of data, and count as it does",
+    "macs": "multiply-accumulates of the definition",
+    "operations": "its other arithmetic",
+    "minimum_bytes": "operands and results, each once",
+    "ipc": "wavefront instructions a cycle, of the whole GPU",
+    "bound": "the nearest roofline (metrics' group roofline), and its cycles / cycles",
+    "stalls": "the two largest reasons, with their share of the resident wavefront-cycles",
+    "dram_bytes": "moved, both ways",
+    "verification": "passed: whether every result is within its bound of NumPy's in FP64; null: not compared",
+    "metrics": "all metrics of the row's launches, as in docs/metrics.md",
+    "launch_overhead_us": "launches times gpu.kernel_launch_us: what the host's queue adds to time_us",
+}
+HEAD = ("layer", "pass", "time us", "share", "IPC", "bound", "stalls", "L1", "L2", "DRAM MB", "launches", "verified")
+
+# of the table on a narrow terminal: heads, passes, reasons
+NARROW_HEAD = ("layer", "pass", "us", "%", "IPC", "bound %", "stalls %", "L1%", "L2%", "MB", "run", "ok")
+PASSES = {
+    "forward": ("forward", "fwd"), "loss": ("loss", "loss"), "loss_gradient": ("loss gradient", "dloss"),
+    "backward_data": ("back data", "bwd d"), "backward_weights": ("back weights", "bwd w"),
+    "backward_bias": ("back bias", "bwd b"), "backward": ("backward", "bwd"),
+    "gradient_sum": ("gradient sum", "sum"), "update": ("update", "upd"),
+}  # fmt: skip
+REASONS = {
+    "execution_dependency": ("exec", "exe"), "memory_dependency": ("memory", "mem"),
+    "memory_throttle": ("throttle", "thr"), "synchronization": ("barrier", "bar"),
+    "instruction_fetch": ("fetch", "fet"), "branch_latency": ("branch", "bra"),
+    "not_selected": ("not selected", "sel"), "idle": ("idle", "idl"),
+}  # fmt: skip
+LEGEND = (
+    "fwd forward, bwd backward of d data, w weights, b bias, upd update; run: launches, of them simulated; stalls:"
+    " mem memory, thr memory throttle, exe execution, bar barrier, fet fetch, bra branch, sel not selected, idl idle"
+)
+WIDE = 120  # columns of a terminal, from which on nothing is abbreviated
+
+
+def document(record: NetworkRecord) -> dict[str, Any]:
+    """The JSON object of `gpusim net`."""
+    rows = rows_of(record)
+    whole = _whole(rows)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "network": record.schedule.network.name,
+        "phase": "train" if record.schedule.training else "inference",
+        "batch": record.schedule.batch,
+        "data": "real" if record.real else "synthetic",
+        "partial": bool(record.stopped_by),
+        **({"stopped_by": record.stopped_by} if record.stopped_by else {}),
+        "meanings": MEANINGS,
+        "config": record.settings.resolved(),
+        "layers": [_row_tree(row, whole) for row in rows],
+        "total": _total_tree(record, rows, whole),
+        "verification": {
+            "passed": record.passed,
+            "compared": sum(row.passed is not None for row in rows),
+            "rows": len(rows),
+        },
+        "remarks": list(record.schedule.network.remarks),
+    }
+
+
+def _whole(rows: Sequence[Row]) -> RunFacts | None:
+    """All launches of which the facts are known."""
+    known = [row.facts for row in rows if row.facts is not None]
+    return combined(known) if known else None
+
+
+def _row_tree(row: Row, whole: RunFacts | None) -> dict[str, Any]:
+    tree: dict[str, Any] = {"name": row.layer, "pass": str(row.what), "operator": row.operators}
+    works = [work for step in row.steps for work in step.work]
+    tree |= {
+        "launches": row.launches,
+        "simulated_launches": row.simulated,
+        "macs": row.macs,
+        "operations": sum(work.operations for work in works),
+        "minimum_bytes": sum(work.read_bytes + work.written_bytes for work in works),
+        "verification": _verification(row),
+        **_timed_tree(row.facts, whole),
+    }
+    return tree
+
+
+def _verification(row: Row) -> dict[str, Any]:
+    compared = [step.verification for step in row.steps if step.verification is not None]
+    if not compared:
+        return {"passed": None}
+    worst: VerificationFacts = max(compared, key=lambda v: (not v.passed, v.max_error / v.bound if v.bound else 0.0))
+    return {"passed": row.passed, "max_error": worst.max_error, "bound": worst.bound}
+
+
+def _timed_tree(facts: RunFacts | None, whole: RunFacts | None) -> dict[str, Any]:
+    if facts is None or whole is None:
+        return {"cycles": None}
+    bound, near = bound_of(facts)
+    tree = metrics.launch_tree(facts)
+    tree.pop("stalls_by_compute_unit", None)
+    return {
+        "cycles": facts.cycles,
+        "time_us": facts.time_us,
+        "share": facts.cycles / whole.cycles if whole.cycles else None,
+        "ipc": tree["kernel"]["ipc"],
+        "bound": {"name": bound, "utilization": near},
+        "stalls": dict(largest_stalls(facts)),
+        "l1_hit_rate": tree["l1"]["hit_rate"],
+        "l2_hit_rate": tree["l2"]["hit_rate"],
+        "dram_bytes": tree["dram"]["bytes"],
+        "metrics": tree,
+    }
+
+
+def _total_tree(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) -> dict[str, Any]:
+    launches = sum(row.launches for row in rows)
+    return {
+        "launches": launches,
+        "simulated_launches": sum(row.simulated for row in rows),
+        "macs": sum(row.macs for row in rows),
+        "planned_bytes": record.planned_bytes,
+        "launch_overhead_us": launches * record.settings.gpu.kernel_launch_us,
+        **_timed_tree(whole, whole),
+    }
+
+
+def show(record: NetworkRecord, out: TextIO) -> None:
+    """The table on a terminal, abbreviated where that is narrow; the same rows with tabs on a pipe; then the sums."""
+    rows = rows_of(record)
+    whole = _whole(rows)
+    lines = closing(record, rows, whole)
+    if not out.isatty():
+        for cells in (HEAD, *(_cells(row, whole) for row in rows)):
+            print("\t".join(cells), file=out)
+        print("\n".join(lines), file=out)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(file=out)
+    narrow = console.width < WIDE
+    head = NARROW_HEAD if narrow else HEAD
+    table = Table(title=_title(record), title_justify="left", box=None, padding=(0, 1 if narrow else 2, 0, 0))
+    for number, name in enumerate(head):
+        table.add_column(name, justify="left" if number in (0, 1, 5, 6) else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(_narrow_cells if narrow else _cells)(row, whole))
+    console.print(table)
+    for line in [LEGEND, *lines] if narrow else lines:
+        console.print(line, highlight=False, markup=False)
+
+
+def markdown(record: NetworkRecord) -> str:
+    """The table and what follows it, as Markdown."""
+    rows = rows_of(record)
+    whole = _whole(rows)
+    lines = [_title(record), "", f"| {' | '.join(HEAD)} |", f"|{' --- |' * len(HEAD)}"]
+    lines += [f"| {' | '.join(_cells(row, whole))} |" for row in rows]
+    return "\n".join([*lines, "", *(f"- {line}" for line in closing(record, rows, whole))]) + "\n"
+
+
+def _title(record: NetworkRecord) -> str:
+    schedule = record.schedule
+    what = "training" if schedule.training else "inference"
+    return f"{schedule.network.name}: {what}, batch {schedule.batch}, {record.settings.gpu.name}"
+
+
+def _cells(row: Row, whole: RunFacts | None) -> list[str]:
+    head, facts = [row.layer, PASSES[row.what][0]], row.facts
+    verified = {None: "–", True: "yes", False: "WRONG"}[row.passed]
+    launches = f"{row.launches}" if row.simulated == row.launches else f"{row.launches} ({row.simulated})"
+    if facts is None or whole is None:
+        return [*head, "–", "", "", "", "", "", "", "", launches, verified]
+    tree = row.metrics
+    bound, near = bound_of(facts)
+    stalls = ", ".join(f"{REASONS[reason][0]} {100 * share:.0f}%" for reason, share in largest_stalls(facts))
+    share = f"{100 * facts.cycles / whole.cycles:.1f}%" if whole.cycles else ""
+    rates = [f"{100 * rate:.0f}%" if rate is not None else "" for rate in (_rate(tree, "l1"), _rate(tree, "l2"))]
+    moved = f"{tree['dram']['bytes'] / 1e6:,.1f}"
+    timed = [f"{facts.time_us:,.1f}", share, f"{tree['kernel']['ipc']:.1f}", f"{bound} {100 * near:.0f}%", stalls]
+    return [*head, *timed, *rates, moved, launches, verified]
+
+
+def _narrow_cells(row: Row, whole: RunFacts | None) -> list[str]:
+    head, facts = [row.layer, PASSES[row.what][1]], row.facts
+    verified = {None: "–", True: "yes", False: "NO"}[row.passed]
+    launches = f"{row.launches}" if row.simulated == row.launches else f"{row.launches},{row.simulated}"
+    if facts is None or whole is None:
+        return [*head, "–", "", "", "", "", "", "", "", launches, verified]
+    tree = row.metrics
+    bound, near = bound_of(facts)
+    stalls = " ".join(f"{REASONS[reason][1]} {100 * share:.0f}" for reason, share in largest_stalls(facts))
+    share = f"{100 * facts.cycles / whole.cycles:.0f}" if whole.cycles else ""
+    rates = [f"{100 * rate:.0f}" if rate is not None else "" for rate in (_rate(tree, "l1"), _rate(tree, "l2"))]
+    numbers = [_three(facts.time_us), share, f"{tree['kernel']['ipc']:.1f}", f"{bound} {100 * near:.0f}"]
+    return [*head, *numbers, stalls, *rates, _three(tree["dram"]["bytes"] / 1e6), launches, verified]
+
+
+def _three(value: float) -> str:
+    """At least three digits of it."""
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
+
+
+def _rate(tree: Any, cache: str) -> float | None:
+    rate: float | None = tree[cache]["hit_rate"]
+    return rate
+
+
+def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) -> list[str]:
+    """What holds for the whole network."""
+    launches, simulated = sum(row.launches for row in rows), sum(row.simulated for row in rows)
+    lines = []
+    if whole is not None:
+        overhead = launches * record.settings.gpu.kernel_launch_us
+        bound, near = bound_of(whole)
+        macs = sum(row.macs for row in rows if row.facts is not None)
+        rate = 2e-3 * macs / whole.time_us if whole.cycles else 0.0
+        lines.append(
+            f"total: {whole.time_us:,.1f} us in {whole.cycles:,} cycles, and {overhead:,.0f} us of launching;"
+            f" {rate:,.0f} GFLOP/s in multiply-accumulates; {bound} {100 * near:.0f}%"
+        )
+    lines.append(f"launches: {launches}, of which {simulated} were simulated; equal ones count as the first")
+    compared = [row for row in rows if row.passed is not None]
+    data = "real values" if record.real else "made-up values: no result is compared"
+    wrong = ", ".join(f"{row.layer} {PASSES[row.what][0]}" for row in compared if not row.passed)
+    said = f"WRONG: {wrong}" if wrong else f"{len(compared)} of {len(rows)} rows compared with NumPy, all as expected"
+    lines.append(f"{data}; {said}" if compared or record.real else data)
+    if record.stopped_by:
+        unfinished = sum(row.facts is None for row in rows)
+        lines.append(f"{record.stopped_by}: {unfinished} of {len(rows)} rows are not finished")
+    return [*lines, *record.schedule.network.remarks]

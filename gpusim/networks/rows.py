@@ -1,0 +1,80 @@
+"""What a network's run says of each layer and pass: one row each, and the sum of all."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from gpusim.core.facts import RunFacts, combined
+from gpusim.networks.execution import StepResult
+from gpusim.networks.run import NetworkRecord
+from gpusim.results import metrics
+from workloads.networks.kind import Pass
+
+
+@dataclass(frozen=True)
+class Row:
+    """A layer's steps of one pass: several where it has several parameters to update."""
+
+    layer: str
+    what: Pass
+    steps: Sequence[StepResult]
+
+    @property
+    def operators(self) -> str:
+        """Names of the operators, each once."""
+        return " + ".join(dict.fromkeys(name for step in self.steps for name in step.operators))
+
+    @cached_property
+    def facts(self) -> RunFacts | None:
+        """Of all launches; None where not all are known."""
+        known = [step.facts for step in self.steps if step.facts is not None]
+        return combined(known) if len(known) == len(self.steps) else None
+
+    @property
+    def launches(self) -> int:
+        """Kernel launches."""
+        return sum(len(step.classes) for step in self.steps)
+
+    @property
+    def simulated(self) -> int:
+        """Those of the launches that were simulated for this row; the others are equal to one that was."""
+        return sum(len(step.simulated) for step in self.steps)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the definition."""
+        return sum(work.macs for step in self.steps for work in step.work)
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the results were as expected; None where they were not compared."""
+        compared = [step.verification.passed for step in self.steps if step.verification is not None]
+        return all(compared) if compared else None
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Any]:
+        """All metrics of the launches, by group and name; empty where they are not known."""
+        return metrics.launch_tree(self.facts) if self.facts is not None else {}
+
+
+def rows_of(record: NetworkRecord) -> list[Row]:
+    """In the order of the steps."""
+    grouped: dict[tuple[str, Pass], list[StepResult]] = {}
+    for step in record.steps:
+        grouped.setdefault((step.step.layer, step.step.what), []).append(step)
+    return [Row(layer, what, steps) for (layer, what), steps in grouped.items()]
+
+
+def bound_of(facts: RunFacts) -> tuple[str, float]:
+    """The roofline that is nearest, latency's apart, and how near: its cycles / the launches' cycles."""
+    bounds = {name: cycles for name, cycles in facts.roofline.items() if name != "latency"}
+    name = max(bounds, key=lambda one: bounds[one])
+    return name, bounds[name] / facts.cycles if facts.cycles else 0.0
+
+
+def largest_stalls(facts: RunFacts, count: int = 2) -> list[tuple[str, float]]:
+    """The reasons for which wavefronts waited longest, with their share of the resident wavefront-cycles."""
+    whole = sum(facts.stalls.values())
+    reasons = sorted((item for item in facts.stalls.items() if item[0] != "issued"), key=lambda item: -item[1])
+    return [(reason, cycles / whole) for reason, cycles in reasons[:count] if cycles and whole]

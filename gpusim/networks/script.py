@@ -1,0 +1,86 @@
+"""`gpusim.run_network`: a network's iteration, run from a script."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from gpusim.api.sections import Section
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
+from gpusim.config.files import Given, opened
+from gpusim.config.gpu import GPU_FOLDER
+from gpusim.config.network import load_network
+from gpusim.config.network_run import load_settings
+from gpusim.config.tree import Sets
+from gpusim.networks.report import document
+from gpusim.networks.run import DataChoice, NetworkRecord, Wanted, run_iteration
+
+Phase = Literal["inference", "train"]
+
+
+class NetworkResult(Section):
+    """The result of a network's run: the object that `gpusim net --json` writes, as attributes and a mapping.
+
+    `result.total.cycles`, `result["layers"][0]["time_us"]`; outputs: arrays by tensor, where they were asked for.
+    """
+
+    def __init__(self, record: NetworkRecord) -> None:
+        super().__init__("", document(record))
+        self.outputs = record.outputs
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every result that was compared with NumPy's was as expected; None where nothing was compared."""
+        found: bool | None = self._values["verification"]["passed"]
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object, as plain data."""
+        return dict(self._values)
+
+
+def run_network(
+    network: Given,
+    *,
+    batch: int | None = None,
+    phase: Phase = "inference",
+    layers: str | None = None,
+    gpu: Given = "mi6",
+    sets: Sets = (),
+    data: DataChoice = "auto",
+    jobs: int = 1,
+    inputs: Mapping[str, np.ndarray] | None = None,
+    outputs: bool = False,
+    verify: bool = True,
+    keep: str | Path | None = None,
+    quiet: bool = False,
+) -> NetworkResult:
+    """Run a network's layers on the simulated GPU, as `gpusim net` does, and return what each cost.
+
+    network: a file, a shipped one's name, or a mapping such as a YAML file holds; batch: None: the file's, or 1; phase:
+    "inference" or "train"; layers: "conv2:conv5" reports these alone; gpu: a GPU's file, name or mapping; sets: values
+    laid over it, and `training.rate` and the like; data: "real", "synthetic" or "auto"; jobs: processes; inputs: arrays
+    by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; keep: a
+    folder where what is found out about launches is kept for later runs; quiet: report no progress on standard error.
+
+    Raises UserError for what cannot be run, and what a launch raises.
+    """
+    for name, value, allowed in (("phase", phase, get_args(Phase)), ("data", data, get_args(DataChoice))):
+        if value not in allowed:
+            raise UserError(f"{name}: {unknown_name('choice', str(value), allowed)}")
+    if jobs < 1:
+        raise UserError(f"jobs: {jobs} is not allowed: must be at least 1")
+    loaded = load_network(network)
+    settings = load_settings(opened(gpu, GPU_FOLDER, "gpu"), sets)
+    images = batch if batch is not None else loaded.batch or 1
+    wanted = Wanted(
+        images, phase == "train", layers, data, verify, jobs=jobs, keep=None if keep is None else Path(keep)
+    )
+    with Interrupt() as interrupt:
+        record = run_iteration(loaded, settings, wanted, Reporter(quiet), interrupt, inputs, outputs)
+    if interrupt.asked:
+        raise KeyboardInterrupt
+    return NetworkResult(record)

@@ -1,0 +1,346 @@
+"""Are a network's layers run as they should be: values in order, equal launches once, the same in several processes?"""
+
+import io
+import json
+import multiprocessing
+import os
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+import gpusim
+from gpusim.base.errors import UserError
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
+from gpusim.cli.main import invoke
+from gpusim.config.gpu import load_gpu
+from gpusim.config.network import load_network
+from gpusim.config.network_run import NetworkSettings
+from gpusim.jobs.operators import gpu_facts
+from gpusim.networks import steps as steps_module
+from gpusim.networks.binding import Iteration
+from gpusim.networks.kept import Kept
+from gpusim.networks.launches import deciding
+from gpusim.networks.report import document, show
+from gpusim.networks.rows import rows_of
+from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
+from gpusim.networks.steps import filled_bytes, run_synthetic
+from gpusim.networks.storage import Storage, network_plan
+from tests.support.network_numbers import Machine
+from tests.support.small_networks import INPUT, POINTWISE, SHORT, layer, network
+from tests.unit.workloads.test_network_schedule import NETWORKS
+from workloads.networks.memory import plan
+from workloads.networks.schedule import inference, training
+from workloads.networks.tensor import Role
+from workloads.operators.activation import ActivationForward
+from workloads.operators.primitive import Value
+
+GPU = load_gpu("mi6")
+BATCH = 3
+
+
+def record_of(described: list[dict[str, Any]], **values: Any) -> NetworkRecord:
+    options = {"batch": BATCH, "train": True, **{k: v for k, v in values.items() if k not in ("inputs", "outputs")}}
+    with Interrupt() as interrupt:
+        return run_iteration(
+            network(described), NetworkSettings(gpu=GPU), Wanted(**options), Reporter(quiet=True), interrupt,
+            values.get("inputs"), values.get("outputs", False),
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def one_process() -> NetworkRecord:
+    return record_of(POINTWISE, outputs=True)
+
+
+def test_every_result_of_a_simulated_step_is_compared(one_process: NetworkRecord) -> None:
+    assert one_process.passed is True
+    assert all(step.verification is not None and step.facts is not None for step in one_process.steps)
+
+
+def test_several_processes_find_the_same(one_process: NetworkRecord) -> None:
+    forked = record_of(POINTWISE, outputs=True, jobs=3)
+    assert [s.facts.cycles for s in forked.steps if s.facts] == [s.facts.cycles for s in one_process.steps if s.facts]
+    assert [s.verification for s in forked.steps] == [s.verification for s in one_process.steps]
+    assert forked.outputs.keys() == one_process.outputs.keys()
+    assert all(np.array_equal(forked.outputs[name], array) for name, array in one_process.outputs.items())
+
+
+def without_dropout(layers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Whose random numbers are not the reference's."""
+    return [{**one, "probability": 0.0} if one["kind"] == "dropout" else one for one in layers]
+
+
+@pytest.mark.parametrize("name", ["pointwise", *NETWORKS])
+def test_loss_and_gradients_are_those_of_numpy_in_fp64(name: str) -> None:
+    layers = without_dropout(POINTWISE if name == "pointwise" else NETWORKS[name])
+    schedule = training(network(layers), BATCH)
+    rng = np.random.default_rng(5)
+    inputs = {"labels": np.array([0, 3, 2])}
+    for tensor in schedule.tensors.values():
+        if tensor.role in (Role.INPUT, Role.PARAMETER) and tensor.name != "labels":
+            inputs[tensor.name] = rng.normal(size=tensor.shape).astype(np.float32)
+        elif tensor.name.endswith("variance"):
+            inputs[tensor.name] = np.ones(tensor.shape)
+    found = record_of(layers, timing=False, inputs=inputs, outputs=True)
+    assert found.passed is True
+    machine = Machine(plan(schedule), inputs)
+    expected = {}
+    for step in schedule.steps:
+        machine.step(step)
+        expected |= {name: machine.array(name).copy() for name in step.writes.values()}
+    for name, array in found.outputs.items():
+        if schedule.tensors[name].role is not Role.PARAMETER:
+            np.testing.assert_allclose(array, expected[name], rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def test_equal_launches_are_simulated_once() -> None:
+    record = record_of(SHORT)
+    first, second = (next(s for s in record.steps if s.name == f"bn{n}.forward") for n in (1, 2))
+    assert len(first.simulated) == len(first.classes) == len(second.classes)
+    assert not second.simulated and second.facts == first.facts
+    assert second.verification is not None, "its values are not the first one's"
+    places = [s for s in record.steps if s.name in ("pool.backward_data",)]
+    assert places[0].simulated, "the places of maxima decide its time"
+
+
+@pytest.mark.parametrize("name", ["relu1_2", "pool1", "conv1_2", "conv1_1"])
+def test_a_process_of_a_large_layer_stays_below_four_gib(name: str) -> None:
+    schedule = training(load_network("vgg16"), 256)
+    storage = Storage.laid_out(network_plan(schedule))
+    for step in schedule.steps:
+        if step.layer == name:
+            for operator in storage.operators(step, gpu_facts(GPU), Iteration()):
+                decide = sum(operand.size_bytes for operand in deciding(operator.primitive).values())
+                touched = filled_bytes(operator) + decide + operator.work.stored_bytes
+                assert touched <= 3.6 * 2**30, step.name
+
+
+def test_an_algorithm_by_images_simulates_one_of_them() -> None:
+    layers = [layer("c", "convolution", filters=4, kernel=3, padding=1), layer("d", "convolution", filters=4, kernel=1)]
+    described = load_network({"input": [16, 8, 8], "layers": layers})  # an image begins with a line
+    settings = NetworkSettings(gpu=GPU, convolution="im2col")
+    with Interrupt() as interrupt:
+        record = run_iteration(described, settings, Wanted(batch=4), Reporter(quiet=True), interrupt)
+    assert record.passed is True
+    first, second = record.steps
+    assert len(first.classes) > 4 > len(first.simulated) > 0
+    assert first.facts is not None
+    assert first.operators == ("convolution forward (im2col)",)
+    assert second.verification is not None
+
+
+def test_made_up_values_need_no_step_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    executed: list[Any] = []
+    monkeypatch.setattr(steps_module, "run_functional", lambda *a, **k: executed.append(a))
+    record = record_of(POINTWISE, data="synthetic", layers="pool1:tanh")
+    assert {s.step.layer for s in record.steps} == {"pool1", "tanh"}
+    assert all(s.facts is not None and s.verification is None for s in record.steps)
+    assert not executed and not record.real and record.passed is None
+
+
+def test_a_launch_finds_the_tables_that_others_make_for_it() -> None:
+    convolution = [layer("c", "convolution", filters=8, kernel=3, padding=1)]
+    schedule = inference(load_network({"input": [8, 24, 24], "layers": convolution}), 2)
+
+    def cycles(simulated: set[int]) -> int:
+        storage = Storage.allocate(network_plan(schedule), GPU)
+        operators = storage.operators(schedule.steps[0], gpu_facts(GPU), Iteration())
+        return run_synthetic(operators, GPU, simulated, lambda _: True).facts[1].cycles
+
+    assert cycles({1}) == cycles({0, 1})
+
+
+def test_made_up_values_cost_about_what_real_ones_do(one_process: NetworkRecord) -> None:
+    made_up = record_of(POINTWISE, data="synthetic")
+    for one, other in zip(one_process.steps, made_up.steps, strict=True):
+        assert one.facts is not None and other.facts is not None
+        assert other.facts.cycles == pytest.approx(one.facts.cycles, rel=0.05), one.name
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_wrong_result_is_named(monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
+    real = ActivationForward.reference
+
+    def reference(self: ActivationForward, inputs: Any, first: int = 0) -> Any:
+        value = real(self, inputs, first)["y"].value.copy()
+        value[0, 0, 0, 0] += 1.0
+        return {"y": Value(value, 1e-3)}
+
+    monkeypatch.setattr(ActivationForward, "reference", reference)
+    record = record_of(SHORT, jobs=jobs)
+    assert record.passed is False
+    wrong = [row.layer for row in rows_of(record) if row.passed is False]
+    assert wrong == ["relu1", "relu2"]
+
+
+def interrupt_after_the_first(kept: Path) -> threading.Thread:
+    """Send Ctrl-C to this process once something is known of a launch."""
+
+    def watch() -> None:
+        for _ in range(600):
+            if any(kept.glob("*.json")):
+                break
+            time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
+
+
+def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
+    norms = [layer(f"r{n}", "lrn", size=3 + 2 * (n % 4), k=1.0 + n) for n in range(40)]
+    longer = load_network({"input": [64, 128, 128], "layers": norms})
+    with Interrupt() as interrupt:
+        watcher = interrupt_after_the_first(tmp_path)
+        wanted = Wanted(batch=2, data="synthetic", jobs=2, keep=tmp_path)
+        record = run_iteration(longer, NetworkSettings(gpu=GPU), wanted, Reporter(quiet=True), interrupt)
+        watcher.join()
+    assert record.stopped_by == "interrupted"
+    known = [step for step in record.steps if step.facts is not None]
+    assert 0 < len(known) < len(record.steps)
+    tree = document(record)
+    assert tree["partial"] and tree["total"]["cycles"] == sum(step.facts.cycles for step in known if step.facts)
+    assert multiprocessing.active_children() == []
+
+
+def test_a_later_run_goes_on_from_what_is_kept(tmp_path: Path) -> None:
+    first = record_of(SHORT, keep=tmp_path / "kept", layers="bn1:relu1")
+    assert sum(len(step.simulated) for step in first.steps)
+    second = record_of(SHORT, keep=tmp_path / "kept")
+    known = {step.name: step for step in second.steps}
+    for step in first.steps:
+        assert not known[step.name].simulated and known[step.name].facts == step.facts
+        assert known[step.name].verification is not None
+    assert known["pool.backward_data"].simulated
+    again = record_of(SHORT, keep=tmp_path / "kept")
+    simulated = [s.name for s in again.steps if s.simulated]
+    assert simulated == ["softmax.loss", "softmax.loss_gradient", "pool.backward_data"]
+
+
+def test_what_is_kept_is_the_gpu_s_and_a_damaged_file_is_none(tmp_path: Path) -> None:
+    (step, *_) = record_of(SHORT, keep=tmp_path, layers="relu1", train=False).steps
+    (one,) = step.classes
+    assert Kept(tmp_path, GPU).get(one) == step.facts
+    assert Kept(tmp_path, load_gpu("r9nano")).get(one) is None
+    (file,) = tmp_path.iterdir()
+    file.write_text(file.read_text().replace('"cycles": ', '"cycles": 1', 1))
+    assert Kept(tmp_path, GPU).get(one) is None
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "short.yaml"
+    path.write_text(yaml.safe_dump({"input": INPUT, "layers": SHORT}))
+    return path
+
+
+def test_the_command_writes_json_and_arrays(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    rng = np.random.default_rng(1)
+    given = {"input": rng.normal(size=(2, *INPUT)).astype(np.float32), "labels": np.array([0, 1])}
+    np.savez(tmp_path / "x.npz", **given)
+    arguments = [
+        "net",
+        str(file),
+        "--batch",
+        "2",
+        "--phase",
+        "train",
+        "--jobs",
+        "1",
+        "--inputs",
+        str(tmp_path / "x.npz"),
+    ]
+    assert invoke([*arguments, "--outputs", str(tmp_path / "y.npz"), "--json", "-"]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert "of 13 rows compared with NumPy, all as expected" in captured.err or "rows compared" in captured.err
+    first = found["layers"][0]
+    assert {"name", "operator", "pass", "cycles", "launches", "macs", "verification"} <= set(first)
+    assert (first["name"], first["pass"], first["verification"]["passed"]) == ("bn1", "forward", True)
+    assert found["total"]["cycles"] == sum(row["cycles"] for row in found["layers"])
+    assert sum(row["share"] for row in found["layers"]) == pytest.approx(1.0)
+    assert found["verification"]["passed"] is True and found["phase"] == "train" and found["batch"] == 2
+    assert set(first) - {"name", "operator", "pass", "l1_hit_rate", "l2_hit_rate"} <= set(found["meanings"])
+    outputs = np.load(tmp_path / "y.npz")
+    assert outputs["softmax.output"].sum(axis=1) == pytest.approx(1.0)
+    assert outputs["bn1.scale.gradient"].shape == (2,)
+
+
+OTHER = "input: [4]\nlayers: [{name: a, kind: relu}]\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["short.yaml", "--batch", "0"], "short.yaml: batch: 0 is not allowed: must be from 1 to 65536"),
+        (["short.yaml", "--layers", "bn3"], "layers: "),
+        (["short.yaml", "--inputs", "none.npz"], "none.npz: cannot be read"),
+        (["short.yaml", "--inputs", "short.yaml"], "short.yaml: holds no arrays"),
+        (["short.yaml", "--inputs", "shape.npz"], "'input' has shape [1, 2, 3]; with batch 1 the network needs"),
+        (["short.yaml", "--inputs", "name.npz"], "unknown tensor 'imput'"),
+        (["short.yaml", "--inputs", "label.npz", "--phase", "train"], "'labels' has values from 7 to 7; allowed"),
+        (["short.yaml", "--outputs", "y.txt"], "--outputs y.txt: the arrays are written as .npz"),
+        (["short.yaml", "--outputs", "y.npz", "--data", "synthetic"], "given outputs need real data"),
+        (["short.yaml", "--set", "gpu.memory_mib=2", "--batch", "9000"], "MI6 has 2 MiB (gpu.memory_mib): a batch of "),
+        (["short.yaml", "--set", "training.rat=1"], "rate"),
+        (["short.yaml", "--size", "3"], "--size: belongs to --dnnmark"),
+        (["short.yaml", "--dnnmark"], "NETWORK short.yaml: --dnnmark runs benchmarks of its own"),
+        (["--dnnmark", "--batch", "101"], "--batch 101: DNNMark's benchmarks have 100; allowed are 1 to 100"),
+        (["loop.yaml"], "layer 'a': reads its own output"),
+        (["what.yaml"], "unknown kind"),
+        (["small.yaml"], "kernel 3×3 does not fit"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(
+    arguments: list[str], said: str, file: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    np.savez("shape.npz", input=np.zeros((1, 2, 3)))
+    np.savez("name.npz", imput=np.zeros((1, *INPUT)))
+    np.savez("label.npz", labels=np.array([7]))
+    Path("loop.yaml").write_text(
+        "input: [3]\nlayers: [{name: a, kind: add, inputs: [input, b]}, {name: b, kind: relu}]\n"
+    )
+    Path("what.yaml").write_text("input: [3]\nlayers: [{name: a, kind: rely}]\n")
+    Path("small.yaml").write_text("input: [3, 2, 2]\nlayers: [{name: a, kind: max_pool, kernel: 3}]\n")
+    assert invoke(["net", *arguments]) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("gpusim: error: ") and captured.err.count("\n") == 1, captured.err
+    assert said in captured.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("columns", "said"), [(80, "pool1    bwd d"), (120, "pool1    back data")])
+def test_the_table_fits_the_terminal(
+    one_process: NetworkRecord, columns: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = Terminal()
+    show(one_process, out)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    assert max(map(len, lines)) <= columns
+    rows = [line for line in lines if re.match(r"\w+ +\S.* yes *$", line)]
+    assert len(rows) == len(rows_of(one_process)), "each row is one line"
+    assert any(re.sub(" +", " ", line).startswith(re.sub(" +", " ", said)) for line in lines)
+
+
+def test_a_script_gets_the_same(file: Path) -> None:
+    result = gpusim.run_network(file, batch=2, layers="relu2", quiet=True, outputs=True)
+    assert result.passed is True and [row["name"] for row in result["layers"]] == ["relu2"]
+    assert result.total.cycles == result["layers"][0]["cycles"]
+    with pytest.raises(UserError, match="phase: unknown choice 'training'"):
+        gpusim.run_network(file, phase="training")  # type: ignore[arg-type]

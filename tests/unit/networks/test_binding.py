@@ -1,0 +1,115 @@
+"""Has every step of every network primitives for the roles that the schedule gives it, over memory of their own?"""
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.config.files import shipped
+from gpusim.config.gpu import load_gpu
+from gpusim.config.network import NETWORK_FOLDER, load_network
+from gpusim.networks.binding import KINDS, Iteration, parts_of
+from gpusim.networks.run import selected_layers
+from gpusim.networks.storage import Storage, network_plan
+from isa.device_memory import DeviceMemoryError
+from tests.support.small_networks import POINTWISE, SHORT, layer, network
+from tests.unit.workloads.test_network_schedule import NETWORKS
+from workloads.networks.graph import Network
+from workloads.networks.kind import Pass
+from workloads.networks.schedule import Loss, Schedule, Update, inference, training
+from workloads.operators.operator import GpuFacts
+
+GPU = load_gpu("mi6")
+FACTS = GpuFacts(36, 65536)
+
+
+def schedules(of: Network) -> list[Schedule]:
+    loss = Loss.CROSS_ENTROPY if len(of.outputs) == 1 else Loss.GIVEN
+    return [inference(of, 3), *(training(of, 3, loss, update) for update in Update)]
+
+
+def built(schedule: Schedule) -> Storage:
+    storage = Storage.allocate(network_plan(schedule), GPU)
+    for step in schedule.steps:
+        storage.operators(step, FACTS, Iteration(2))  # `place` checks shapes, types and overlaps
+    return storage
+
+
+@pytest.mark.parametrize("layers", [POINTWISE, SHORT, *NETWORKS.values()])
+def test_every_step_becomes_operators_over_the_plan_s_tensors(layers: list) -> None:
+    for schedule in schedules(network(layers)):
+        built(schedule)
+
+
+@pytest.mark.parametrize("file", shipped(NETWORK_FOLDER))
+def test_shipped_networks_have_an_operator_for_every_step(file: str) -> None:
+    built(training(load_network(file), 2))
+
+
+def test_every_pass_of_every_kind_has_a_row() -> None:
+    missing = set()
+    for layers in (*NETWORKS.values(), POINTWISE):
+        for schedule in schedules(network(layers)):
+            for step in schedule.steps:
+                if step.what in (Pass.FORWARD, Pass.BACKWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS):
+                    kind = schedule.network[step.layer].kind_name
+                    missing |= {(kind, step.what)} - set(KINDS)
+    assert not missing
+
+
+def test_a_result_that_nothing_needs_is_stored_into_workspace() -> None:
+    schedule = training(network(SHORT), 2)
+    step = next(s for s in schedule.steps if s.name == "bn1.backward")
+    assert "dx" not in step.writes, "the first layer's input has no gradient"
+    (part,) = parts_of(schedule, step)
+    assert set(part.primitive.gives) - set(part.tensors) == {"dx"}
+    storage = built(schedule)
+    (operator,) = storage.operators(step, FACTS, Iteration())
+    held = storage.plan.buffer_of["bn1.backward.workspace"]
+    at = operator.tensors["dx"].address - storage.whole.address
+    assert held.offset <= at and at + operator.tensors["dx"].size_bytes <= held.offset + held.bytes
+
+
+def test_a_gpu_may_have_more_memory_than_the_host() -> None:
+    large = GPU.model_copy(update={"memory_mib": 1 << 26})
+    planned = network_plan(inference(network(SHORT), 1))
+    assert Storage.allocate(planned, large).whole == Storage.allocate(planned, GPU).whole
+    with pytest.raises(DeviceMemoryError):
+        Storage.allocate(planned, GPU.model_copy(update={"memory_mib": 0}))
+
+
+def test_a_stream_of_random_numbers_is_a_layer_s_and_an_iteration_s() -> None:
+    layers = [layer("a", "dropout"), layer("b", "dropout"), layer("pool", "average_pool", whole=True)]
+    schedule = training(network([layer("bn", "batch_norm"), *layers]), 2)
+    steps = [s for s in schedule.steps if s.what is Pass.FORWARD and s.layer in "ab"]
+    streams = [parts_of(schedule, s, Iteration(n))[0].primitive.stream for n in (1, 2, 3) for s in steps]  # type: ignore[attr-defined]
+    assert len(set(streams)) == len(streams) == 6
+
+
+def test_the_number_of_the_iteration_is_adam_s() -> None:
+    schedule = training(network(SHORT), 2, update=Update.ADAM)
+    step = next(s for s in schedule.steps if s.what is Pass.UPDATE)
+    assert parts_of(schedule, step, Iteration(5))[0].primitive.step == 5  # type: ignore[attr-defined]
+
+
+def test_padding_of_one_side_alone_is_refused_by_name() -> None:
+    schedule = inference(network([layer("p", "max_pool", kernel=3, padding=[0, 0, 1, 1])]), 1)
+    with pytest.raises(UserError, match=r"layer 'p' \(max_pool, forward\): padding \[0, 0, 1, 1\]: only the same"):
+        parts_of(schedule, schedule.steps[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("conv1:conv2", {"conv1", "pool1", "conv2"}), ("ip2:", {"ip2", "softmax"}), (":pool1", {"conv1", "pool1"}),
+     ("relu1", {"relu1"}), (None, None)],
+)  # fmt: skip
+def test_layers_are_chosen_by_the_first_and_the_last(text: str | None, names: set[str] | None) -> None:
+    assert selected_layers(load_network("lenet"), text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("conv9", "unknown layer 'conv9'; did you mean 'conv1'"), ("conv2:conv1", "'conv2' comes after 'conv1'")],
+)
+def test_layers_that_are_not_there_are_refused(text: str, said: str) -> None:
+    with pytest.raises(UserError, match="layers: ") as caught:
+        selected_layers(load_network("lenet"), text)
+    assert said.split(";")[0].removeprefix("unknown ") in str(caught.value)
