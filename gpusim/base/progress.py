@@ -99,7 +99,8 @@ class Reporter:
             if self._console is not None:
                 self._console.print(text, markup=False, highlight=False, soft_wrap=True)  # above the bar
             else:
-                print(text, file=self.stream, flush=True)
+                self.stream.write(f"{text}\n")  # at once: an interrupt may come between two writes
+                self.stream.flush()
         except OSError:
             self.quiet = True
 

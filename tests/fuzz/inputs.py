@@ -77,7 +77,8 @@ def _networks() -> tuple[tuple[str, ...], bytes]:
     from tests.support.onnx_models import small
 
     folders = (SHIPPED / "networks", DATA / "networks")
-    return tuple(p.read_text(encoding="utf-8") for f in folders for p in sorted(f.iterdir())), small()
+    files = (p for folder in folders for p in sorted(folder.rglob("*")) if p.is_file())
+    return tuple(p.read_text(encoding="utf-8") for p in files), small()
 
 
 def network(choose: random.Random) -> bytes:
