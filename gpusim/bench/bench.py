@@ -195,8 +195,9 @@ def change_percent(before: dict[str, Any], result: BenchResult) -> float:
 
 
 def append_history(path: Path, result: BenchResult) -> None:
-    """Add a measurement to the history, one JSON object a line."""
+    """Add a measurement to the history, one JSON object a line; its folder is made where there is none."""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(result)) + "\n")
     except OSError as error:
