@@ -7,6 +7,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
 from gpusim.cli.declared_runs import DataOption, NetOptions
 from gpusim.cli.options import PhaseChoice, Source
@@ -28,8 +29,7 @@ def net_command(source: Source, options: NetOptions) -> int:
     _check_files(options, gpu_file, Path(network.source))
     batch = options.batch if options.batch is not None else network.batch or 1
     reporter = Reporter(options.quiet)
-    from gpusim.networks.children import default_jobs  # imports what runs kernels: up to a second
-    from gpusim.networks.report import document, markdown, show
+    from gpusim.networks.report import document, markdown, show  # imports what runs kernels: up to a second
     from gpusim.networks.run import Wanted, run_iteration
     from gpusim.networks.values import load_arrays, write_arrays
     from gpusim.report.document import as_json
@@ -72,7 +72,6 @@ def dnnmark_command(source: Source, options: NetOptions) -> int:
     settings = load_settings(gpu_file, options.sets)
     check_outputs({"--json": options.json_file}, gpu_file.files)
     from gpusim.networks import dnnmark
-    from gpusim.networks.children import default_jobs
     from gpusim.report.document import as_json
 
     reporter = Reporter(options.quiet)

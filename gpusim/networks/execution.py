@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from gpusim.base.children import Children
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.core.facts import RunFacts, combined
@@ -19,7 +20,6 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
 from gpusim.jobs.operators import gpu_facts
 from gpusim.networks.binding import Iteration
-from gpusim.networks.children import Children
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import LaunchClass, class_of_values, deciding, launch_class
 from gpusim.networks.steps import Outcome, Stopped, run_step, run_synthetic
