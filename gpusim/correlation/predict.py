@@ -94,14 +94,15 @@ def predicted(
     jobs: processes. Raises what a run raises, in the process that asked.
     """
     kernels = KernelSource(paths, multiply_accumulate)
-    *work, first = sorted(zip(points, conditions, strict=True), key=lambda job: -_cost(job[0][1], job[1]))
-    # the shortest first and alone: compiles, or loads, what the others then have
-    (key, point), condition = first
-    yield key, predict(point, condition, kernels)
+    # the longest first, so that none is left alone at the end
+    work = sorted(zip(points, conditions, strict=True), key=lambda job: -_cost(job[0][1], job[1]))
     if jobs == 1:
         for (key, point), condition in work:
             yield key, predict(point, condition, kernels)
         return
+    from gpusim.core.prepare import prepare_core
+
+    prepare_core()  # what is compiled or loaded here all processes have
     children = Children(jobs)
     try:
         while work or children.running:

@@ -34,7 +34,8 @@ def run(jobs: int, monkeypatch: pytest.MonkeyPatch, work: Callable[[Point], Pred
 
 
 @pytest.fixture(autouse=True)
-def signals_as_before() -> Iterator[None]:
+def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr("gpusim.core.prepare.prepare_core", lambda: 0.0)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
@@ -47,29 +48,27 @@ def test_every_point_comes_back_with_its_key(jobs: int, monkeypatch: pytest.Monk
     assert dict(run(jobs, monkeypatch, prediction)) == {key: prediction(point) for key, point in enumerate(POINTS)}
 
 
-def test_the_shortest_is_run_first_and_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it compiles is there for all others."""
-    here = os.getpid()
+def test_the_core_is_prepared_once_before_there_are_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[int] = []
+    monkeypatch.setattr("gpusim.core.prepare.prepare_core", lambda: prepared.append(os.getpid()))
 
-    def where(point: Point) -> Prediction:
-        return Prediction(point, float(os.getpid() == here), None, 1, 1, "valu", 0.5, 1.0)
+    def work(point: Point) -> Prediction:
+        return Prediction(point, float(prepared == [os.getppid()]), None, 1, 1, "valu", 0.5, 1.0)
 
-    (first, one), *others = run(2, monkeypatch, where)
-    assert (first, one.time_us) == (0, 1.0)
-    assert all(other.time_us == 0.0 for _, other in others)
+    assert [one.time_us for _, one in run(2, monkeypatch, work)] == [1.0] * len(POINTS)
 
 
 def test_an_interrupt_does_not_wait_for_what_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
     """The processes would sleep for ten minutes; the fixture looks whether they are gone."""
 
     def work(point: Point) -> Prediction:
-        if point is not POINTS[0]:
+        if point is not POINTS[-1]:
             time.sleep(FAR_OFF_S)
         return prediction(point)
 
     interrupt_python()
     running = run(2, monkeypatch, work)
-    assert next(running) == (0, prediction(POINTS[0]))
+    assert next(running) == (4, prediction(POINTS[-1]))
     monkeypatch.setattr("gpusim.base.children.wait", lambda *_: os.kill(os.getpid(), signal.SIGINT) or [])
     with pytest.raises(KeyboardInterrupt):
         next(running)
