@@ -48,6 +48,7 @@ def fit_rows(fitted: Fitted) -> list[tuple[str, ...]]:
     out: list[tuple[str, ...]] = []
     for tried in fitted.tried:
         better = "found" if tried.better is None else f"{100 * tried.better:.0f} % of resamples"
+        better += ", excluded" if tried.excluded else ""
         shown = str(tried.value).lower() if isinstance(tried.value, bool) else str(tried.value)
         out.append((f"{tried.path} = {shown}", percent(tried.error), f"{tried.launch_us:.2f}", better))
     return out
