@@ -1,12 +1,23 @@
-/* One kernel of sgemm.cl. Defined before each inclusion: NAME; SWATHS_X, SWATHS_Y, SWATHS_X A_ALONG, B_ALONG, whether that matrix is contiguous along k. */
+/* One kernel of sgemm.cl or sgemm_batched.cl. Defined before each inclusion: NAME; SWATHS_X, SWATHS_Y, wavefronts of the
+   workgroup along m and along n; A_ALONG, B_ALONG, whether that matrix is contiguous along k; BATCHED, where there are
+   several products. */
 TILE_KERNEL void NAME(
     global const float *restrict a_matrix, global const float *restrict b_matrix, global float *restrict c_matrix, uint m,
     uint n, uint k, uint lda, uint ldb, uint ldc, uint split_depth,
+#ifdef BATCHED
+    uint add, uint a_step, uint b_step, Divisor by_matrices) {
+  const uint part = scalar(quotient(group_id_z(), by_matrices));
+  const uint matrix = group_id_z() - part * by_matrices.divisor;
+  a_matrix += (ulong)matrix * a_step;
+  b_matrix += (ulong)matrix * b_step;
+#else
     uint add) {
+  const uint part = group_id_z();
+#endif
   local float tiles[2 * BUFFER_FLOATS];
   const uint wavefront = WAVES == 1 ? 0u : wavefront_id();
   const uint first_x = group_id_x() * SWATH * SWATHS_X, first_y = group_id_y() * SWATH * SWATHS_Y;
-  const uint begin = group_id_z() * split_depth, end = minimum(begin + split_depth, k);
+  const uint begin = part * split_depth, end = minimum(begin + split_depth, k);
   const Side a_side = side_of(a_matrix, m, k, lda, A_ALONG);
   const Side b_side = side_of(b_matrix, n, k, ldb, B_ALONG);
 #if A_ALONG

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from isa.kernarg import Pointer
-from workloads.operators.launching import GROUP, launch
+from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Tensor
 from workloads.shapes import round_up
@@ -117,6 +117,33 @@ def product(
     values = {**names, **shape, "split_depth": split.part_depth, "add": int(add)}
     grid = tile.groups(columns, rows, split.parts)
     return launch("sgemm", f"sgemm_{layout}_{tile.text}", memory, grid, values, tile.work_items)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Products of one shape. count: of them; steps: elements from an A, and from a B, to the next."""
+
+    count: int
+    steps: tuple[int, int]
+
+
+def products(
+    layout: str, operands: tuple[Pointer, Pointer, Pointer], memory: "DeviceMemory", sizes: tuple[int, int, int],
+    leading: tuple[int, int], batch: Batch, gpu: GpuFacts, split: Split | None = None, add: bool = False,
+) -> "Launch":  # fmt: skip
+    """As `product`, for several at once by a kernel of workloads/kernels/sgemm_batched.cl ("nn", "nt", "tn").
+
+    The C lie one after another; split: of k, each part's sums into as many C of their own.
+    """
+    columns, rows, depth = sizes
+    split = split or Split(depth, round_up(depth, DEPTH))
+    tile = choose_tile(columns, rows, batch.count * split.parts, gpu)
+    names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
+    shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1], "ldc": columns}
+    steps = {"a_step": batch.steps[0], "b_step": batch.steps[1], "by_matrices": divisor(batch.count)}
+    values = {**names, **shape, "split_depth": split.part_depth, "add": int(add), **steps}
+    grid = tile.groups(columns, rows, batch.count * split.parts)
+    return launch("sgemm_batched", f"sgemm_batched_{layout}_{tile.text}", memory, grid, values, tile.work_items)
 
 
 def sum_parts(sums: Tensor, total: Tensor, split: Split) -> "tuple[Launch, ...]":
