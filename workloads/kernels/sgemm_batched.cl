@@ -1,6 +1,13 @@
-/* As sgemm.cl, for several products of one shape: C[matrix] = A[matrix].B[matrix]. a_step, b_step: elements from a matrix
-   to the next; the C lie one after another. group_id_z: matrices of the first part of k, then of the next one. */
+/* As sgemm.cl, for several products of one shape, at places and of groups: group_id_z counts the groups of the first
+   place, then of the next one; then all of them for the next part of k. */
 #include "tile.h"
+
+/* Elements from the matrices of a place, and of a group, to the next; and from the C of a part of k. by_matrices: places
+   times groups. */
+typedef struct {
+  uint a_place, a_group, b_place, b_group, c_place, c_group, c_part;
+  Divisor by_matrices, by_groups;
+} Batch;
 
 #define BATCHED
 

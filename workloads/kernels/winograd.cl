@@ -5,16 +5,30 @@
    array of transformed values the places come first, [place][channel or filter][tile], so that lanes go along tiles. */
 #include "conv.h"
 
-/* The tiles of some images' planes of results. tiles: in use; by_tiles.divisor: with those that round their number up,
-   whose values are zero; count: those of all
-   planes; planes: of an image, height x width elements each; bytes: of all images' planes.
-   by_plane, by_columns: tiles of a plane and of a row of it. A tile's window begins `top` rows above and `left` columns
-   before its first result. */
+/* The tiles of some images' planes of results. tiles: in use; held: with those that round their number up, whose values
+   are zero. planes: of an image, height x width elements each; bytes: of all images' planes. by_tiles: tiles that a
+   plane has room for; by_plane, by_columns: tiles of an image's plane and of a row of it. A tile's window begins `top`
+   rows above and `left` columns before its first result.
+
+   Transformed values: place_bytes and plane_bytes from a place and from a plane to the next. */
 typedef struct {
-  uint tiles, count, planes, height, width, bytes;
+  uint tiles, held, planes, height, width, bytes, place_bytes, plane_bytes, transformed_bytes;
   int top, left;
   Divisor by_tiles, by_plane, by_columns;
 } Tiles;
+
+/* A work-item's plane (channel or filter) and tile. */
+typedef struct {
+  uint plane, tile;
+} Item;
+
+static inline Item item_of(Tiles w) {
+  const uint number = group_id_x() * GROUP + local_id_x();
+  Item item;
+  item.plane = quotient(number, w.by_tiles);
+  item.tile = remainder_of(number, item.plane, w.by_tiles);
+  return item;
+}
 
 /* out = matrix . in, `rows` results from `columns` values that are `step` apart, like the results. */
 INLINE void transform(constant const float *matrix, uint rows, uint columns, const float *in, uint in_step, float *out,
@@ -48,27 +62,23 @@ INLINE void write2(Buffer to, uint lane_bytes, float first, float second) {
   __builtin_amdgcn_raw_buffer_store_b64(both, to, (int)lane_bytes, 0, 0);
 }
 
-/* A work-item's place in each of `places` arrays of `count` values. */
-INLINE void keep_places(global float *to, uint places, uint count, uint number, const float *value) {
-  const Buffer buffer = buffer_of(to, places * count * 4u);
+/* A work-item's values at all places, `step` bytes apart in a buffer. */
+INLINE void keep_places(Buffer to, uint places, uint step, uint at, const float *value) {
 #pragma unroll
-  for (uint place = 0; place < places; ++place) write(buffer, number * 4u, place * count * 4u, value[place]);
+  for (uint place = 0; place < places; ++place) write(to, at, place * step, value[place]);
 }
 
-INLINE void take_places(global const float *from, uint places, uint count, uint number, float *value) {
-  const Buffer buffer = buffer_of(from, places * count * 4u);
+INLINE void take_places(Buffer from, uint places, uint step, uint at, float *value) {
 #pragma unroll
-  for (uint place = 0; place < places; ++place) value[place] = read(buffer, number * 4u, place * count * 4u);
+  for (uint place = 0; place < places; ++place) value[place] = read(from, at, place * step);
 }
 
-/* A tile's window of size x size elements of a plane, zero outside of it; the tile's number among all, step: rows and
-   columns between windows. */
-INLINE void window_of(global const float *from, Tiles w, uint number, uint step, uint size, float *value) {
-  const uint plane = quotient(number, w.by_tiles), tile = remainder_of(number, plane, w.by_tiles);
-  const Pixel at = pixel_of(tile, w.by_plane, w.by_columns);
+/* A tile's window of size x size elements of a plane, zero outside of it. step: rows and columns between windows. */
+INLINE void window_of(global const float *from, Tiles w, Item item, uint step, uint size, float *value) {
+  const Pixel at = pixel_of(item.tile, w.by_plane, w.by_columns);
   const uint column = at.column * step - (uint)w.left;
-  const uint row = tile < w.tiles ? at.row * step - (uint)w.top : (uint)NOWHERE;
-  const uint first = (((at.image * w.planes + plane) * w.height + row) * w.width + column) * 4u;
+  const uint row = item.tile < w.tiles ? at.row * step - (uint)w.top : (uint)NOWHERE;
+  const uint first = (((at.image * w.planes + item.plane) * w.height + row) * w.width + column) * 4u;
   const Buffer buffer = buffer_of(from, w.bytes);
 #pragma unroll
   for (uint i = 0; i < size; ++i)

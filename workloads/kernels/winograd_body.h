@@ -6,7 +6,7 @@
 
 /* A work-item: the filter of a channel, 3 x 3 weights, or turned round by half a turn. */
 KERNEL void OF_TILE(winograd_filters)(global const float *restrict weight, global float *restrict filters, uint count,
-                                      uint turned) {
+                                      uint place_bytes, uint turned) {
   const uint number = group_id_x() * GROUP + local_id_x();
   if (number >= count) return;
   const Buffer from = buffer_of(weight, count * 36u);
@@ -14,32 +14,34 @@ KERNEL void OF_TILE(winograd_filters)(global const float *restrict weight, globa
 #pragma unroll
   for (uint k = 0; k < 9u; ++k) tap[k] = read(from, number * 36u, (turned ? 8u - k : k) * 4u);
   transform_both(OF_TILE(FILTERS), SIZE, 3u, tap, value);
-  keep_places(filters, SIZE * SIZE, count, number, value);
+  keep_places(buffer_of(filters, SIZE * SIZE * place_bytes), SIZE * SIZE, place_bytes,
+              number * 4u, value);
 }
 
 /* A work-item: a tile's window of a channel. */
 KERNEL void OF_TILE(winograd_windows)(global const float *restrict x, global float *restrict windows, Tiles w) {
-  const uint number = group_id_x() * GROUP + local_id_x();
-  if (number >= w.count) return;
+  const Item item = item_of(w);
+  if (item.plane >= w.planes || item.tile >= w.held) return;
   float window[SIZE * SIZE], value[SIZE * SIZE];
-  window_of(x, w, number, TILE, SIZE, window);
+  window_of(x, w, item, TILE, SIZE, window);
   transform_both(OF_TILE(WINDOWS), SIZE, SIZE, window, value);
-  keep_places(windows, SIZE * SIZE, w.count, number, value);
+  keep_places(buffer_of(windows, w.transformed_bytes), SIZE * SIZE, w.place_bytes,
+              item.plane * w.plane_bytes + item.tile * 4u, value);
 }
 
 /* A work-item: a tile's results of a filter. bias: `biases` values, 0 where there is none. */
 KERNEL void OF_TILE(winograd_results)(global const float *restrict products, global const float *restrict bias,
                                       global float *restrict y, Tiles w, uint biases) {
-  const uint number = group_id_x() * GROUP + local_id_x();
-  const uint plane = quotient(number, w.by_tiles), tile = remainder_of(number, plane, w.by_tiles);
-  if (number >= w.count || tile >= w.tiles) return;
+  const Item item = item_of(w);
+  if (item.plane >= w.planes || item.tile >= w.tiles) return;
   float product[SIZE * SIZE], value[TILE * TILE];
-  take_places(products, SIZE * SIZE, w.count, number, product);
+  take_places(buffer_of(products, w.transformed_bytes), SIZE * SIZE, w.place_bytes,
+              item.plane * w.plane_bytes + item.tile * 4u, product);
   transform_both(OF_TILE(RESULTS), TILE, SIZE, product, value);
-  const float added = read(buffer_of(bias, biases * 4u), plane * 4u, 0u);
-  const Pixel at = pixel_of(tile, w.by_plane, w.by_columns);
+  const float added = read(buffer_of(bias, biases * 4u), item.plane * 4u, 0u);
+  const Pixel at = pixel_of(item.tile, w.by_plane, w.by_columns);
   const uint row = at.row * TILE, column = at.column * TILE;
-  const uint first = (((at.image * w.planes + plane) * w.height + row) * w.width + column) * 4u;
+  const uint first = (((at.image * w.planes + item.plane) * w.height + row) * w.width + column) * 4u;
   const Buffer to = buffer_of(y, w.bytes);
 #pragma unroll
   for (uint i = 0; i < TILE; ++i) {
@@ -63,23 +65,25 @@ KERNEL void OF_TILE(winograd_results)(global const float *restrict products, glo
 
 /* A work-item: a tile of dy's elements of a filter, for the gradient of the weights. */
 KERNEL void OF_TILE(winograd_gradients)(global const float *restrict dy, global float *restrict gradients, Tiles w) {
-  const uint number = group_id_x() * GROUP + local_id_x();
-  if (number >= w.count) return;
+  const Item item = item_of(w);
+  if (item.plane >= w.planes || item.tile >= w.held) return;
   float window[TILE * TILE], value[SIZE * SIZE];
-  window_of(dy, w, number, TILE, TILE, window);
+  window_of(dy, w, item, TILE, TILE, window);
   transform_both(OF_TILE(GRADIENTS), SIZE, TILE, window, value);
-  keep_places(gradients, SIZE * SIZE, w.count, number, value);
+  keep_places(buffer_of(gradients, w.transformed_bytes), SIZE * SIZE, w.place_bytes,
+              item.plane * w.plane_bytes + item.tile * 4u, value);
 }
 
 /* A work-item: the gradient of a filter's weights of a channel, from the products' sums in `parts` parts. */
 KERNEL void OF_TILE(winograd_weights)(global const float *restrict sums, global float *restrict dweight, uint count,
-                                      uint parts) {
+                                      uint place_bytes, uint parts) {
   const uint number = group_id_x() * GROUP + local_id_x();
   if (number >= count) return;
   float sum[SIZE * SIZE] = {0.0f}, tap[9];
   for (uint part = 0; part < parts; ++part) {
     float value[SIZE * SIZE];
-    take_places(sums + (ulong)part * SIZE * SIZE * count, SIZE * SIZE, count, number, value);
+    const Buffer from = buffer_of(sums + (ulong)part * (SIZE * SIZE * place_bytes / 4u), SIZE * SIZE * place_bytes);
+    take_places(from, SIZE * SIZE, place_bytes, number * 4u, value);
 #pragma unroll
     for (uint place = 0; place < SIZE * SIZE; ++place) sum[place] += value[place];
   }

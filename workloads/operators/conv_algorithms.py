@@ -11,6 +11,12 @@ from typing import Protocol
 from gpusim.base.errors import unknown_name
 from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
 from workloads.operators.conv_im2col import refuses as im2col_refuses
+from workloads.operators.conv_im2col_chunked import (
+    Im2colChunkedBackwardData,
+    Im2colChunkedBackwardWeights,
+    Im2colChunkedForward,
+)
+from workloads.operators.conv_im2col_chunked import refuses as chunked_refuses
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights, ImplicitForward
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
@@ -54,6 +60,13 @@ def _winograd(size: int) -> ConvolutionAlgorithm:
 _TABLE = (
     ConvolutionAlgorithm("implicit", ImplicitForward, ImplicitBackwardData, ImplicitBackwardWeights),
     ConvolutionAlgorithm("im2col", Im2colForward, Im2colBackwardData, Im2colBackwardWeights, im2col_refuses),
+    ConvolutionAlgorithm(
+        "im2col_chunked",
+        Im2colChunkedForward,
+        Im2colChunkedBackwardData,
+        Im2colChunkedBackwardWeights,
+        chunked_refuses,
+    ),
     *(_winograd(size) for size in SIZES),
 )
 ALGORITHMS: Mapping[str, ConvolutionAlgorithm] = {row.name: row for row in _TABLE}

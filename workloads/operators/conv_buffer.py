@@ -10,6 +10,8 @@ from workloads.operators.tensor import FLOAT, Tensor
 BUFFER_BYTES = 1 << 30
 MAX_BYTES = (1 << 32) - (1 << 24)  # of an array of a chunk, and what rounds it up: 32-bit offsets
 
+LINE = 16  # elements of a cache line
+
 
 def chunk_images(images: int, image_bytes: int, buffer_bytes: int, largest_bytes: int) -> int:
     """Of a chunk: as many as the buffer holds, at least one, and fewer where that takes no more chunks.
@@ -29,3 +31,10 @@ def at(tensor: Tensor, *index: int) -> Pointer:
     """Where the part of a tensor begins that the first axes' places say."""
     before = sum(place * prod(tensor.shape[axis + 1 :]) for axis, place in enumerate(index))
     return Pointer(tensor.address + 4 * before, FLOAT)
+
+
+def odd_lines(columns: int) -> int:
+    """The pitch of rows of so many elements with which columns do not meet in few channels and sets: rows of an odd
+    number of cache lines."""
+    lines = -(-columns // LINE)
+    return LINE * (lines + 1 - lines % 2)

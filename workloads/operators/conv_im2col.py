@@ -55,7 +55,7 @@ def _written_columns(c: Convolution) -> int:
     return c.shape[0] * sum(operand.size_bytes for operand in _columns(c).values())
 
 
-def _image(c: Convolution, plane: int, width: int) -> np.ndarray:
+def image_words(c: Convolution, plane: int, width: int) -> np.ndarray:
     """workloads/kernels/conv_im2col.cl, Image; plane, width: of what the work-items are."""
     sizes = [c.shape[1], *c.shape[2:], *c.kernel, c.positions, *c.dilation, *c.padding[:2]]
     divisors = [divisor(number) for number in (plane, width, *c.stride)]
@@ -63,13 +63,13 @@ def _image(c: Convolution, plane: int, width: int) -> np.ndarray:
 
 
 def _im2col(c: Convolution, x: Tensor, columns: Tensor, image: int) -> "Launch":
-    values = {"x": at(x, image), "columns": columns, "m": _image(c, c.positions, c.outputs[1])}
+    values = {"x": at(x, image), "columns": columns, "m": image_words(c, c.positions, c.outputs[1])}
     return launch("conv_im2col", "im2col", x.memory, (-(-c.shape[1] * c.positions // GROUP),), values)
 
 
 def _col2im(c: Convolution, columns: Tensor, dx: Tensor, image: int) -> "Launch":
     plane = prod(c.shape[2:])
-    values = {"columns": columns, "dx": at(dx, image), "m": _image(c, plane, c.shape[3])}
+    values = {"columns": columns, "dx": at(dx, image), "m": image_words(c, plane, c.shape[3])}
     windows = {"window_rows": c.outputs[0], "window_columns": c.outputs[1]}
     groups = -(-c.shape[1] * plane // GROUP)
     return launch("conv_im2col", "col2im", dx.memory, (groups,), {**values, **windows})

@@ -3,7 +3,7 @@
 Backward to the data it is the same convolution over dy, with the filters turned round and the channels in the filters'
 place; the gradient of the weights is a minimal filtering of its own, over the same windows (workloads/operators/
 winograd.py). Between the transforms (workloads/kernels/winograd.cl) are matrix products, one for each place of a window
-and group of channels. Groups cost nothing more.
+and group of channels.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isa.kernarg import Pointer
 from workloads.operators.bias import BiasBackward, BiasForward
-from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, at, chunk_images, chunks
+from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, at
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
     ConvolutionBackwardWeights,
@@ -23,19 +22,18 @@ from workloads.operators.conv_passes import (
     ConvolutionPass,
 )
 from workloads.operators.convolution import Convolution
-from workloads.operators.launching import GROUP, divisor, launch, words
+from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import Value
 from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import Batch, Split, products, split_sum
-from workloads.operators.winograd import SIZES, TAPS, Filtering, ProductError, product_error
-from workloads.shapes import round_up
+from workloads.operators.winograd import SIZES, TAPS, ProductError, product_error
+from workloads.operators.winograd_tiles import Places, Tiled, over_tiles
 
 if TYPE_CHECKING:
     from isa.launch import Launch
 
-ROUNDED_TILES = 4  # the products' rows are stored by quads
-Pair = tuple[int, int]
+Chunk = tuple[int, int]
 
 
 def refuses(c: Convolution, size: int) -> str:
@@ -45,9 +43,8 @@ def refuses(c: Convolution, size: int) -> str:
         return f"{kind}; allowed is a kernel of [3, 3] with stride and dilation 1"
     if max(c.padding) >= TAPS:
         return f"padding {list(c.padding)}; each must be at most {TAPS - 1}"
-    largest = max(_Plan(c, size).largest_bytes, _Plan(_turned(c), size).largest_bytes)
-    if largest > MAX_BYTES:
-        return f"the windows of an image have {largest} bytes; allowed are at most {MAX_BYTES}"
+    if Tiled(c, size).too_large or Tiled(_turned(c), size).too_large:
+        return f"the windows of an image have more than {MAX_BYTES} bytes"
     return ""
 
 
@@ -59,190 +56,9 @@ def _turned(c: Convolution) -> Convolution:
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """How a convolution's planes of results are cut into tiles, and its images into chunks."""
-
-    convolution: Convolution
-    size: int
-    buffer_bytes: int = BUFFER_BYTES
-
-    @property
-    def filtering(self) -> Filtering:
-        """F(size x size, 3 x 3)."""
-        return Filtering(self.size)
-
-    @property
-    def tiles(self) -> Pair:
-        """Rows and columns of them, of a plane."""
-        rows, columns = (-(-extent // self.size) for extent in self.convolution.outputs)
-        return rows, columns
-
-    def padded(self, images: int) -> int:
-        """Tiles of so many images' planes of one channel, and those that round their number up."""
-        return round_up(images * prod(self.tiles), ROUNDED_TILES)
-
-    @property
-    def pairs(self) -> int:
-        """Filters by channels."""
-        return self.convolution.filters * self.convolution.group_channels
-
-    @property
-    def macs(self) -> int:
-        """Of the products, for tiles that hold results."""
-        return self.filtering.places * self.convolution.shape[0] * prod(self.tiles) * self.pairs
-
-    @property
-    def largest_bytes(self) -> int:
-        """An image's part of the largest array."""
-        c = self.convolution
-        transformed = self.filtering.places * prod(self.tiles)
-        return 4 * max(transformed * max(c.shape[1], c.filters), prod(c.shape[1:]), c.filters * c.positions)
-
-    @property
-    def chunk(self) -> int:
-        """Images of a chunk: their windows and products (or tiles of dy) fill the buffer."""
-        c = self.convolution
-        image_bytes = 4 * self.filtering.places * prod(self.tiles) * (c.shape[1] + c.filters)
-        return chunk_images(c.shape[0], image_bytes, self.buffer_bytes, self.largest_bytes)
-
-    @property
-    def chunks(self) -> list[tuple[int, int]]:
-        """First image and how many."""
-        return chunks(self.convolution.shape[0], self.chunk)
-
-    def transformed(self, planes: int) -> Operand:
-        """A chunk's values by place, channel or filter, and tile."""
-        return Operand((self.filtering.places, planes, self.padded(self.chunk)), by_image=False)
-
-    def transformed_bytes(self) -> int:
-        """Windows and products of all chunks."""
-        tiles = sum(self.padded(count) for _, count in self.chunks)
-        return 4 * self.filtering.places * tiles * (self.convolution.shape[1] + self.convolution.filters)
-
-    @property
-    def filters(self) -> Operand:
-        """Transformed: [places, filters, channels of a group]."""
-        c = self.convolution
-        return Operand((self.filtering.places, c.filters, c.group_channels), by_image=False)
-
-    # launches of winograd.cl
-
-    def words(self, images: int, planes: int, plane: Pair, window: bool) -> np.ndarray:
-        """workloads/kernels/winograd.cl, Tiles. planes, plane: of an image's array; window: whether windows of x are
-        read, which begin in the padding."""
-        tiles, columns = prod(self.tiles), self.tiles[1]
-        top_left = self.convolution.padding[:2] if window else (0, 0)
-        padded = self.padded(images)
-        size_bytes = 4 * images * planes * prod(plane)
-        sizes = (images * tiles, planes * padded, planes, *plane, size_bytes, *top_left)
-        return words(*sizes, divisor(padded), divisor(tiles), divisor(columns))
-
-    def transform_filters(self, weight: Tensor, filters: Tensor, turned: bool) -> "Launch":
-        """Before everything else."""
-        values = {"weight": weight, "filters": filters, "count": self.pairs, "turned": int(turned)}
-        return self._launch("filters", weight, self.pairs, values)
-
-    def transform_windows(self, x: Tensor, chunk: tuple[int, int], windows: Tensor) -> "Launch":
-        """Of a chunk."""
-        planes = self.convolution.shape[1]
-        w = self.words(chunk[1], planes, self.convolution.shape[2:], True)
-        values = {"x": at(x, chunk[0]), "windows": windows, "w": w}
-        return self._launch("windows", x, planes * self.padded(chunk[1]), values)
-
-    def transform_gradients(self, dy: Tensor, chunk: tuple[int, int], gradients: Tensor) -> "Launch":
-        """Of a chunk."""
-        c = self.convolution
-        w = self.words(chunk[1], c.filters, c.outputs, False)
-        values = {"dy": at(dy, chunk[0]), "gradients": gradients, "w": w}
-        return self._launch("gradients", dy, c.filters * self.padded(chunk[1]), values)
-
-    def transform_results(self, y: Tensor, chunk: tuple[int, int], sums: Tensor, bias: Tensor | None) -> "Launch":
-        """Of a chunk; adds the bias."""
-        c = self.convolution
-        w = self.words(chunk[1], c.filters, c.outputs, False)
-        values = {"products": sums, "bias": bias or sums, "y": at(y, chunk[0]), "w": w}
-        biases = prod(bias.shape) if bias else 0
-        return self._launch("results", y, c.filters * self.padded(chunk[1]), {**values, "biases": biases})
-
-    def transform_weights(self, sums: Tensor, dweight: Tensor, parts: int) -> "Launch":
-        """After everything else."""
-        values = {"sums": sums, "dweight": dweight, "count": self.pairs, "parts": parts}
-        return self._launch("weights", dweight, self.pairs, values)
-
-    def _launch(self, kernel: str, of: Tensor, items: int, values: Mapping[str, object]) -> "Launch":
-        return launch("winograd", f"winograd_{kernel}_{self.size}", of.memory, (-(-items // GROUP),), values)
-
-    @property
-    def matrices(self) -> int:
-        """Products: places by groups."""
-        return self.filtering.places * self.convolution.groups
-
-    def convolved(self, x: Tensor, y: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts, turned: bool) -> "list[Launch]":
-        """y from x: filters once, then windows, products and results of each chunk."""
-        c, filters = self.convolution, tensors["filters"]
-        windows, sums = tensors["windows"], tensors["products"]
-        made = [self.transform_filters(tensors["weight"], filters, turned)]
-        for chunk in self.chunks:
-            tiles = self.padded(chunk[1])
-            # the filters lie as the weights do: turned round, what is summed over comes first
-            layout, leading = ("nt", c.group_filters) if turned else ("nn", c.group_channels)
-            batch = Batch(self.matrices, (c.group_channels * tiles, c.group_filters * c.group_channels))
-            operands = (windows.pointer, filters.pointer, sums.pointer)
-            sizes = (tiles, c.group_filters, c.group_channels)
-            made.append(self.transform_windows(x, chunk, windows))
-            made.append(products(layout, operands, x.memory, sizes, (tiles, leading), batch, gpu))
-            made.append(self.transform_results(y, chunk, sums, tensors.get("bias")))
-        return made
-
-    # bounds
-
-    def cut(self, planes: np.ndarray, window: bool) -> np.ndarray:
-        """The windows of images (or, of dy, the tiles) in FP64: [groups, planes of a group, tiles, rows, columns]."""
-        c, extent = self.convolution, self.filtering.window if window else self.size
-        top, left = c.padding[:2] if window else (0, 0)
-        covered = [(count - 1) * self.size + extent for count in self.tiles]
-        held = np.zeros((*planes.shape[:2], *(max(a, b + p) for a, b, p in zip(covered, planes.shape[2:], (top, left)))))
-        held[:, :, top : top + planes.shape[2], left : left + planes.shape[3]] = planes
-        seen = np.lib.stride_tricks.sliding_window_view(held, (extent, extent), (2, 3))
-        seen = seen[:, :, : covered[0] - extent + 1 : self.size, : covered[1] - extent + 1 : self.size]
-        by_group = seen.reshape(len(planes), c.groups, -1, prod(self.tiles), extent, extent)
-        return by_group.transpose(1, 2, 0, 3, 4, 5).reshape(c.groups, by_group.shape[2], -1, extent, extent)
-
-    def assembled(self, tiles: np.ndarray, images: int) -> np.ndarray:
-        """Images' planes of tiles [groups, planes of a group, tiles, size, size]."""
-        c, (rows, columns) = self.convolution, self.tiles
-        planes = tiles.reshape(c.filters, images, rows, columns, self.size, self.size).transpose(1, 0, 2, 4, 3, 5)
-        whole = planes.reshape(images, c.filters, rows * self.size, columns * self.size)
-        return whole[:, :, : c.outputs[0], : c.outputs[1]]
-
-    def error(self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
-        """Bound on the error of the results for images x. weight: [groups, filters, channels of a group, 3, 3]."""
-        c, filtering = self.convolution, self.filtering
-        added = 0.0 if bias is None else np.abs(bias).reshape(c.groups, -1, 1, 1, 1)
-        found = []
-        for part in c.chunks(len(x)):
-            operands = ((filtering.filters, weight), (filtering.windows, self.cut(x[part], True)))
-            off = product_error(*operands, c.group_channels, _by_channel)
-            found.append(self.assembled(off.through(filtering.results, added), len(x[part])))
-        return np.concatenate(found)
-
-
-def _by_channel(filters: np.ndarray, windows: np.ndarray) -> np.ndarray:
-    """[groups, filters, channels, rows, columns] and [groups, channels, tiles, rows, columns]: sums over channels."""
-    a, b = (np.ascontiguousarray(values.transpose(0, 3, 4, 1, 2)) for values in (filters, windows))
-    return (a @ b).transpose(0, 3, 4, 1, 2)
-
-
-def _by_tile(gradients: np.ndarray, windows: np.ndarray) -> np.ndarray:
-    """[groups, filters, tiles, rows, columns] and [groups, channels, tiles, rows, columns]: sums over tiles."""
-    a, b = gradients.transpose(0, 3, 4, 1, 2), windows.transpose(0, 3, 4, 2, 1)
-    return (np.ascontiguousarray(a) @ np.ascontiguousarray(b)).transpose(0, 3, 4, 1, 2)
-
-
-@dataclass(frozen=True)
 class _Winograd(ConvolutionPass):
-    """What the passes have in common. size: of a tile; buffer_bytes: windows and products (or tiles of dy) that are
-    held at a time, the images of a chunk following from it."""
+    """What the passes have in common. size: of a tile; buffer_bytes: of transformed windows and products (or tiles of
+    dy); as many images as it holds make a chunk."""
 
     size: int = SIZES[0]
     buffer_bytes: int = BUFFER_BYTES
@@ -259,31 +75,79 @@ class _Winograd(ConvolutionPass):
         return f"winograd_{self.size}x{self.size}"
 
     @property
-    def plan(self) -> _Plan:
-        """Tiles and chunks."""
-        return _Plan(self.convolution, self.size, self.buffer_bytes)
+    def tiled(self) -> Tiled:
+        """Tiles and chunks of the convolution that is computed."""
+        return Tiled(self.convolution, self.size, self.buffer_bytes)
+
+    @property
+    def filters(self) -> Places:
+        """The transformed filters, or the sums that become their gradient: as the weights lie."""
+        c = self.convolution
+        return Places(self.tiled.filtering.places, c.filters, c.group_channels, apart=False)
 
     @property
     def needed_macs(self) -> int:
         """Those of the products of all tiles; planes smaller than a tile may need fewer."""
-        return min(self.convolution.needed_macs, self.plan.macs)
+        return min(self.convolution.needed_macs, self.tiled.macs)
+
+    def _launch(self, kernel: str, of: Tensor, items: int, values: Mapping[str, object]) -> "Launch":
+        return launch("winograd", f"winograd_{kernel}_{self.size}", of.memory, (-(-items // GROUP),), values)
+
+    def _filters(self, kernel: str, weight: Tensor, values: Mapping[str, object]) -> "Launch":
+        """A launch over filters by channels."""
+        count = self.filters.rows * self.filters.columns
+        return self._launch(kernel, weight, count, {**values, "count": count, "place_bytes": 4 * self.filters.step})
+
+    def _windows(self, x: Tensor, chunk: Chunk, windows: Tensor) -> "Launch":
+        tiled, c = self.tiled, self.tiled.convolution
+        w = tiled.words(chunk[1], c.shape[1], (c.shape[2], c.shape[3]), tiled.windows, (c.padding[0], c.padding[1]))
+        values = {"x": at(x, chunk[0]), "windows": windows, "w": w}
+        return self._launch("windows", x, c.shape[1] * tiled.windows.pitch, values)
 
 
 @dataclass(frozen=True)
 class _Convolved(_Winograd):
-    """The passes that are a convolution."""
+    """The passes that are a convolution: filters once, then windows, products and results of each chunk."""
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
         """Transformed filters; windows and products of a chunk."""
-        plan = self.plan
-        windows, sums = (plan.transformed(planes) for planes in (plan.convolution.shape[1], plan.convolution.filters))
-        return {"filters": plan.filters, "windows": windows, "products": sums}
+        tiled = self.tiled
+        held = {"filters": self.filters, "windows": tiled.windows, "products": tiled.products}
+        return {name: places.operand for name, places in held.items()}
 
     @property
     def passed_on_bytes(self) -> int:
         """Transformed filters; every chunk's windows and products."""
-        return self.plan.filters.size_bytes + self.plan.transformed_bytes()
+        return self.filters.values_bytes + self.tiled.transformed_bytes
+
+    def _convolve(
+        self, x: Tensor, y: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts, turned: bool
+    ) -> "tuple[Launch, ...]":
+        tiled, c = self.tiled, self.tiled.convolution
+        windows, sums, filters = tiled.windows, tiled.products, self.filters
+        values = {"weight": tensors["weight"], "filters": tensors["filters"], "turned": int(turned)}
+        made = [self._filters("filters", tensors["weight"], values)]
+        group = filters.pitch * filters.rows // c.groups
+        batch = Batch(
+            *(windows.places, c.groups, (windows.step, windows.pitch * c.group_channels)),
+            *((filters.step, group), (sums.step, sums.pitch * c.group_filters)),
+        )
+        layout, leading = "nt" if turned else "nn", (windows.pitch, filters.pitch, sums.pitch)
+        operands = tuple(tensors[name].pointer for name in ("windows", "filters", "products"))
+        for chunk in tiled.chunks:
+            sizes = (tiled.rounded(chunk[1]), c.group_filters, c.group_channels)
+            made.append(self._windows(x, chunk, tensors["windows"]))
+            made.append(products(layout, operands, x.memory, sizes, leading, batch, gpu))
+            made.append(self._results(y, chunk, tensors["products"], tensors.get("bias")))
+        return tuple(made)
+
+    def _results(self, y: Tensor, chunk: Chunk, sums: Tensor, bias: Tensor | None) -> "Launch":
+        tiled, c = self.tiled, self.tiled.convolution
+        w = tiled.words(chunk[1], c.filters, c.outputs, tiled.products, (0, 0))
+        biases = prod(bias.shape) if bias else 0
+        values = {"products": sums, "bias": bias or sums, "y": at(y, chunk[0]), "w": w, "biases": biases}
+        return self._launch("results", y, c.filters * tiled.products.pitch, values)
 
 
 @dataclass(frozen=True)
@@ -292,13 +156,11 @@ class WinogradForward(_Convolved, ConvolutionForward):
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """Filters; windows, products and results of each chunk."""
-        return tuple(self.plan.convolved(tensors["x"], tensors["y"], tensors, gpu, turned=False))
+        return self._convolve(tensors["x"], tensors["y"], tensors, gpu, turned=False)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         """By taps; the bound is that of the transforms."""
-        c, weight = self.convolution, inputs["weight"]
-        grouped = weight.reshape(c.groups, c.group_filters, c.group_channels, TAPS, TAPS)
-        bound = self.plan.error(inputs["x"], grouped, inputs.get("bias"))
+        bound = self.tiled.error(inputs["x"], _by_group(self.convolution, inputs["weight"]), inputs.get("bias"))
         return {"y": Value(super().reference(inputs, first)["y"].value, bound)}
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
@@ -314,19 +176,18 @@ class WinogradBackwardData(_Convolved, ConvolutionBackwardData):
     """dx by F(m x m, 3 x 3) over dy, with the filters turned round."""
 
     @property
-    def plan(self) -> _Plan:
+    def tiled(self) -> Tiled:
         """Of the convolution over dy."""
-        return _Plan(_turned(self.convolution), self.size, self.buffer_bytes)
+        return Tiled(_turned(self.convolution), self.size, self.buffer_bytes)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """Filters; windows, products and results of each chunk."""
-        return tuple(self.plan.convolved(tensors["dy"], tensors["dx"], tensors, gpu, turned=True))
+        return self._convolve(tensors["dy"], tensors["dx"], tensors, gpu, turned=True)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         """By taps; the bound is that of the transforms."""
-        c = self.convolution
-        grouped = inputs["weight"].reshape(c.groups, c.group_filters, c.group_channels, TAPS, TAPS)
-        bound = self.plan.error(inputs["dy"], grouped[..., ::-1, ::-1].swapaxes(1, 2))
+        turned = _by_group(self.convolution, inputs["weight"])[..., ::-1, ::-1].swapaxes(1, 2)
+        bound = self.tiled.error(inputs["dy"], turned)
         return {"dx": Value(super().reference(inputs, first)["dx"].value, bound)}
 
 
@@ -334,60 +195,78 @@ class WinogradBackwardData(_Convolved, ConvolutionBackwardData):
 class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
     """dweight by F(3 x 3, m x m): the sums over tiles are split, and their parts added up before the last transform."""
 
+    def _split(self, images: int) -> Split:
+        """Of a chunk of so many images: the parts of all chunks are as long."""
+        c, tiled = self.convolution, self.tiled
+        per_image, matrices = prod(tiled.tiles), tiled.filtering.places * c.groups
+        whole = split_sum(c.group_channels, c.group_filters, matrices, tiled.chunk * per_image)
+        return Split(images * per_image, whole.part_depth)
+
     @property
-    def _split(self) -> Split:
-        """Of the first chunk; the others' parts are as long."""
-        c, plan = self.convolution, self.plan
-        depth = plan.chunk * prod(plan.tiles)
-        return split_sum(c.group_channels, c.group_filters, plan.matrices, depth)
+    def _parts(self) -> int:
+        return self._split(self.tiled.chunk).parts
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
         """Windows and tiles of dy of a chunk, and the parts' sums."""
-        c, plan = self.convolution, self.plan
-        sums = Operand((self._split.parts, *plan.filters.shape), by_image=False)
-        return {"windows": plan.transformed(c.shape[1]), "gradients": plan.transformed(c.filters), "sums": sums}
-
-    def _of_chunk(self, count: int) -> Split:
-        return Split(count * prod(self.plan.tiles), self._split.part_depth)
+        tiled, sums = self.tiled, self.filters
+        held = {"windows": tiled.windows.operand, "gradients": tiled.products.operand}
+        return {**held, "sums": Operand((self._parts, *sums.operand.shape), by_image=False)}
 
     @property
     def passed_on_bytes(self) -> int:
         """Every chunk's windows and tiles of dy, and its sums."""
-        parts = sum(self._of_chunk(count).parts for _, count in self.plan.chunks)
-        return self.plan.transformed_bytes() + parts * self.plan.filters.size_bytes
+        parts = sum(self._split(count).parts for _, count in self.tiled.chunks)
+        return self.tiled.transformed_bytes + parts * self.filters.values_bytes
 
     @property
     def longest(self) -> int:
         """Of a part through all chunks, and of the parts."""
-        return len(self.plan.chunks) * min(self._split.part_depth, self._split.depth) + self._split.parts
+        split = self._split(self.tiled.chunk)
+        return len(self.tiled.chunks) * min(split.part_depth, split.depth) + split.parts
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """Windows, tiles of dy and products of each chunk, added to those before; then the weights."""
-        c, plan, memory = self.convolution, self.plan, tensors["x"].memory
-        windows, gradients, sums = (tensors[name] for name in ("windows", "gradients", "sums"))
+        c, tiled, memory = self.convolution, self.tiled, tensors["x"].memory
+        windows, gradients, sums = tiled.windows, tiled.products, self.filters
+        batch = Batch(
+            *(windows.places, c.groups, (windows.step, windows.pitch * c.group_channels)),
+            (gradients.step, gradients.pitch * c.group_filters),
+            (sums.step, sums.pitch * c.group_filters),
+            sums.places * sums.step,
+        )
+        leading = (windows.pitch, gradients.pitch, sums.pitch)
+        operands = tuple(tensors[name].pointer for name in ("windows", "gradients", "sums"))
         made = []
-        for chunk in plan.chunks:
-            tiles = plan.padded(chunk[1])
-            batch = Batch(plan.matrices, (c.group_channels * tiles, c.group_filters * tiles))
-            operands: tuple[Pointer, Pointer, Pointer] = (windows.pointer, gradients.pointer, sums.pointer)
-            split, add = self._of_chunk(chunk[1]), chunk[0] > 0
+        for chunk in tiled.chunks:
+            split = self._split(chunk[1])
             sizes = (c.group_channels, c.group_filters, split.depth)
-            made.append(plan.transform_windows(tensors["x"], chunk, windows))
-            made.append(plan.transform_gradients(tensors["dy"], chunk, gradients))
-            made.append(products("tn", operands, memory, sizes, (tiles, tiles), batch, gpu, split, add))
-        made.append(plan.transform_weights(sums, tensors["dweight"], self._split.parts))
+            made.append(self._windows(tensors["x"], chunk, tensors["windows"]))
+            made.append(self._gradients(tensors["dy"], chunk, tensors["gradients"]))
+            made.append(products("tn", operands, memory, sizes, leading, batch, gpu, split, chunk[0] > 0))
+        values = {"sums": tensors["sums"], "dweight": tensors["dweight"], "parts": self._parts}
+        made.append(self._filters("weights", tensors["dweight"], values))
         return tuple(made)
+
+    def _gradients(self, dy: Tensor, chunk: Chunk, gradients: Tensor) -> "Launch":
+        tiled, c = self.tiled, self.convolution
+        w = tiled.words(chunk[1], c.filters, c.outputs, tiled.products, (0, 0))
+        values = {"dy": at(dy, chunk[0]), "gradients": gradients, "w": w}
+        return self._launch("gradients", dy, c.filters * tiled.products.pitch, values)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         """By taps; the bound is that of the transforms."""
-        c, plan, filtering = self.convolution, self.plan, self.plan.filtering
+        c, tiled, filtering = self.convolution, self.tiled, self.tiled.filtering
         shape = (c.groups, c.group_filters, c.group_channels, filtering.window, filtering.window)
         whole = ProductError(np.zeros(shape), np.zeros(shape))
         for part in c.chunks(len(inputs["x"])):
-            tiles_of_dy = (filtering.gradients, plan.cut(inputs["dy"][part], False))
-            windows = (filtering.windows, plan.cut(inputs["x"][part], True))
-            off = product_error(tiles_of_dy, windows, self.longest, _by_tile)
+            tiles_of_dy = (filtering.gradients, tiled.tiles_of(inputs["dy"][part]))
+            windows = (filtering.windows, tiled.windows_of(inputs["x"][part]))
+            off = product_error(tiles_of_dy, windows, self.longest, over_tiles)
             whole = ProductError(whole.exact + off.exact, whole.off + off.off)
         bound = whole.through(filtering.weights).reshape(c.weight.shape)
         return {"dweight": Value(super().reference(inputs, first)["dweight"].value, bound)}
+
+
+def _by_group(c: Convolution, weight: np.ndarray) -> np.ndarray:
+    return weight.reshape(c.groups, c.group_filters, c.group_channels, *c.kernel)
