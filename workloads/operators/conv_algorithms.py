@@ -5,18 +5,28 @@ A new one is a file with a class for each pass that it has, and its row; the tes
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from gpusim.base.errors import unknown_name
 from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
 from workloads.operators.conv_im2col import refuses as im2col_refuses
+from workloads.operators.conv_im2col_chunked import (
+    Im2colChunkedBackwardData,
+    Im2colChunkedBackwardWeights,
+    Im2colChunkedForward,
+)
+from workloads.operators.conv_im2col_chunked import refuses as chunked_refuses
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights, ImplicitForward
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
     ConvolutionBackwardWeights,
     ConvolutionForward,
 )
+from workloads.operators.conv_winograd import WinogradBackwardData, WinogradBackwardWeights, WinogradForward
+from workloads.operators.conv_winograd import refuses as winograd_refuses
 from workloads.operators.convolution import Convolution
+from workloads.operators.winograd import SIZES
 
 
 class MakesForward(Protocol):
@@ -37,9 +47,27 @@ class ConvolutionAlgorithm:
     refuses: Callable[[Convolution], str] = lambda convolution: ""
 
 
+def _winograd(size: int) -> ConvolutionAlgorithm:
+    return ConvolutionAlgorithm(
+        f"winograd_{size}x{size}",
+        partial(WinogradForward, size=size),
+        partial(WinogradBackwardData, size=size),
+        partial(WinogradBackwardWeights, size=size),
+        partial(winograd_refuses, size=size),
+    )
+
+
 _TABLE = (
     ConvolutionAlgorithm("implicit", ImplicitForward, ImplicitBackwardData, ImplicitBackwardWeights),
     ConvolutionAlgorithm("im2col", Im2colForward, Im2colBackwardData, Im2colBackwardWeights, im2col_refuses),
+    ConvolutionAlgorithm(
+        "im2col_chunked",
+        Im2colChunkedForward,
+        Im2colChunkedBackwardData,
+        Im2colChunkedBackwardWeights,
+        chunked_refuses,
+    ),
+    *(_winograd(size) for size in SIZES),
 )
 ALGORITHMS: Mapping[str, ConvolutionAlgorithm] = {row.name: row for row in _TABLE}
 
