@@ -118,11 +118,9 @@ class _SparseForward(ConvolutionForward):
         found = stored = 0
         for non_zeros in self._non_zeros(inputs["x"]):
             found += int(non_zeros.sum())
-            bundles += int((-(-non_zeros // LINE_ELEMENTS) * LINE_ELEMENTS + 1).sum())
-        needed, converted = self.convolution.group_filters * found, 4 * bundles if self._converts else 0
-        return Work(
-            work.macs, needed, work.read_bytes, work.written_bytes, work.stored_bytes + converted, work.operations
-        )
+            stored += 4 * int((-(-non_zeros // LINE_ELEMENTS) * LINE_ELEMENTS + 1).sum())
+        work, needed = self.work, self.convolution.group_filters * found
+        return replace(work, needed_macs=needed, stored_bytes=work.stored_bytes + (stored if self._converts else 0))
 
     def _non_zeros(self, x: np.ndarray) -> Iterator[np.ndarray]:
         """Of the columns of some images at a time: [images, groups, rows, columns of windows]."""
