@@ -273,6 +273,16 @@ def net(
         str | None, typer.Option(metavar="C,H,W", help="With --torch: an image's shape, if the function gives none.")
     ] = None,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare results with NumPy's.")] = False,
+    engine: Annotated[
+        EngineChoice,
+        typer.Option(
+            help="off: dense; on: convolutions over activation maps skip zeros, with the compaction engine; both: the "
+            "two, compared."
+        ),
+    ] = EngineChoice.OFF,
+    checked: Annotated[
+        bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
+    ] = False,
     dnnmark: Annotated[
         bool,
         typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),
@@ -302,6 +312,8 @@ def net(
         markdown,
         not no_verify,
         quiet,
+        engine.value,
+        checked,
     )
     source = Source(network, torch, input_shape)
     raise typer.Exit(dnnmark_command(source, asked, size) if dnnmark else net_command(source, asked, size))

@@ -16,6 +16,7 @@ from gpusim.config.files import Document, opened
 from gpusim.config.gpu import GPU_FOLDER
 
 if TYPE_CHECKING:
+    from gpusim.config.workload import EngineMode
     from gpusim.networks.run import DataChoice
 
 EXIT_NOT_AS_EXPECTED = 1
@@ -39,6 +40,8 @@ class Asked:
     markdown: bool
     verify: bool
     quiet: bool
+    engine: "EngineMode"
+    checked: bool
 
 
 def net_command(source: Source, asked: Asked, size: int | None) -> int:
@@ -54,30 +57,34 @@ def net_command(source: Source, asked: Asked, size: int | None) -> int:
     batch = asked.batch if asked.batch is not None else network.batch or 1
     reporter = Reporter(asked.quiet)
     from gpusim.networks.children import default_jobs  # imports what runs kernels: up to a second
-    from gpusim.networks.report import document, markdown, show
-    from gpusim.networks.run import Wanted, run_iteration
+    from gpusim.networks.compare import document, markdown, show
+    from gpusim.networks.modes import run_modes
+    from gpusim.networks.run import Wanted
     from gpusim.networks.values import load_arrays, write_arrays
     from gpusim.report.document import as_json
 
     arrays = load_arrays(asked.inputs) if asked.inputs is not None else {}
     jobs = asked.jobs if asked.jobs is not None else default_jobs()
-    wanted = Wanted(batch, asked.train, asked.layers, asked.data, asked.verify, jobs=jobs, keep=asked.keep)
+    wanted = Wanted(
+        batch, asked.train, asked.layers, asked.data, asked.verify, jobs=jobs, keep=asked.keep, checked=asked.checked,
+        engine=asked.engine,
+    )  # fmt: skip
     with Interrupt() as interrupt:
-        record = run_iteration(
+        found = run_modes(
             network, settings, wanted, reporter, interrupt, arrays, asked.outputs is not None, str(asked.inputs)
         )
     if asked.outputs is not None:
-        write_arrays(asked.outputs, record.outputs)
-    to_output = _write(asked, as_json(document(record)))
+        write_arrays(asked.outputs, found.last.outputs)
+    to_output = _write(asked, as_json(document(found)))
     printed = sys.stderr if to_output else sys.stdout
     if asked.markdown:
-        printed.write(markdown(record))
+        printed.write(markdown(found))
     elif not asked.quiet:
-        show(record, printed)
-    if record.stopped_by:
-        reporter.say(f"{record.stopped_by}: the results are partial")
-        return EXIT_INTERRUPTED if record.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
-    return EXIT_NOT_AS_EXPECTED if record.passed is False else 0
+        show(found, printed)
+    if found.stopped_by:
+        reporter.say(f"{found.stopped_by}: the results are partial")
+        return EXIT_INTERRUPTED if found.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
+    return EXIT_NOT_AS_EXPECTED if found.passed is False else 0
 
 
 def dnnmark_command(source: Source, asked: Asked, size: int | None) -> int:
@@ -87,6 +94,7 @@ def dnnmark_command(source: Source, asked: Asked, size: int | None) -> int:
     beside = {
         "NETWORK": source.name, "--torch": source.torch, "--layers": asked.layers, "--inputs": asked.inputs,
         "--outputs": asked.outputs, "--keep": asked.keep, "--data": None if asked.data == "auto" else asked.data,
+        "--engine": None if asked.engine == "off" else asked.engine, "--checked": asked.checked or None,
     }  # fmt: skip
     for option, value in beside.items():
         if value is not None:

@@ -49,6 +49,11 @@ class ConvolutionAlgorithm:
         """Whether zeros of x are skipped; x goes through FP16 then."""
         return self.activations is not Activations.DENSE
 
+    @property
+    def uses_engine(self) -> bool:
+        """Whether the compaction engine serves its loads of x."""
+        return self.activations is Activations.COMPACTED
+
 
 _IMPLICIT_BACKWARD = (ImplicitBackwardData, ImplicitBackwardWeights)
 _TABLE = (

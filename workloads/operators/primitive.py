@@ -173,8 +173,8 @@ class TensorOperator:
 
     @property
     def work(self) -> Work:
-        """The primitive's over these operands."""
-        return self.primitive.work_on(self.inputs)
+        """The primitive's, over these operands where it skips zeros."""
+        return self.primitive.work_on(self.inputs) if self.primitive.skips_zeros_of else self.primitive.work
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
         """The primitive's reference, some images or channels at a time where they do not depend on one another."""
