@@ -151,7 +151,8 @@ def _make_up(operator: TensorOperator, sparsity: float) -> None:
 
 def filled_bytes(operator: TensorOperator) -> int:
     """How much of the operands whose values do not decide the time is filled; what launches store takes memory too."""
-    taken = operator.primitive.work.stored_bytes + sum(operand.size_bytes for operand in deciding(operator.primitive).values())
+    primitive = operator.primitive
+    taken = primitive.work.stored_bytes + sum(operand.size_bytes for operand in deciding(primitive).values())
     return max(0, min(MOST_FILLED_BYTES, ROOM_BYTES - taken))
 
 
