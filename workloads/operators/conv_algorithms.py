@@ -23,9 +23,12 @@ from workloads.operators.conv_passes import (
     ConvolutionBackwardWeights,
     ConvolutionForward,
 )
+from workloads.operators.conv_sparse import EllpackDibForward, EllpackDibSoftwareForward
+from workloads.operators.conv_sparse import refuses as sparse_refuses
 from workloads.operators.conv_winograd import WinogradBackwardData, WinogradBackwardWeights, WinogradForward
 from workloads.operators.conv_winograd import refuses as winograd_refuses
 from workloads.operators.convolution import Convolution
+from workloads.operators.gemm_kernels import Activations
 from workloads.operators.winograd import SIZES
 
 
@@ -38,13 +41,28 @@ class MakesForward(Protocol):
 
 @dataclass(frozen=True)
 class ConvolutionAlgorithm:
-    """How a convolution's passes are computed. refuses: why not one of these windows; '': it can be."""
+    """How a convolution's passes are computed.
+
+    refuses: why not one of these windows; '': it can be. activations: how the forward pass takes x. Passes that an
+    algorithm has none of its own for are those of the default, and have its name.
+    """
 
     name: str
     forward: MakesForward
     backward_data: Callable[[Convolution], ConvolutionBackwardData]
     backward_weights: Callable[[Convolution], ConvolutionBackwardWeights]
     refuses: Callable[[Convolution], str] = lambda convolution: ""
+    activations: Activations = Activations.DENSE
+
+    @property
+    def sparse(self) -> bool:
+        """Whether zeros of x are skipped; x goes through FP16 then."""
+        return self.activations is not Activations.DENSE
+
+    @property
+    def uses_engine(self) -> bool:
+        """Whether the compaction engine serves its loads of x."""
+        return self.activations is Activations.COMPACTED
 
 
 def _winograd(size: int) -> ConvolutionAlgorithm:
@@ -57,6 +75,7 @@ def _winograd(size: int) -> ConvolutionAlgorithm:
     )
 
 
+_IMPLICIT_BACKWARD = (ImplicitBackwardData, ImplicitBackwardWeights)
 _TABLE = (
     ConvolutionAlgorithm("implicit", ImplicitForward, ImplicitBackwardData, ImplicitBackwardWeights),
     ConvolutionAlgorithm("im2col", Im2colForward, Im2colBackwardData, Im2colBackwardWeights, im2col_refuses),
@@ -68,8 +87,14 @@ _TABLE = (
         chunked_refuses,
     ),
     *(_winograd(size) for size in SIZES),
+    ConvolutionAlgorithm("ellpack_dib", EllpackDibForward, *_IMPLICIT_BACKWARD, sparse_refuses, Activations.COMPACTED),
+    ConvolutionAlgorithm(
+        "ellpack_dib_software", EllpackDibSoftwareForward, *_IMPLICIT_BACKWARD, sparse_refuses, Activations.CONVERTED
+    ),
 )
 ALGORITHMS: Mapping[str, ConvolutionAlgorithm] = {row.name: row for row in _TABLE}
+DENSE_ALGORITHMS = tuple(row.name for row in _TABLE if not row.sparse)
+SPARSE_ALGORITHMS = tuple(row.name for row in _TABLE if row.sparse)
 
 
 def algorithm(name: str, convolution: Convolution) -> ConvolutionAlgorithm:
