@@ -16,7 +16,7 @@ import typer
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
 from gpusim.cli import declared_measurements, declared_runs, declared_tools
-from gpusim.cli.options import grouped
+from gpusim.cli.options import grouped, with_values
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
     "run": declared_runs.run,
@@ -74,7 +74,8 @@ def main(arguments: list[str] | None = None) -> None:
 def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. A user's error is one line on standard error and code 2."""
     try:
-        result: Any = app(args=arguments, prog_name="gpusim", standalone_mode=False)
+        given = with_values(sys.argv[1:] if arguments is None else arguments)
+        result: Any = app(args=given, prog_name="gpusim", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except KeyboardInterrupt:

@@ -9,6 +9,7 @@ import sys
 import time
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,8 @@ class Keeper:
         """
         with errors(self.path):
             for number, started, exit_code, content in self._connection.execute(sql, [work.identity]):
-                return Found(number, started, exit_code, unpacked(content))
+                with suppress(zlib.error, ValueError):  # a damaged one answers nothing
+                    return Found(number, started, exit_code, unpacked(content))
         return None
 
     def keep(self, work: Work, outcome: Outcome, started: Started) -> int:
@@ -143,9 +145,7 @@ class Keeper:
         db.executemany("INSERT OR IGNORE INTO layers (network, position, name, kind) VALUES (?, ?, ?, ?)", rows)
         return dict(db.execute("SELECT name, id FROM layers WHERE network = ?", [number]))
 
-    def _insert_launch(
-        self, db: sqlite3.Connection, run: int, row: LaunchRow, layers: Mapping[str | None, int]
-    ) -> int:
+    def _insert_launch(self, db: sqlite3.Connection, run: int, row: LaunchRow, layers: Mapping[str | None, int]) -> int:
         return _insert(
             db,
             "launches",
@@ -220,4 +220,5 @@ def _storable(value: Any) -> Any:
 
 
 def _command() -> str:
-    return shlex.join(["gpusim" if not sys.argv[0] else Path(sys.argv[0]).name, *sys.argv[1:]])
+    started = Path(sys.argv[0]).name
+    return shlex.join([started if started.endswith(".py") else "gpusim", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""Asking a store: `gpusim.results.open(path)`; tables as dicts, for pandas and for polars."""
+"""Asking a store: its tables as dicts, for pandas and for polars."""
 
 import json
 import sqlite3
@@ -66,7 +66,7 @@ def _imported(name: str) -> Any:
 
 
 class Results:
-    """A store that is read: `with gpusim.results.open("gpusim.db") as results: ...`."""
+    """A store that is read, until it is closed: `with open("gpusim.db") as results: ...`."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -119,7 +119,7 @@ class Results:
             ).rows
         ]
 
-    def table(self, name: str = "runs", **equal: Any) -> Table:
+    def table(self, name: str = "runs", /, **equal: Any) -> Table:
         """A table or view, as docs/results.md lists them, in the order of its numbers.
 
         equal: columns with the value that rows have to have: `table("metrics", name="kernel.cycles")`. Raises UserError

@@ -71,8 +71,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "workloads.networks",
         "workloads.operators",
     ),
-    "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
+    "gpusim.store": ("gpusim.base",),
+    # gpusim.store: a script asks it under the name gpusim.results.open
+    "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core", "gpusim.store"),
     "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.results"),
+    "gpusim.keeping": (
+        *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.config", "gpusim.store"),
+        *("gpusim.results", "gpusim.results.metrics"),
+    ),
     "gpusim.report": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan"),
         *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
@@ -103,7 +109,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
-        *("gpusim.api", "gpusim.jobs", "gpusim.networks"),
+        *("gpusim.results", "gpusim.api", "gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim.correlation": (
         *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),
@@ -121,6 +127,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.config",
             "gpusim.results",
             "gpusim.results.metrics",
+            "gpusim.store",
+            "gpusim.keeping",
             "gpusim.report",
             "gpusim.timeline",
             "gpusim.jobs",
