@@ -15,7 +15,7 @@ import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
-from gpusim.cli import declared_measurements, declared_runs, declared_tools
+from gpusim.cli import declared_measurements, declared_results, declared_runs, declared_tools
 from gpusim.cli.options import grouped, with_values
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "show": declared_tools.show,
     "layers": declared_runs.layers,
     "net": declared_runs.net,
+    "query": declared_results.query,
     "metrics": declared_tools.metrics,
     "capture": declared_tools.capture,
     "bench": declared_measurements.bench,
@@ -34,6 +35,13 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
 KERNELS_COMMANDS: Mapping[str, Callable[..., None]] = {
     "build": declared_tools.kernels_build,
     "check": declared_tools.kernels_check,
+}
+RESULTS_COMMANDS: Mapping[str, Callable[..., None]] = {
+    "list": declared_results.list_,
+    "show": declared_results.show,
+    "name": declared_results.name,
+    "delete": declared_results.delete,
+    "export": declared_results.export,
 }
 
 app = typer.Typer(
@@ -50,9 +58,15 @@ kernels = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-for _app, _commands in ((app, COMMANDS), (kernels, KERNELS_COMMANDS)):
+results = typer.Typer(
+    help="Results in a store: list, show, name, delete, export them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+for _app, _commands in ((app, COMMANDS), (kernels, KERNELS_COMMANDS), (results, RESULTS_COMMANDS)):
     for _name, _command in _commands.items():
         _app.command(_name)(grouped(_command))
+app.add_typer(results, name="results")
 app.add_typer(kernels, name="kernels")
 
 

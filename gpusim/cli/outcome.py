@@ -73,7 +73,7 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, out: Pa
         if keeper is not None and found is not None:
             records = restored(found.content["records"])
             reporter.say(found.sentence(keeper.path))
-            _write(asked.work, records, [record.variant for record in records], options, out)
+            _write(asked.work, records, found.content["variants"], options, out)
             return exit_code(records)
         return _run(asked, options, cycles, reporter, keeper, out)
 
@@ -95,9 +95,9 @@ def _run(
                 raise
             reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
             return EXIT_NOT_AS_EXPECTED
-        code = exit_code(records)
-        with kept(keeper, asked.work, lambda: of_records(records, code), started, reporter):
-            _write(asked.work, records, [variant.name for variant in job.variants], options, out)
+        code, variants = exit_code(records), [variant.name for variant in job.variants]
+        with kept(keeper, asked.work, lambda: of_records(records, variants, code), started, reporter):
+            _write(asked.work, records, variants, options, out)
     stopped = stopped_by(records)
     if stopped:
         reporter.say(f"{stopped}: the results are partial")

@@ -73,8 +73,8 @@ def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
             yield Value(path, metric.unit, metric.definition, value)
 
 
-def of_records(records: Sequence[RunRecord], exit_code: int) -> Outcome:
-    """The outcome of `gpusim run` and `gpusim exec`."""
+def of_records(records: Sequence[RunRecord], variants: Sequence[str], exit_code: int) -> Outcome:
+    """The outcome of `gpusim run` and `gpusim exec`. variants: names of all that were to run, as `document` has them."""
     measured: list[Measured] = []
     launches: list[LaunchRow] = []
     for record in records:
@@ -86,7 +86,8 @@ def of_records(records: Sequence[RunRecord], exit_code: int) -> Outcome:
                 measured.append(Measured(values, record.variant, launch=len(launches)))
             launches.append(LaunchRow(record.variant, facts.kernel.name, *numbered.next(facts.kernel.name)))
     state: State = "partial" if any(record.partial for record in records) else "done"
-    return Outcome({"records": plain(records)}, state, exit_code, measured, launches)
+    content = {"variants": list(variants), "records": plain(records)}
+    return Outcome(content, state, exit_code, measured, launches)
 
 
 @dataclass

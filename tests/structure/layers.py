@@ -75,13 +75,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # gpusim.store: a script asks it under the name gpusim.results.open
     "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core", "gpusim.store"),
     "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.results"),
-    "gpusim.keeping": (
-        *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.config", "gpusim.store"),
-        *("gpusim.results", "gpusim.results.metrics"),
-    ),
     "gpusim.report": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan"),
         *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
+    ),
+    "gpusim.keeping": (
+        *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.config", "gpusim.store"),
+        *("gpusim.results", "gpusim.results.metrics", "gpusim.report"),
     ),
     "gpusim.timeline": (*_TOOLS, "isa", "isa.encoding", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
     "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.results"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
@@ -58,6 +58,7 @@ def run_records(draw: st.DrawFn) -> RunRecord:
     return replace(record(*launches, variant=draw(st.sampled_from(["", "dense"]))), verification=verification)
 
 
+@settings(max_examples=25, deadline=None)
 @given(st.lists(run_records(), max_size=2))
 def test_records_come_back_as_they_were(records: list[RunRecord]) -> None:
     assert restored(json.loads(json.dumps(plain(records)))) == records
@@ -70,7 +71,7 @@ def kept(path: Path, work: Work, outcome: Outcome) -> int:
 
 def test_equal_work_is_found_and_answered_with_the_same_document(tmp_path: Path) -> None:
     records = [record(facts("k", 100), facts("l", 50), variant="dense"), record(facts("s", 30), variant="sparse")]
-    assert kept(tmp_path / "s.db", WORK, of_records(records, 1)) == 1
+    assert kept(tmp_path / "s.db", WORK, outcome_of(records, 1)) == 1
     with Keeper(tmp_path / "s.db") as keeper:
         found = keeper.found(replace(WORK))
         assert found is not None
@@ -79,6 +80,10 @@ def test_equal_work_is_found_and_answered_with_the_same_document(tmp_path: Path)
         again = restored(found.content["records"])
     names, configuration = ["dense", "sparse"], dict(WORK.configuration)
     assert document(configuration, again, names) == document(configuration, records, names)
+
+
+def outcome_of(records: list[RunRecord], code: int) -> Outcome:
+    return of_records(records, [record.variant for record in records], code)
 
 
 def write(path: Path, text: str) -> Path:
@@ -95,7 +100,7 @@ def write(path: Path, text: str) -> Path:
     ],
 )
 def test_other_work_is_not_found(tmp_path: Path, other: Work) -> None:
-    kept(tmp_path / "s.db", WORK, of_records([record(facts("k", 1))], 0))
+    kept(tmp_path / "s.db", WORK, outcome_of([record(facts("k", 1))], 0))
     with Keeper(tmp_path / "s.db") as keeper:
         assert keeper.found(other) is None
 
@@ -104,7 +109,7 @@ def test_work_is_other_work_when_a_file_that_it_reads_or_the_code_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = write(tmp_path / "a.npy", "one")
-    kept(tmp_path / "s.db", replace(WORK, inputs=[file]), of_records([record(facts("k", 1))], 0))
+    kept(tmp_path / "s.db", replace(WORK, inputs=[file]), outcome_of([record(facts("k", 1))], 0))
     with Keeper(tmp_path / "s.db") as keeper:
         assert keeper.found(replace(WORK, inputs=[file])) is not None
         assert keeper.found(replace(WORK, inputs=[write(tmp_path / "b.npy", "one")])) is not None
@@ -129,11 +134,11 @@ def test_the_hash_of_the_sources_is_of_all_that_is_simulated_with(
 
 def test_neither_partial_nor_fresh_nor_damaged_results_answer(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    kept(path, WORK, of_records([record(facts("k", 1), partial=True, stopped_by="interrupted")], 130))
+    kept(path, WORK, outcome_of([record(facts("k", 1), partial=True, stopped_by="interrupted")], 130))
     with Keeper(path) as keeper:
         assert keeper.found(WORK) is None
-    kept(path, WORK, of_records([record(facts("k", 1))], 0))
-    kept(path, WORK, of_records([record(facts("k", 2))], 0))
+    kept(path, WORK, outcome_of([record(facts("k", 1))], 0))
+    kept(path, WORK, outcome_of([record(facts("k", 2))], 0))
     with Keeper(path, fresh=True) as keeper:
         assert keeper.found(WORK) is None
         keeper._connection.execute("UPDATE results SET content = x'00' WHERE run = 3")
@@ -146,7 +151,7 @@ def test_neither_partial_nor_fresh_nor_damaged_results_answer(tmp_path: Path) ->
 
 def test_metrics_are_those_of_the_metric_tables(tmp_path: Path) -> None:
     whole = record(facts("k", 100, l1={"hits": 3}), facts("l", 50, l1={"hits": 4}), facts("k", 7))
-    kept(tmp_path / "s.db", WORK, of_records([whole], 0))
+    kept(tmp_path / "s.db", WORK, outcome_of([whole], 0))
     with Results(tmp_path / "s.db") as results:
         held = {row["name"]: row["value"] for row in results.table("metrics", launch=None)}
         units = {row["name"]: row["unit"] for row in results.table("metrics")}
