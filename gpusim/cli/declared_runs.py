@@ -127,14 +127,6 @@ class NetOptions:
         typer.Option("--outputs", metavar="FILE", help="Write outputs and gradients, by tensor, into an .npz file."),
     ] = None
     json_file: JsonOption = None
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            "--keep",
-            metavar="DIR",
-            help="Folder where launches' counts are kept: a run that was stopped goes on from there.",
-        ),
-    ] = None
     no_verify: NoVerifyOption = False
     dnnmark: Annotated[
         bool,
@@ -148,8 +140,8 @@ class NetOptions:
     quiet: QuietOption = False
 
 
-def net(source: Source, options: NetOptions) -> None:
+def net(source: Source, options: NetOptions, storing: StoreOptions) -> None:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
     from gpusim.cli.net import dnnmark_command, net_command
 
-    raise typer.Exit(dnnmark_command(source, options) if options.dnnmark else net_command(source, options))
+    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, storing))

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
@@ -14,6 +14,9 @@ from gpusim.cli.declared_results import ExportOptions, ListOptions
 from gpusim.report import listing
 from gpusim.store.project import store_to_read
 from gpusim.store.reading import Results, Table
+
+if TYPE_CHECKING:
+    from gpusim.keeping.stored import StoredRun
 
 LISTED = "runs.id AS run, runs.name, runs.kind, runs.title, runs.gpu, runs.state"
 _TIMES = """
@@ -96,11 +99,19 @@ def show_command(run: str, store: str | None, json_file: Path | None) -> None:
         _show_result(stored)
 
 
-def _show_result(stored: Any) -> None:
+def _show_result(stored: "StoredRun") -> None:
+    """As the command of its kind does."""
     from gpusim.report import terminal
 
     if stored.records:
         terminal.show(stored.records)
+    elif "plain" in stored.content:
+        listing.show_plain(stored.content["plain"], sys.stdout)
+    else:
+        from gpusim.microbench import stored as measurements
+        from gpusim.microbench import table
+
+        table.show(measurements.measured_again(stored.content), stored.row["gpu"], sys.stdout)
 
 
 def delete_command(runs: Sequence[str], store: str | None) -> None:

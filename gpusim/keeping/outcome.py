@@ -74,7 +74,7 @@ def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
 
 
 def of_records(records: Sequence[RunRecord], variants: Sequence[str], exit_code: int) -> Outcome:
-    """The outcome of `gpusim run` and `gpusim exec`. variants: names of all that were to run, as `document` has them."""
+    """The outcome of `gpusim run` and `gpusim exec`. variants: names of all that were to run."""
     measured: list[Measured] = []
     launches: list[LaunchRow] = []
     for record in records:

@@ -11,9 +11,11 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config.network_run import NetworkSettings
+from gpusim.core.facts import RunFacts
 from gpusim.networks.binding import Iteration
 from gpusim.networks.execution import Execution, How, StepResult
 from gpusim.networks.kept import Kept
+from gpusim.networks.launches import LaunchClass
 from gpusim.networks.storage import Storage, check_room, network_plan, written_results
 from gpusim.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
@@ -31,7 +33,8 @@ class Wanted:
 
     layers: 'conv2:conv5', either end may be left out, or one layer; data: real: every step is executed on the values
     of those before; synthetic: launches are simulated alone, over made-up values; auto: real unless the iteration has
-    more than MOST_REAL_BYTES; jobs: processes; keep: folder of what earlier runs found out about launches.
+    more than MOST_REAL_BYTES; jobs: processes; store: where what is found out about launches is
+    kept for later runs; fresh: what earlier ones found out does not count.
     """
 
     batch: int = 1
@@ -41,7 +44,8 @@ class Wanted:
     verify: bool = True
     timing: bool = True
     jobs: int = 1
-    keep: Path | None = None
+    store: Path | None = None
+    fresh: bool = False
 
 
 @dataclass
@@ -49,7 +53,8 @@ class NetworkRecord:
     """What a run left behind.
 
     steps: those of the selected layers, in order; outputs: outputs of the network and gradients by tensor, where they
-    were asked for; real: whether data were; stopped_by: empty for a run that was not stopped.
+    were asked for; real: whether data were; stopped_by: empty for a run that was not stopped; of_class: what is known
+    of launches.
     """
 
     schedule: Schedule
@@ -59,6 +64,7 @@ class NetworkRecord:
     steps: list[StepResult]
     outputs: dict[str, np.ndarray] = field(default_factory=dict)
     stopped_by: str = ""
+    of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool | None:
@@ -111,7 +117,7 @@ def run_iteration(
     if real:
         fill(storage, settings.seed, given)
     how = How(selected, real, wanted.timing, wanted.verify and real, wanted.jobs)
-    kept = Kept(wanted.keep, settings.gpu) if wanted.keep is not None else None
+    kept = Kept(wanted.store, settings.gpu, wanted.fresh) if wanted.store is not None else None
     execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept)
     outputs: dict[str, np.ndarray] = {}
     asked_for = written_results(schedule) if keep_outputs else set()
@@ -120,13 +126,17 @@ def run_iteration(
         for one in {name, schedule.memory_of(name)} & asked_for:
             outputs[one] = array.copy()
 
-    with reporting(reporter):
-        steps = execution.run(iteration, keep if keep_outputs else None)
+    try:
+        with reporting(reporter):
+            steps = execution.run(iteration, keep if keep_outputs else None)
+    finally:
+        if kept is not None:
+            kept.close()
     if keep_outputs and not execution.partial:
         parameters = [n for n, t in schedule.tensors.items() if t.role is Role.PARAMETER and schedule.training]
         outputs |= {name: storage.array(name).copy() for name in parameters}
     stopped = (interrupt.reason or INTERRUPTED) if execution.partial else ""
-    return NetworkRecord(schedule, settings, real, planned.bytes, steps, outputs, stopped)
+    return NetworkRecord(schedule, settings, real, planned.bytes, steps, outputs, stopped, execution.of_class)
 
 
 def selected_layers(network: Network, text: str | None) -> frozenset[str] | None:

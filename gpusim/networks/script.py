@@ -55,7 +55,7 @@ def run_network(
     inputs: Mapping[str, np.ndarray] | None = None,
     outputs: bool = False,
     verify: bool = True,
-    keep: str | Path | None = None,
+    store: str | Path | None = None,
     quiet: bool = False,
 ) -> NetworkResult:
     """Run a network's layers on the simulated GPU, as `gpusim net` does, and return what each cost.
@@ -63,8 +63,8 @@ def run_network(
     network: a file, a shipped one's name, or a mapping such as a YAML file holds; batch: None: the file's, or 1; phase:
     "inference" or "train"; layers: "conv2:conv5" reports these alone; gpu: a GPU's file, name or mapping; sets: values
     laid over it, and `training.rate` and the like; data: "real", "synthetic" or "auto"; jobs: processes; inputs: arrays
-    by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; keep: a
-    folder where what is found out about launches is kept for later runs; quiet: report no progress on standard error.
+    by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; store: a
+    file where what is found out about launches is kept for later runs; quiet: report no progress on standard error.
 
     Raises UserError for what cannot be run, and what a launch raises.
     """
@@ -77,7 +77,7 @@ def run_network(
     settings = load_settings(opened(gpu, GPU_FOLDER, "gpu"), sets)
     images = batch if batch is not None else loaded.batch or 1
     wanted = Wanted(
-        images, phase == "train", layers, data, verify, jobs=jobs, keep=None if keep is None else Path(keep)
+        images, phase == "train", layers, data, verify, jobs=jobs, store=None if store is None else Path(store)
     )
     with Interrupt() as interrupt:
         record = run_iteration(loaded, settings, wanted, Reporter(quiet), interrupt, inputs, outputs)

@@ -30,6 +30,19 @@ def show(columns: Sequence[str], rows: Rows, out: TextIO) -> None:
     Console(file=out).print(table)
 
 
+def show_plain(text: str, out: TextIO) -> None:
+    """Print what was written for a pipe: lines with tabs, on a terminal as a table, and others below as they are."""
+    lines = text.splitlines()
+    rows = [line.split("\t") for line in lines if "\t" in line]
+    if not (rows and out.isatty()):
+        out.write(text)
+        return
+    show(rows[0], rows[1:], out)
+    for line in lines:
+        if "\t" not in line:
+            print(line, file=out)
+
+
 def _one_line(value: Any) -> str:
     return "" if value is None else " ".join(str(value).split())
 

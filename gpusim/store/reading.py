@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, overload
 
-from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.errors import UserError, nearest, unknown_name
 from gpusim.store.file import errors, readable
 
 LOOK_UP_EVERY = 200_000  # of SQLite's steps: when Ctrl-C is looked after
@@ -144,7 +144,9 @@ class Results:
         known = [row[0] for row in self.rows("SELECT DISTINCT name FROM metric_names ORDER BY id").rows]
         for metric in metrics:
             if metric not in known:
-                raise UserError(f"wide: {unknown_name('metric', metric, known)}")
+                guess = nearest(metric, known)
+                hint = f"did you mean '{guess}'? " if guess else ""
+                raise UserError(f"wide: unknown metric '{metric}'; {hint}the table metric_names lists them")
         values: dict[tuple[int, str], dict[str, Any]] = {}
         numbers = {row["id"] for row in runs}
         for metric in metrics or known:

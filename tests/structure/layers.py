@@ -105,7 +105,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.host", "gpusim.api", "gpusim.jobs"),
+        *("gpusim.store", "gpusim.keeping", "gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
@@ -115,7 +115,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),
         *("gpusim.config", "gpusim.results", "gpusim.host"),
     ),
-    "gpusim.microbench": ("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
+    "gpusim.microbench": (
+        *("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
+        "gpusim.keeping",
+    ),
     "gpusim.bench": (
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
