@@ -1,4 +1,4 @@
-"""Commands that ask a store of results, with their options: `results`, `query`."""
+"""Commands that ask a store of results, with their options: `results`, `compare`, `query`."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -137,3 +137,20 @@ def query(
     from gpusim.cli.results import query_command
 
     query_command(sql, store, json_file, csv_file)
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN RUN...", help="Numbers or names of runs, or JSON files of --json; RUN:PART is one variant."
+        ),
+    ],
+    store: StoreToRead = None,
+    json_file: JsonOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Print all parts and all changes.")] = False,
+) -> None:
+    """Set runs beside the first: times, what changed most, and what moved with it."""
+    from gpusim.cli.compare import compare_command
+
+    compare_command(runs, store, json_file, everything)

@@ -83,6 +83,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.config", "gpusim.store"),
         *("gpusim.results", "gpusim.results.metrics", "gpusim.report"),
     ),
+    "gpusim.compare": (
+        *("gpusim.base", "gpusim.store", "gpusim.keeping", "gpusim.results", "gpusim.results.metrics", "gpusim.report"),
+    ),
     "gpusim.timeline": (*_TOOLS, "isa", "isa.encoding", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
     "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.results"),
     "gpusim.api": (
@@ -132,6 +135,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.results.metrics",
             "gpusim.store",
             "gpusim.keeping",
+            "gpusim.compare",
             "gpusim.report",
             "gpusim.timeline",
             "gpusim.jobs",
