@@ -61,6 +61,11 @@ class LayerWorkload(Spec):
         None, "activation file for real data: a path, or the name of a shipped one", "made by gpusim capture"
     )
 
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.layer.name}, batch {self.batch}"
+
     @model_validator(mode="after")
     def _has_data(self) -> "LayerWorkload":
         if self.data == "real" and self.activations is None:
@@ -78,6 +83,11 @@ class GemmWorkload(Spec):
     k: int = param(..., "columns of A, rows of B", "user", ge=1, le=MAX_ROWS)
     sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
     seed: int = param(1, *_SEED, ge=0, lt=2**63)
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.name}, M = {self.m}, N = {self.n}, K = {self.k}"
 
 
 def kind_of(workload: Any) -> str:

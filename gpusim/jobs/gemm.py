@@ -36,17 +36,16 @@ def layer_problem(workload: LayerWorkload) -> GemmProblem:
     """A layer's forward pass: filters times im2col of the input maps."""
     layer, seed = workload.layer, workload.seed
     shape = gemm_shape(layer, workload.batch)
-    title = f"{layer.name}, batch {workload.batch}"
     if workload.data == "real" and workload.activations is not None:
-        return GemmProblem(title, shape, CapturedOperands(layer, workload.batch, workload.activations, seed))
-    return GemmProblem(title, shape, SyntheticOperands(workload.sparsity, seed))
+        return GemmProblem(workload.title, shape, CapturedOperands(layer, workload.batch, workload.activations, seed))
+    return GemmProblem(workload.title, shape, SyntheticOperands(workload.sparsity, seed))
 
 
 def gemm_problem(workload: GemmWorkload) -> GemmProblem:
     """A product by itself, of random operands."""
     shape = GemmShape(workload.m, workload.n, workload.k)
     return GemmProblem(
-        f"{workload.name}, M = {shape.m}, N = {shape.n}, K = {shape.k}",
+        workload.title,
         shape,
         SyntheticOperands(workload.sparsity, workload.seed),
     )

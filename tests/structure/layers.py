@@ -71,11 +71,20 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "workloads.networks",
         "workloads.operators",
     ),
-    "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
+    "gpusim.store": ("gpusim.base",),
+    # gpusim.store: a script asks it under the name gpusim.results.open
+    "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core", "gpusim.store"),
     "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.results"),
     "gpusim.report": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan"),
         *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
+    ),
+    "gpusim.keeping": (
+        *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.config", "gpusim.store"),
+        *("gpusim.results", "gpusim.results.metrics", "gpusim.report"),
+    ),
+    "gpusim.compare": (
+        *("gpusim.base", "gpusim.store", "gpusim.keeping", "gpusim.results", "gpusim.results.metrics", "gpusim.report"),
     ),
     "gpusim.timeline": (*_TOOLS, "isa", "isa.encoding", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
     "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.results"),
@@ -99,17 +108,20 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.report", "gpusim.host", "gpusim.api", "gpusim.jobs"),
+        *("gpusim.store", "gpusim.report", "gpusim.keeping", "gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
-        *("gpusim.api", "gpusim.jobs", "gpusim.networks"),
+        *("gpusim.results", "gpusim.api", "gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim.correlation": (
         *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),
         *("gpusim.config", "gpusim.results", "gpusim.host"),
     ),
-    "gpusim.microbench": ("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
+    "gpusim.microbench": (
+        *("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
+        "gpusim.keeping",
+    ),
     "gpusim.bench": (
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
@@ -121,6 +133,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.config",
             "gpusim.results",
             "gpusim.results.metrics",
+            "gpusim.store",
+            "gpusim.keeping",
+            "gpusim.compare",
             "gpusim.report",
             "gpusim.timeline",
             "gpusim.jobs",

@@ -134,15 +134,15 @@ POOL = layer("pool", "average_pool", whole=True)
 
 
 def test_what_is_kept_is_the_engine_s(tmp_path: Path) -> None:
-    found = record_of(layers="a", data="synthetic", settings={"sparsity": 0.5}, keep=tmp_path)
+    found = record_of(layers="a", data="synthetic", settings={"sparsity": 0.5}, store=tmp_path / "s.db")
     (step,) = found.last.steps
     served = [one for one in step.classes if one.regions]
     assert len(served) == 1
     small = EngineSpec(compaction_units=1)
     for one in step.classes:
-        assert Kept(tmp_path, GPU, EngineSpec()).get(one) is not None
-        assert (Kept(tmp_path, GPU, small).get(one) is None) == bool(one.regions)
-    again = record_of(layers="a", data="synthetic", settings={"sparsity": 0.5}, keep=tmp_path)
+        assert Kept(tmp_path / "s.db", GPU, engine_spec=EngineSpec()).get(one) is not None
+        assert (Kept(tmp_path / "s.db", GPU, engine_spec=small).get(one) is None) == bool(one.regions)
+    again = record_of(layers="a", data="synthetic", settings={"sparsity": 0.5}, store=tmp_path / "s.db")
     assert simulated(again) == {"a": 0} and again.last.steps[0].facts == step.facts
 
 
