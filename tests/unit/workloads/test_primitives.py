@@ -26,7 +26,7 @@ from workloads.operators.concat import Concat
 from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.convolution import Convolution
 from workloads.operators.dropout import DropoutForward, philox
-from workloads.operators.fully_connected import FullyConnectedForward
+from workloads.operators.fully_connected import FullyConnectedBackwardWeights, FullyConnectedForward
 from workloads.operators.launching import divisor
 from workloads.operators.lrn import SIZES, LrnForward
 from workloads.operators.operator import GpuFacts, before
@@ -417,6 +417,16 @@ def test_a_large_reference_goes_by_images_or_channels(monkeypatch: pytest.Monkey
         for part in parts:
             of_whole = whole[part.output].value[part.where]
             np.testing.assert_allclose(part.value, of_whole, rtol=1e-12, atol=1e-14)
+
+
+def test_a_gradient_of_weights_goes_by_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workloads.operators.primitive.REFERENCE_ELEMENTS", 45)
+    operator = build(FullyConnectedBackwardWeights((3, 20), 7), DeviceMemory(MEMORY_BYTES), GPU)
+    parts = list(operator.expected(operator.inputs))
+    assert [part.where for part in parts] == [(slice(n, min(n + 2, 7)),) for n in range(0, 7, 2)]
+    x, dy = operator.inputs["x"], operator.inputs["dy"]
+    whole = dy.T.astype(np.float64) @ x.astype(np.float64)
+    np.testing.assert_allclose(np.concatenate([part.value for part in parts]), whole, rtol=1e-12)
 
 
 def test_parameters_count_no_images(monkeypatch: pytest.MonkeyPatch) -> None:
