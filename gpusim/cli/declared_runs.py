@@ -21,6 +21,7 @@ from gpusim.cli.options import (
     SetOption,
     Source,
 )
+from gpusim.cli.sampling_options import SamplingOptions
 
 
 class EngineChoice(StrEnum):
@@ -54,11 +55,12 @@ def run(
     no_verify: NoVerifyOption = False,
     *,
     options: JobOptions,
+    sampling: SamplingOptions,
 ) -> None:
     """Simulate a layer and report what it cost."""
     from gpusim.cli.run import run_command
 
-    raise typer.Exit(run_command(config, engine.value if engine else None, not no_verify, out, options))
+    raise typer.Exit(run_command(config, engine.value if engine else None, not no_verify, out, options, sampling))
 
 
 def exec_(
@@ -66,11 +68,12 @@ def exec_(
         str, typer.Argument(metavar="KERNEL", help="Execution's file, or the name of a shipped one (vector_add).")
     ],
     options: JobOptions,
+    sampling: SamplingOptions,
 ) -> None:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
     from gpusim.cli.exec import exec_command
 
-    raise typer.Exit(exec_command(config, options))
+    raise typer.Exit(exec_command(config, options, sampling))
 
 
 def layers(

@@ -61,11 +61,13 @@ class CountVector:
     def added(self, held: Mapping[str, Counts], more: np.ndarray, rounded: bool = True) -> dict[str, Counts]:
         """Sections with a vector added to their counts. rounded: whole counts stay whole."""
         sections = {name: Counts(counts) for name, counts in held.items()}
-        for key, size, whole in zip(self.keys, self.sizes, self.whole, strict=True):
+        for key, whole in zip(self.keys, self.whole, strict=True):
             section, name = key
             start, old = self._starts[key], sections[section][name]
             if isinstance(old, list):
-                sections[section][name] = [_sum(o, d, whole and rounded) for o, d in zip(old, more[start:], strict=False)]
+                sections[section][name] = [
+                    _sum(o, d, whole and rounded) for o, d in zip(old, more[start:], strict=False)
+                ]
             else:
                 sections[section][name] = _sum(old, more[start], whole and rounded)
         return sections

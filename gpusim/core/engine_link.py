@@ -12,7 +12,6 @@ from spartan.configure import configure_engine
 from spartan.engine_spec import EngineSpec
 from spartan.format import pack
 
-
 Shadows = list[tuple[np.ndarray, np.ndarray]]
 
 

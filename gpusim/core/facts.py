@@ -116,8 +116,7 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         if counts:
             total.add(table.section, counts)
     total.resident = launches[-1].resident
-    total.sampling = combined_sampling(
-        [facts.sampling for facts in launches], [facts.sections["kernel"].get("wavefront_instructions", 0) for facts in launches]
-    )
+    instructions = [facts.sections["kernel"].get("wavefront_instructions", 0) for facts in launches]
+    total.sampling = combined_sampling([facts.sampling for facts in launches], instructions)
     total.hotspots = sorted((h for facts in launches for h in facts.hotspots), key=lambda h: -h.cycles)
     return total

@@ -2,14 +2,23 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from gpusim.base.counters import Counts
 from gpusim.core.count_vector import CountVector
-from gpusim.sampling.estimate import Replicates
 
 WHOLE, WINDOWS = "whole", "windows"
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """Deviations of estimated counts, one row a replicate; `factor` times the sum of the squares that they cause in a
+    quantity is its squared half-width."""
+
+    factor: float
+    deviations: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +35,9 @@ class Doubt:
 class Sampling:
     """How a launch, or several, were sampled.
 
-    method: 'whole' or 'windows', joined by ' + ' where launches differ; reason: why it ran whole, or what was measured;
-    rounds: of resident workgroups in the grid; instructions: estimated, of the whole grid; simulated: those of them that
-    were simulated; doubts: independent of one another.
+    method: 'whole' or 'windows', joined by ' + ' where launches differ; reason: why it ran whole, or what was
+    measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole grid; simulated: those
+    of them that were simulated; complete: whether all workgroups were executed at least; doubts: independent of one another.
     """
 
     confidence: float
@@ -37,12 +46,24 @@ class Sampling:
     rounds: float
     instructions: float
     simulated: float
+    complete: bool = True
     doubts: tuple[Doubt, ...] = field(default=(), repr=False)
 
     @property
     def fraction(self) -> float:
         """Part of the instructions that was simulated."""
         return self.simulated / self.instructions if self.instructions else 1.0
+
+    def described(self) -> dict[str, Any]:
+        """As plain data, for a result."""
+        return {
+            "method": self.method,
+            "reason": self.reason,
+            "rounds": self.rounds,
+            "fraction": self.fraction,
+            "speed_up": 1 / self.fraction if self.fraction else 1.0,
+            "confidence": self.confidence,
+        }
 
     def replicates(self, sections: Mapping[str, Counts]) -> Iterator[tuple[float, dict[str, Counts]]]:
         """Sections as they might have been, each with the factor by which its squared effect on any quantity counts:
@@ -74,12 +95,6 @@ def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequenc
         float(sum(one.rounds for one in known)),
         unasked + sum(one.instructions for one in known),
         unasked + sum(one.simulated for one in once.values()),
+        all(one.complete for one in known),
         doubts,
     )
-
-
-def half_width(counts: Mapping[str, Counts], sampling: Sampling, section: str, name: str) -> float:
-    """Of one count of sampled facts."""
-    point = counts[section][name]
-    squares = (factor * (made[section][name] - point) ** 2 for factor, made in sampling.replicates(counts))
-    return float(np.sqrt(sum(squares)))

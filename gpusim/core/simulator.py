@@ -10,13 +10,13 @@ import numpy as np
 
 from gpusim.base.errors import SimulationError
 from gpusim.base.progress import Progress
+from gpusim.core.cu.accounts import active_now
 from gpusim.core.cu.code_table import FetchTable, code_table, fetch_table
 from gpusim.core.cu.configure import set_code_table, set_fetch_table
-from gpusim.core.cu.accounts import active_now
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import MAX_WORKGROUPS, NEVER, SLOTS
-from gpusim.core.engine_link import Shadows, attach_engine
+from gpusim.core.engine_link import attach_engine
 from gpusim.core.facts import Hotspot, RunFacts, machine_facts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import LawViolation, assert_engine, assert_laws, who_waits
@@ -27,10 +27,9 @@ from gpusim.core.prepare import prepare_core
 from gpusim.core.recording import Recording, Watcher
 from gpusim.core.resident import resident_groups
 from gpusim.core.roofline import roofline
-from gpusim.core.sampler import Sampler
+from gpusim.core.steering import Steered, Steerer, Steering
 from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
-from gpusim.sampling.spec import SamplingSpec
 from isa.encoding.disassembler import disassemble
 from isa.execution.emulator import run_functional
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
@@ -71,7 +70,7 @@ def simulate(
     hotspots: bool = False,
     timeline: Watcher | None = None,
     max_cycles: int = 0,
-    sampling: SamplingSpec | None = None,
+    steerer: Steerer | None = None,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
@@ -80,8 +79,8 @@ def simulate(
     every cycle, which must not change any result; max_instructions: of one wavefront, before it counts as an endless
     loop (see isa.execution.faults); warm: what earlier launches left in L2 and the TLBs, and where this one leaves its
     own (None: they are empty at first); hotspots: account for the wavefronts' cycles by static instruction too;
-    timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end; sampling: simulate as much
-    of the grid as this asks for and estimate the rest, with what it may be wrong by in `facts.sampling` (None: all).
+    timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end; steerer: has the launch
+    simulated in part and estimates the rest (gpusim.sampling).
 
     Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
     Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
@@ -116,26 +115,25 @@ def simulate(
 
     def observe(progress: Progress) -> bool:
         x, y, z = launch.workgroups
-        simulated = int(run.workgroups) / (x * y * z)  # all but what a sampler passes over
+        simulated = int(run.workgroups) / (x * y * z)  # all but what is passed over
         expected = int(context.expected_instructions * simulated)
         least = int(context.least_instructions(int(run.next_workgroup)) * simulated)
         return observer is None or observer(
             replace(progress, instructions_expected=expected, instructions_at_least=least)
         )
 
-    sampler = None
-    if sampling is not None:
-        execute = _executing(launch, shadows) if sampling.functional else None
-        sampler = Sampler(
-            sampling,
-            m,
-            context,
-            lambda: _facts(m, gpu, launch, fit, int(m.wheel.now)),
-            fit.workgroups_per_cu * gpu.cus,
-            execute,
-        )
+    steering = None
+    if steerer is not None:
+
+        def counts() -> RunFacts:
+            return _facts(m, gpu, launch, fit, int(m.wheel.now))
+
+        def execute(workgroups: range) -> int:
+            return run_functional(launch, shadows=shadows, workgroups=workgroups).wavefront_instructions
+
+        steering = steerer.attach(Steered(m, context, counts, fit.workgroups_per_cu * gpu.cus, execute))
     try:
-        status = _loop(m, observe, recording, max_cycles, sampler)
+        status = _loop(m, observe, recording, max_cycles, steering)
     except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
         note_resident(interrupt, resident())
         raise
@@ -163,15 +161,10 @@ def simulate(
         for bound, cycles in facts.roofline.items():
             if cycles > facts.cycles:
                 raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {cycles:g} cycles")
-    if sampler is not None and status == FINISHED:
-        sampler.finish(facts)
+    if steering is not None and status == FINISHED:
+        steering.finish(facts)
     del attached, code, fetched
     return facts
-
-
-def _executing(launch: Launch, shadows: Shadows | None) -> Callable[[range], int]:
-    """What executes workgroups without timing and returns how many instructions they had."""
-    return lambda workgroups: run_functional(launch, shadows=shadows, workgroups=workgroups).wavefront_instructions
 
 
 @lru_cache(maxsize=64)
@@ -202,11 +195,11 @@ def _loop(
     observer: Callable[[Progress], bool] | None,
     recording: Recording | None = None,
     max_cycles: int = 0,
-    sampler: Sampler | None = None,
+    steering: Steering | None = None,
 ) -> int:
     """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`.
 
-    The sampler, if there is one, looks at the machine in the cycles that it names.
+    What steers the launch, if anything does, looks at the machine in the cycles that it names.
     """
     advance = partial(run_cycles, m) if recording is None else recording.advance
     run, chunk = m.run, FIRST_CHUNK_CYCLES
@@ -214,11 +207,11 @@ def _loop(
     progress_mark, progress_cycle = (-1, -1), 0
     while True:
         start, before = time.perf_counter(), int(m.wheel.now)
-        limit = end if sampler is None else min(end, sampler.limit)
+        limit = end if steering is None else min(end, steering.limit)
         status = int(advance(min(before + chunk, limit)))
         spent, ran = time.perf_counter() - start, int(m.wheel.now) - before
-        if sampler is not None and status == RUNNING and m.wheel.now == sampler.limit:
-            sampler.look()
+        if steering is not None and status == RUNNING and m.wheel.now == steering.limit:
+            steering.look()
         if status != RUNNING or m.wheel.now >= end:
             return status
         mark = (int(run.instructions), int(m.xbar.requests + m.xbar.responses))

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.sampling.spec import SamplingSpec
+
 _MOST_BATCHES = 32  # each costs a computation of all metrics, and Student's t is the normal's by then
 _MOST_INFLATION = 25.0  # at a correlation of 0.92: more says that nothing is known
 
@@ -30,7 +32,7 @@ class Batches:
 
 
 def lag1(values: np.ndarray) -> float:
-    """Autocorrelation of neighbouring values, with its bias in short series corrected (Kendall 1954); 0 if all equal."""
+    """Autocorrelation of neighbouring values, its bias in short series corrected (Kendall 1954); 0 if all are equal."""
     n = len(values)
     apart = values - values.mean()
     square = float((apart * apart).sum())
@@ -40,8 +42,12 @@ def lag1(values: np.ndarray) -> float:
     return min((found * n + 1) / (n - 4), 0.99)
 
 
-def batched(values: np.ndarray, least: int, most_correlation: float) -> Batches:
-    """How windows of these values are to be joined. least: batches; ValueError for fewer than two windows."""
+def batched(values: np.ndarray, spec: SamplingSpec) -> Batches:
+    """How windows of these values are to be joined; ValueError for fewer than two windows.
+
+    What moves within a single lap comes again in the next, and says nothing of the error of a lap's mean that the
+    windows' spread does not.
+    """
     n = len(values)
     if n < 2:
         raise ValueError(f"{n} windows say nothing of their error")
@@ -50,8 +56,8 @@ def batched(values: np.ndarray, least: int, most_correlation: float) -> Batches:
         count = n // size
         means = values[n - size * count :].reshape(count, size).mean(axis=1)
         correlation = lag1(means)
-        if count <= _MOST_BATCHES and (abs(correlation) <= most_correlation or count // 2 < least):
+        if count <= _MOST_BATCHES and (abs(correlation) <= spec.most_correlation or count // 2 < spec.least_batches):
             break
         size *= 2
-    left = max(0.0, correlation)
+    left = max(0.0, correlation) if n > spec.lap_windows else 0.0
     return Batches(size, count, min((1 + left) / (1 - left), _MOST_INFLATION), correlation)

@@ -30,6 +30,10 @@ class SamplingSpec(Spec):
     long_settling_rounds: float = param(0.25, "rounds until long wavefronts are measured", _MEASURED, ge=0)
     medium_settling_rounds: float = param(4, "rounds until medium wavefronts are measured", _MEASURED, ge=0)
     short_settling_rounds: float = param(12, "rounds until short wavefronts are measured", _MEASURED, ge=0)
+    streaming_settling_rounds: float = param(
+        2, "rounds until wavefronts that hardly find anything in L2 are measured", _MEASURED, ge=0
+    )
+    streaming_hit_rate: float = param(0.05, "L2 hit rate below which this is so", "assumed", ge=0, le=1)
     tail_rounds: float = param(
         0.5, "rounds that are dispatched after the last jump, at least", "the last round costs 1.1 to 1.4 others", ge=0
     )
@@ -39,7 +43,11 @@ class SamplingSpec(Spec):
     most_stops: int = param(16, "stops for measurement between jumps at most", "assumed", ge=0)
     bias: float = param(
         0.001,
-        "standard uncertainty of a skipped part's time that windows do not show (the jump itself, slow drift), relative",
+        "standard uncertainty of a skipped part's time that windows do not show: of the jump itself; relative",
         _MEASURED,
         ge=0,
     )
+
+    def stop_rounds(self, measured: float) -> float:
+        """Rounds that a stop of so many measured ones costs: one more, for workgroups from before the jump."""
+        return 1.0 + measured

@@ -23,5 +23,5 @@ def drifts(values: np.ndarray, tolerated: float, confidence: float) -> bool:
 
 
 def settled(series: Sequence[tuple[np.ndarray, float]], confidence: float) -> bool:
-    """Whether none of several quantities drifts. series: of each its values, window by window, and what is tolerated."""
+    """Whether no quantity drifts. series: of each its values, window by window, and what is tolerated."""
     return not any(drifts(values, tolerated, confidence) for values, tolerated in series)

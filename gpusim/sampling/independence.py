@@ -8,9 +8,14 @@ from collections.abc import Sequence
 
 from isa.encoding.instruction import Instruction
 
+SPARSE_LOAD = "flat_load_dwordx2"
 
-def dependence(instructions: Sequence[Instruction]) -> str:
-    """Why a kernel's workgroups may depend on one another; empty if nothing says so."""
+
+def dependence(instructions: Sequence[Instruction], sparse: bool = False) -> str:
+    """Why a kernel's workgroups may depend on one another; empty if nothing says so.
+
+    sparse: the launch has sparse regions, whose loads bear the same bit.
+    """
     for instruction in instructions:
         opcode = instruction.opcode
         if "atomic" in opcode.flags and opcode.encoding != "ds" and instruction.fields.get("glc"):
@@ -23,6 +28,7 @@ def dependence(instructions: Sequence[Instruction]) -> str:
         for one in loop:
             if one.opcode.mnemonic == "s_sleep":
                 return f"the loop at {target:#x} waits (s_sleep at {one.address:#x})"
-            if "load" in one.opcode.flags and one.opcode.encoding != "ds" and one.fields.get("glc"):
+            past_cache = "load" in one.opcode.flags and one.opcode.encoding != "ds" and one.fields.get("glc")
+            if past_cache and not (sparse and one.opcode.mnemonic == SPARSE_LOAD):
                 return f"the loop at {target:#x} reads past its cache ({one.opcode.mnemonic} glc at {one.address:#x})"
     return ""
