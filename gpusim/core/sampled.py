@@ -37,7 +37,8 @@ class Sampling:
 
     method: 'whole' or 'windows', joined by ' + ' where launches differ; reason: why it ran whole, or what was
     measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole grid; simulated: those
-    of them that were simulated; complete: whether all workgroups were executed at least; doubts: independent of one another.
+    of them that were simulated; complete: whether all workgroups were executed at least; doubts: independent of one
+    another.
     """
 
     confidence: float
