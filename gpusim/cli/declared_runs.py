@@ -23,6 +23,7 @@ from gpusim.cli.options import (
     Source,
     StoreOptions,
 )
+from gpusim.cli.sampling_options import SamplingOptions
 
 
 class EngineChoice(StrEnum):
@@ -57,11 +58,14 @@ def run(
     *,
     options: JobOptions,
     storing: StoreOptions,
+    sampling: SamplingOptions,
 ) -> None:
     """Simulate a layer and report what it cost."""
     from gpusim.cli.run import run_command
 
-    raise typer.Exit(run_command(config, engine.value if engine else None, not no_verify, out, options, storing))
+    raise typer.Exit(
+        run_command(config, engine.value if engine else None, not no_verify, out, options, storing, sampling)
+    )
 
 
 def exec_(
@@ -70,11 +74,12 @@ def exec_(
     ],
     options: JobOptions,
     storing: StoreOptions,
+    sampling: SamplingOptions,
 ) -> None:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
     from gpusim.cli.exec import exec_command
 
-    raise typer.Exit(exec_command(config, options, storing))
+    raise typer.Exit(exec_command(config, options, storing, sampling))
 
 
 def layers(
