@@ -11,6 +11,7 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
 
@@ -47,6 +48,11 @@ class NetworkSettings(Spec):
         None, "fraction of zeros in made-up activation maps, uniformly random; none: values are real", "user"
     )
     layer_sparsity: dict[str, Fraction] = param({}, "the same for the input of single layers, by name", "user")
+    sampling: SamplingSpec | None = param(
+        None,
+        "simulate launches in part and estimate the rest; error: of the whole network's cycles; null: in whole",
+        "",
+    )
     seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
 
     def sparsity_of(self, layer: str) -> float | None:

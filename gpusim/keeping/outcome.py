@@ -67,10 +67,11 @@ def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> Outcome:
 
 def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
     """The metrics of a tree, as `gpusim.results.metrics` makes them; what does not apply is left out."""
-    for path, value in metrics.leaves(dict(tree)):
+    leaves = dict(metrics.leaves(dict(tree)))
+    for path, value in leaves.items():
         metric = metrics.describe(path)
         if value is not None and metric is not None:
-            yield Value(path, metric.unit, metric.definition, value)
+            yield Value(path, metric.unit, metric.definition, value, leaves.get(path + metrics.SUFFIX))
 
 
 def of_records(records: Sequence[RunRecord], variants: Sequence[str], exit_code: int) -> Outcome:
