@@ -54,17 +54,18 @@ class Sampler:
 
 
 class _Course:
-    """Steers one launch. limit: the cycle in which `look` is to be called."""
+    """Steers one launch. limit: the cycle in which `look` is to be called; skipped: workgroups passed over."""
 
     def __init__(self, spec: SamplingSpec, launch: Steered) -> None:
-        self._spec, self._launch, self._m = spec, launch, launch.m
+        self._spec, self._launch = spec, launch
         self._resident = launch.resident
-        self._total = int(launch.m.run.workgroups)
-        self._waves = int(launch.m.run.workgroup_waves)
+        self._total = launch.workgroups
+        self._waves = launch.wavefronts_per_workgroup
         self._vector = CountVector.of(launch.counts().sections)
         self._columns = Columns.of(self._vector)
         self._blocks: list[list[np.ndarray]] = []  # looks at the ends of windows that follow one another
         self._jumps = 0
+        self.skipped = 0
         self._executed = 0
         self.reason = dependence(launch.context.instructions, bool(launch.context.launch.regions))
         self._course = iter(()) if self.reason else self._steer()
@@ -73,11 +74,6 @@ class _Course:
     def look(self) -> None:
         """The cycle `limit` is reached."""
         self.limit = next(self._course, NEVER)
-
-    @property
-    def skipped(self) -> int:
-        """Workgroups passed over."""
-        return int(self._m.run.skipped)
 
     # -- how a launch is steered: each `yield` is a cycle in which to look again
 
@@ -101,26 +97,26 @@ class _Course:
         for left in range(stops.count, -1, -1):
             lap_rounds = spec.lap_windows * window / pace.round_cycles
             stop = int(np.ceil(self._resident * spec.stop_rounds(stops.laps * lap_rounds)))
-            planned = jumps(self._left(), self._resident, self._tail(), left, stop)
+            planned = jumps(self._launch.waiting, self._resident, self._tail(), left, stop)
             if not planned.sizes:
                 break
             self._jump(planned.sizes[0])
             if left:
-                yield int(self._m.wheel.now) + round(pace.round_cycles)
+                yield self._launch.now + round(pace.round_cycles)
                 self._blocks.append([self._look()])
                 for _ in range(spec.lap_windows * stops.laps):
-                    yield int(self._m.wheel.now) + window
+                    yield self._launch.now + window
                     self._blocks[-1].append(self._look())
 
     def _first_round(self, looks: list[np.ndarray]) -> Iterator[int]:
         """Looks, evenly spaced, until as many workgroups have ended as were resident."""
         step = FIRST_STEP_CYCLES
-        while int(self._m.run.done) < self._resident:
+        while self._launch.done < self._resident:
             looks.append(self._look())
             if len(looks) == LOOKS:
                 del looks[1::2]
                 step *= 2
-            yield int(self._m.wheel.now) + step
+            yield self._launch.now + step
         looks.append(self._look())
 
     def _pace(self, looks: list[np.ndarray]) -> _Pace:
@@ -144,7 +140,7 @@ class _Course:
         """Windows until they have settled and say enough; returns where to stop between jumps, None: nowhere helps."""
         spec, block = self._spec, self._blocks[0]
         while True:
-            skippable = jumps(self._left(), self._resident, self._tail(), 0, 0).skipped
+            skippable = jumps(self._launch.waiting, self._resident, self._tail(), 0, 0).skipped
             if skippable < LEAST_SKIPPED * self._total:
                 self.reason = "the grid was nearly done before its windows had settled or were enough"
                 return None
@@ -155,7 +151,7 @@ class _Course:
                 if stops is not None:
                     del block[: -(stops.kept + 1)]
                     return stops
-            yield int(self._m.wheel.now) + window
+            yield self._launch.now + window
             block.append(self._look())
 
     # -- the machine
@@ -165,21 +161,15 @@ class _Course:
         values = self._vector.values(self._launch.counts().sections)
         return np.append(values, (int(state.ended_instructions), int(state.ended)))
 
-    def _left(self) -> int:
-        """Workgroups not dispatched yet."""
-        return int(self._m.run.workgroups - self._m.run.next_workgroup)
-
     def _tail(self) -> int:
         return int(np.ceil(self._spec.tail_rounds * self._resident))
 
     def _jump(self, size: int) -> None:
         """Pass over the next `size` workgroups of the grid."""
-        run = self._m.run
-        first = int(run.next_workgroup + run.skipped)
+        passed = self._launch.skip(size)
         if self._spec.functional:
-            self._executed += self._launch.execute(range(first, first + size))
-        run.skipped += size
-        run.workgroups -= size
+            self._executed += self._launch.execute(passed)
+        self.skipped += size
         self._jumps += 1
 
     # -- what is known at the end
