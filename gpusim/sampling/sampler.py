@@ -19,7 +19,7 @@ from gpusim.core.cu.state import NEVER
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.core.steering import Steered
-from gpusim.sampling.decision import Stops, decide
+from gpusim.sampling.decision import Left, Stops, decide
 from gpusim.sampling.estimate import estimate
 from gpusim.sampling.grid import jumps
 from gpusim.sampling.independence import dependence
@@ -34,11 +34,9 @@ LEAST_SKIPPED = 0.2  # of a grid: below, a jump is not worth its error
 
 @dataclass(frozen=True)
 class _Pace:
-    """round_cycles: of a round; settled_cycle: from which to measure; least_window_cycles: below, looking costs more
-    than simulating."""
+    """round_cycles: of a round; least_window_cycles: of a window, below which looking costs more than simulating."""
 
     round_cycles: float
-    settled_cycle: float
     least_window_cycles: float
 
 
@@ -85,28 +83,37 @@ class _Course:
         self.reason = "the grid ended before its windows had settled"
         first: list[np.ndarray] = []
         yield from self._first_round(first)
-        pace = self._pace(first)
+        settling = self._settling_rounds(first)
+        if settling > 1:
+            pace = yield from self._settle(first[-1], settling)
+        else:
+            pace = self._pace(first[len(first) // 2], first[-1])  # without the ramp
         window = max(1, round(max(pace.round_cycles / spec.lap_windows, pace.least_window_cycles)))
-        self._blocks.append(spaced(first, pace.settled_cycle, window, self._columns.cycles))
-        if first[-1][self._columns.cycles] < pace.settled_cycle:
-            yield round(pace.settled_cycle)
-            self._blocks[0] = [self._look()]
-        stops = yield from self._head(window)
-        if stops is None:
+        from_cycle = settling * pace.round_cycles if settling <= 1 else self._launch.now
+        self._blocks.append(spaced([*first, self._look()], from_cycle, window, self._columns.cycles))
+        lap_rounds = spec.lap_windows * window / pace.round_cycles
+        found = yield from self._head(window, lap_rounds)
+        if found is None:
             return
+        stops, stop_rounds = found
+        stop = int(np.ceil(self._resident * stop_rounds))
         for left in range(stops.count, -1, -1):
-            lap_rounds = spec.lap_windows * window / pace.round_cycles
-            stop = int(np.ceil(self._resident * spec.stop_rounds(stops.laps * lap_rounds)))
             planned = jumps(self._launch.waiting, self._resident, self._tail(), left, stop)
             if not planned.sizes:
                 break
             self._jump(planned.sizes[0])
             if left:
                 yield self._launch.now + round(pace.round_cycles)
-                self._blocks.append([self._look()])
-                for _ in range(spec.lap_windows * stops.laps):
-                    yield self._launch.now + window
-                    self._blocks[-1].append(self._look())
+                yield from self._measure([self._look()], window, spec.lap_windows * stops.laps)
+
+    def _measure(self, block: list[np.ndarray], window: int, count: int) -> Iterator[int]:
+        """So many windows more, as a block of their own."""
+        self._blocks.append(block)
+        for _ in range(count):
+            yield self._launch.now + window
+            if not self._launch.waiting:  # the machine runs empty
+                return
+            block.append(self._look())
 
     def _first_round(self, looks: list[np.ndarray]) -> Iterator[int]:
         """Looks, evenly spaced, until as many workgroups have ended as were resident."""
@@ -119,25 +126,34 @@ class _Course:
             yield self._launch.now + step
         looks.append(self._look())
 
-    def _pace(self, looks: list[np.ndarray]) -> _Pace:
-        """What the first round says of those that follow."""
+    def _settling_rounds(self, looks: list[np.ndarray]) -> float:
+        """Rounds until windows are worth measuring, from what the first round's wavefronts were like."""
         spec, columns, last = self._spec, self._columns, looks[-1]
         length = last[columns.ended_work] / max(last[columns.ended], 1)
-        # without the ramp: from the middle of the round on
-        windows = windows_of([[looks[len(looks) // 2], last]])
-        rate = float(columns.rates(windows)[0])
-        if columns.l2_hit_rates(windows)[0] < spec.streaming_hit_rate:
-            settling = spec.streaming_settling_rounds
-        elif length >= spec.long_instructions:
-            settling = spec.long_settling_rounds
-        else:
-            medium = length >= spec.medium_instructions
-            settling = spec.medium_settling_rounds if medium else spec.short_settling_rounds
-        round_cycles = self._resident * self._waves * length * rate
-        return _Pace(round_cycles, settling * round_cycles, LEAST_INSTRUCTIONS * rate)
+        if columns.l2_hit_rates(windows_of([[looks[0], last]]))[0] < spec.streaming_hit_rate:
+            return spec.streaming_settling_rounds
+        if length >= spec.long_instructions:
+            return spec.long_settling_rounds
+        medium = length >= spec.medium_instructions
+        return spec.medium_settling_rounds if medium else spec.short_settling_rounds
 
-    def _head(self, window: int) -> Generator[int, None, Stops | None]:
-        """Windows until they have settled and say enough; returns where to stop between jumps, None: nowhere helps."""
+    def _settle(self, before: np.ndarray, rounds: float) -> Generator[int, None, _Pace]:
+        """Wait until so many rounds have ended; returns the pace of the rounds after the first, which began at once."""
+        step = max(1, int(before[self._columns.cycles]) // self._spec.lap_windows)
+        while self._launch.done < rounds * self._resident:
+            yield self._launch.now + step
+        return self._pace(before, self._look())
+
+    def _pace(self, before: np.ndarray, now: np.ndarray) -> _Pace:
+        """The pace between two looks."""
+        columns = self._columns
+        length = now[columns.ended_work] / max(now[columns.ended], 1)
+        rate = float(columns.rates(windows_of([[before, now]]))[0])
+        return _Pace(self._resident * self._waves * length * rate, LEAST_INSTRUCTIONS * rate)
+
+    def _head(self, window: int, lap_rounds: float) -> Generator[int, None, tuple[Stops, float] | None]:
+        """Windows until they have settled and say enough; returns where to stop between jumps, and the rounds that a
+        stop takes; None: nowhere helps."""
         spec, block = self._spec, self._blocks[0]
         while True:
             skippable = jumps(self._launch.waiting, self._resident, self._tail(), 0, 0).skipped
@@ -146,11 +162,11 @@ class _Course:
                 return None
             count = len(block) - 1
             if count > 0 and count % spec.lap_windows == 0:
-                share, rounds = skippable / self._total, skippable / self._resident
-                stops = decide(windows_of([block]), self._columns, spec, share, rounds)
+                left = Left(skippable / self._total, skippable / self._resident, lap_rounds)
+                stops = decide(windows_of([block]), self._columns, spec, left)
                 if stops is not None:
                     del block[: -(stops.kept + 1)]
-                    return stops
+                    return stops, left.stop_rounds(stops.laps)
             yield self._launch.now + window
             block.append(self._look())
 

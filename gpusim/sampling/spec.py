@@ -47,7 +47,3 @@ class SamplingSpec(Spec):
         _MEASURED,
         ge=0,
     )
-
-    def stop_rounds(self, measured: float) -> float:
-        """Rounds that a stop of so many measured ones costs: one more, for workgroups from before the jump."""
-        return 1.0 + measured
