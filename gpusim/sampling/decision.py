@@ -25,11 +25,16 @@ class Stops:
 
 @dataclass(frozen=True)
 class Left:
-    """What jumps could pass over. share: of the grid; rounds: of workgroups; lap_rounds: rounds that a lap takes."""
+    """What jumps could pass over.
+
+    share: of the grid; rounds: of workgroups; lap_rounds: rounds that a lap takes; least:
+    stops without which windows are no witness of the whole grid.
+    """
 
     share: float
     rounds: float
     lap_rounds: float
+    least: int = 0
 
     def stop_rounds(self, laps: int) -> float:
         """Rounds that a stop of so many laps takes: one more, for the workgroups from before the jump."""
@@ -52,11 +57,9 @@ def decide(windows: np.ndarray, columns: Columns, spec: SamplingSpec, left: Left
         if not settled(series, spec.confidence):
             continue
         more = -(-(_needed(columns.rates(last), spec, left.share) - len(last)) // spec.lap_windows)
-        affordable = int(spec.share * left.rounds / left.stop_rounds(1))
-        if more <= affordable:
-            return Stops(min(affordable, spec.most_stops), 1, len(last))
-        count = min(max(affordable, 4), more, spec.most_stops)
-        each = -(-more // count)
+        affordable = max(int(spec.share * left.rounds / left.stop_rounds(1)), left.least)
+        count = min(max(affordable, min(more, 4)), spec.most_stops)
+        each = max(1, -(-more // count)) if count else 1
         if count * left.stop_rounds(each) <= left.rounds / 2:
             return Stops(count, each, len(last))
     return None

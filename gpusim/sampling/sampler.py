@@ -21,7 +21,7 @@ from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.core.steering import Steered
 from gpusim.sampling.decision import Left, Stops, decide
 from gpusim.sampling.estimate import estimate
-from gpusim.sampling.grid import jumps
+from gpusim.sampling.grid import block_weights, jumps
 from gpusim.sampling.independence import dependence
 from gpusim.sampling.looks import Columns, spaced, windows_of
 from gpusim.sampling.spec import SamplingSpec
@@ -52,7 +52,7 @@ class Sampler:
 
 
 class _Course:
-    """Steers one launch. limit: the cycle in which `look` is to be called; skipped: workgroups passed over."""
+    """Steers one launch. limit: the cycle in which `look` is to be called."""
 
     def __init__(self, spec: SamplingSpec, launch: Steered) -> None:
         self._spec, self._launch = spec, launch
@@ -62,8 +62,7 @@ class _Course:
         self._vector = CountVector.of(launch.counts().sections)
         self._columns = Columns.of(self._vector)
         self._blocks: list[list[np.ndarray]] = []  # looks at the ends of windows that follow one another
-        self._jumps = 0
-        self.skipped = 0
+        self._jumps: list[int] = []
         self._executed = 0
         self.reason = dependence(launch.context.instructions, bool(launch.context.launch.regions))
         self._course = iter(()) if self.reason else self._steer()
@@ -92,7 +91,8 @@ class _Course:
         from_cycle = settling * pace.round_cycles if settling <= 1 else self._launch.now
         self._blocks.append(spaced([*first, self._look()], from_cycle, window, self._columns.cycles))
         lap_rounds = spec.lap_windows * window / pace.round_cycles
-        found = yield from self._head(window, lap_rounds)
+        least = spec.least_stops if settling > spec.long_settling_rounds else 0
+        found = yield from self._head(window, lap_rounds, least)
         if found is None:
             return
         stops, stop_rounds = found
@@ -151,7 +151,7 @@ class _Course:
         rate = float(columns.rates(windows_of([[before, now]]))[0])
         return _Pace(self._resident * self._waves * length * rate, LEAST_INSTRUCTIONS * rate)
 
-    def _head(self, window: int, lap_rounds: float) -> Generator[int, None, tuple[Stops, float] | None]:
+    def _head(self, window: int, lap_rounds: float, least: int) -> Generator[int, None, tuple[Stops, float] | None]:
         """Windows until they have settled and say enough; returns where to stop between jumps, and the rounds that a
         stop takes; None: nowhere helps."""
         spec, block = self._spec, self._blocks[0]
@@ -162,7 +162,7 @@ class _Course:
                 return None
             count = len(block) - 1
             if count > 0 and count % spec.lap_windows == 0:
-                left = Left(skippable / self._total, skippable / self._resident, lap_rounds)
+                left = Left(skippable / self._total, skippable / self._resident, lap_rounds, least)
                 stops = decide(windows_of([block]), self._columns, spec, left)
                 if stops is not None:
                     del block[: -(stops.kept + 1)]
@@ -185,8 +185,7 @@ class _Course:
         passed = self._launch.skip(size)
         if self._spec.functional:
             self._executed += self._launch.execute(passed)
-        self.skipped += size
-        self._jumps += 1
+        self._jumps.append(size)
 
     # -- what is known at the end
 
@@ -195,16 +194,19 @@ class _Course:
         simulated = int(facts.kernel.wavefront_instructions)
         rounds = self._total / self._resident
         confidence = self._spec.confidence
-        if not self.skipped:
+        skipped = sum(self._jumps)
+        if not skipped:
             facts.sampling = Sampling(confidence, WHOLE, self.reason, rounds, simulated, simulated)
             return
-        windows = windows_of(self._blocks)
-        wavefronts = self.skipped * self._waves
-        found = estimate(windows, self._columns, wavefronts, self._spec, self._executed)
+        windows = windows_of(self._blocks[: len(self._jumps)])
+        wavefronts = skipped * self._waves
+        counts = [len(block) - 1 for block in self._blocks[: len(self._jumps)]]
+        weighted = windows * block_weights(self._jumps, counts)[:, np.newaxis]
+        found = estimate(weighted, self._columns, wavefronts, self._spec, self._executed)
         size = len(self._vector.timed)
         added, groups = found.added[:size].copy(), [d.deviations[:, :size].copy() for d in found.doubts]
         at = self._vector.at
-        exact = {"workgroups": self.skipped, "wavefronts_ended": wavefronts, "wavefronts": wavefronts}
+        exact = {"workgroups": skipped, "wavefronts_ended": wavefronts, "wavefronts": wavefronts}
         for name, count in exact.items():
             added[at("kernel", name)] = count
             for deviations in groups:
@@ -221,7 +223,7 @@ class _Course:
         )
         reason = (
             f"{len(windows)} windows in {found.batches.count} batches, correlation {found.batches.correlation:.2f},"
-            f" {self._jumps} jump{'s' * (self._jumps > 1)}"
+            f" {len(self._jumps)} jump{'s' * (len(self._jumps) > 1)}"
         )
         whole = int(facts.kernel.wavefront_instructions)
         facts.sampling = Sampling(confidence, WINDOWS, reason, rounds, whole, simulated, self._spec.functional, doubts)
