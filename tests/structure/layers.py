@@ -164,8 +164,10 @@ def excepted(module: str, room: str, seen: str) -> bool:
 # (component of the machine record, room that writes it beside the one that declares it): why
 WRITERS: dict[tuple[str, str], str] = {
     ("wheel", "gpusim.core"): "the run loop turns the wheel: it alone moves the current cycle on",
-    ("run", "gpusim.core"): "the run loop says when the run has ended, the simulator where its producer lies",
-    ("run", "gpusim.sampling"): "the sampler has the dispatcher pass over workgroups",
+    (
+        "run",
+        "gpusim.core",
+    ): "the run loop says when the run has ended, the simulator where its producer lies and what is passed over",
     ("timeline", "gpusim.timeline"): "the recorder's reader gives it its buffer and takes events out of it",
     ("dram", "gpusim.timeline"): "the same for DRAM commands",
 }
