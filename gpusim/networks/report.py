@@ -1,8 +1,9 @@
-"""The result of a network's run: one table for people, lines with tabs on a pipe, one JSON object."""
+"""The result of a network's iteration: one table for people, lines with tabs on a pipe, the parts of a JSON object."""
 
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from gpusim.config.workload import EngineMode
 from gpusim.core.facts import RunFacts, combined
 from gpusim.networks.columns import COLUMNS, LEGEND, PASSES, cells, heads
 from gpusim.networks.rows import Row, bound_of, largest_stalls, rows_of
@@ -26,26 +27,39 @@ MEANINGS = {
     "stalls": "the two largest reasons, with their share of the resident wavefront-cycles",
     "dram_bytes": "moved, both ways",
     "verification": "passed: whether every result is within its bound of NumPy's in FP64; null: not compared",
+    "zeros": "of the operands whose zeros the kernels skip: fraction of their values, and of the products with them "
+    "(of_terms), where the padding's zeros count too",
+    "why_dense": "why a convolution skips no zeros though the engine is on",
+    "speed_up": "cycles of the fastest dense algorithm / those of the sparse one, im2col and transpositions included; "
+    "of the total: of all rows, each by its fastest dense algorithm",
     "metrics": "all metrics of the row's launches, as in docs/metrics.md",
     "launch_overhead_us": "launches times gpu.kernel_launch_us: what the host's queue adds to time_us",
 }
 WIDE = 120  # columns of a terminal, from which on nothing is abbreviated
 
 
-def document(record: NetworkRecord) -> dict[str, Any]:
-    """The JSON object of `gpusim net`."""
-    rows = rows_of(record)
-    whole = _whole(rows)
+def head(record: NetworkRecord, engine: EngineMode, stopped_by: str) -> dict[str, Any]:
+    """What a JSON object says before the results: of one iteration, or of all variants of a mode."""
     return {
         "schema_version": SCHEMA_VERSION,
         "network": record.schedule.network.name,
         "phase": "train" if record.schedule.training else "inference",
         "batch": record.schedule.batch,
         "data": "real" if record.real else "synthetic",
-        "partial": bool(record.stopped_by),
-        **({"stopped_by": record.stopped_by} if record.stopped_by else {}),
+        "engine": engine,
+        "partial": bool(stopped_by),
+        **({"stopped_by": stopped_by} if stopped_by else {}),
         "meanings": MEANINGS,
         "config": record.settings.resolved(),
+        "remarks": list(record.schedule.network.remarks),
+    }
+
+
+def body(record: NetworkRecord) -> dict[str, Any]:
+    """The results of one iteration."""
+    rows = rows_of(record)
+    whole = _whole(rows)
+    return {
         "layers": [_row_tree(row, whole) for row in rows],
         "total": _total_tree(record, rows, whole),
         "verification": {
@@ -53,8 +67,12 @@ def document(record: NetworkRecord) -> dict[str, Any]:
             "compared": sum(row.passed is not None for row in rows),
             "rows": len(rows),
         },
-        "remarks": list(record.schedule.network.remarks),
     }
+
+
+def zeros_tree(row: Row) -> dict[str, float] | None:
+    """How many zeros were skipped of; None where that is not known."""
+    return None if row.zeros is None else {"fraction": row.zeros.fraction, "of_terms": row.zeros.of_terms}
 
 
 def _whole(rows: Sequence[Row]) -> RunFacts | None:
@@ -75,6 +93,10 @@ def _row_tree(row: Row, whole: RunFacts | None) -> dict[str, Any]:
         "verification": _verification(row),
         **_timed_tree(row.facts, whole),
     }
+    if row.zeros is not None:
+        tree["zeros"] = zeros_tree(row)
+    if row.why_dense:
+        tree["why_dense"] = row.why_dense
     return tree
 
 
@@ -177,6 +199,10 @@ def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) 
     wrong = ", ".join(f"{row.layer} {PASSES[row.what][0]}" for row in compared if not row.passed)
     said = f"WRONG: {wrong}" if wrong else f"{len(compared)} of {len(rows)} rows compared with NumPy, all as expected"
     lines.append(f"{data}; {said}" if compared or record.real else data)
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        reasons.setdefault(row.why_dense, []).append(f"{row.layer} {PASSES[row.what][0]}")
+    lines += [f"dense, {reason}: {', '.join(names)}" for reason, names in reasons.items() if reason]
     if record.stopped_by:
         unfinished = sum(row.facts is None for row in rows)
         lines.append(f"{record.stopped_by}: {unfinished} of {len(rows)} rows are not finished")
