@@ -9,6 +9,8 @@ from functools import partial
 from typing import Protocol
 
 from gpusim.base.errors import unknown_name
+from workloads.operators.conv_direct import DirectBackwardData, DirectForward
+from workloads.operators.conv_direct import refuses as direct_refuses
 from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
 from workloads.operators.conv_im2col import refuses as im2col_refuses
 from workloads.operators.conv_im2col_chunked import (
@@ -67,6 +69,8 @@ _TABLE = (
         Im2colChunkedBackwardWeights,
         chunked_refuses,
     ),
+    # the weights' gradient is the implicit product's, and has its name
+    ConvolutionAlgorithm("direct", DirectForward, DirectBackwardData, ImplicitBackwardWeights, direct_refuses),
     *(_winograd(size) for size in SIZES),
 )
 ALGORITHMS: Mapping[str, ConvolutionAlgorithm] = {row.name: row for row in _TABLE}
