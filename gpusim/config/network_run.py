@@ -10,6 +10,7 @@ from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
 from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.conv_buffer import BUFFER_BYTES
 
 DEFAULT_ALGORITHM = "implicit"
 
@@ -30,6 +31,12 @@ class NetworkSettings(Spec):
     training: TrainingSpec = TrainingSpec()
     convolution: str = param(
         DEFAULT_ALGORITHM, "algorithm; where it cannot compute a layer, the default", "user", among=ALGORITHMS
+    )
+    convolution_buffer_bytes: int = param(
+        BUFFER_BYTES,
+        "memory that a chunk of images fills, for algorithms that work by chunks; at least an image is taken",
+        "MXNet's operator Convolution, parameter `workspace`",
+        ge=1,
     )
     seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
 

@@ -22,6 +22,7 @@ from workloads.operators.bias import BiasBackward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.operators.convolution import Convolution
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
@@ -50,17 +51,18 @@ class Iteration:
     """What a step's primitives depend on beside the schedule.
 
     number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm, where it can
-    compute a layer.
+    compute a layer; convolution_buffer_bytes: for those that work by chunks of images.
     """
 
     number: int = 1
     training: TrainingSpec = field(default_factory=TrainingSpec)
     convolution: str = DEFAULT_ALGORITHM
+    convolution_buffer_bytes: int = BUFFER_BYTES
 
     @classmethod
     def under(cls, settings: NetworkSettings, number: int = 1) -> "Iteration":
         """As the settings say."""
-        return cls(number, settings.training, settings.convolution)
+        return cls(number, settings.training, settings.convolution, settings.convolution_buffer_bytes)
 
 
 @dataclass(frozen=True)
@@ -236,7 +238,8 @@ def _convolution(case: Case) -> Use:
         case.input_shape, kind.filters, kind.kernel, kind.stride, kind.padding, kind.dilation, kind.groups
     )
     wanted = ALGORITHMS[case.iteration.convolution]
-    row = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
+    chosen = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
+    row = chosen.within(case.iteration.convolution_buffer_bytes)
     if case.step.what is Pass.FORWARD:
         return Use(row.forward(windows, bias=kind.bias))
     return Use((row.backward_data if case.step.what is Pass.BACKWARD_DATA else row.backward_weights)(windows))

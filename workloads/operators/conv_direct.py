@@ -22,19 +22,30 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
+from workloads.operators.tiles import SWATH
 
 if TYPE_CHECKING:
     from isa.launch import Launch
 
-MAX_CHANNELS = 4  # of a group: with more, the implicit product was faster on every layer that was tried
+MAX_CHANNELS = 4  # of a group, that are summed over; with more, the implicit product is faster
+FEW_STEPS = 64  # of a sum, for which the implicit product is slower even where its tiles are full
 FILTERS = (1, 4, 8, 16, 32)  # of a work-item: workloads/kernels/conv_direct.cl
 
 
 def refuses(c: Convolution) -> str:
-    """Why it is not meant for these windows; '': it is."""
+    """Why it is not meant for these windows, on which the implicit product is faster; '': it is."""
     if c.group_channels > MAX_CHANNELS:
         return f"{c.group_channels} channels a group; allowed are at most {MAX_CHANNELS}"
+    if c.group_filters % SWATH == 0 and c.depth > FEW_STEPS:
+        return (
+            f"{c.group_filters} filters a group, a multiple of {SWATH}, of {c.depth} weights; allowed are {FEW_STEPS}"
+        )
     return ""
+
+
+def backward_data(c: Convolution) -> "DirectBackwardData | ImplicitBackwardData":
+    """Direct where few filters are summed over, as depth-wise; the implicit product, under its name, elsewhere."""
+    return DirectBackwardData(c) if c.group_filters <= MAX_CHANNELS else ImplicitBackwardData(c)
 
 
 def direct_kernel(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
@@ -77,9 +88,9 @@ class DirectForward(ImplicitForward):
         return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu, direct_kernel)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """By the same algorithm; the weights' by an implicit product."""
+        """The data's by `backward_data`; the weights' by an implicit product."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        return ImplicitBackwardWeights(self.convolution), *bias, DirectBackwardData(self.convolution)
+        return ImplicitBackwardWeights(self.convolution), *bias, backward_data(self.convolution)
 
 
 @dataclass(frozen=True)
@@ -87,11 +98,6 @@ class DirectBackwardData(ImplicitBackwardData):
     """A work-item computes an element of dx of several channels."""
 
     algorithm = "direct"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if problem := refuses(self.convolution):
-            raise self.refuse(problem)
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
