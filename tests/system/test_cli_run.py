@@ -51,6 +51,7 @@ def test_a_cycle_limit_ends_the_run_in_its_first_variant(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("engine", "kernel"),
     [
+        ("off", "kernels.dense=sgemm"),
         ("off", "kernels.dense=sgemm_4x4"),
         ("off", "kernels.dense=sgemm_tiled16"),
         ("on", "kernels.sparse=sgemm_dib_tiled"),
@@ -134,7 +135,7 @@ def test_wrong_result_ends_with_code_1(monkeypatch, capfd) -> None:  # type: ign
 
     monkeypatch.setattr(operators, "verify", spoiled)
     assert invoke(small("--engine", "off")) == 1
-    assert "sgemm_4x4: C: 1 of 2048 elements differ by more than allowed; first at [0, 0]" in capfd.readouterr().err
+    assert "sgemm: C: 1 of 2048 elements differ by more than allowed; first at [0, 0]" in capfd.readouterr().err
 
 
 def test_a_product_by_itself_is_a_kind_of_workload(tmp_path: Path) -> None:
