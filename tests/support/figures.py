@@ -244,7 +244,8 @@ def renew(wanted: str) -> None:
     for name, make in {**PAGES, **SLOW}[page].items():
         if only not in ("", name):
             continue
-        path.write_text(renewed(path.read_text(encoding="utf-8"), {name: make}), encoding="utf-8")
+        text = make()  # takes minutes, in which somebody may have edited the page
+        path.write_text(renewed(path.read_text(encoding="utf-8"), {name: lambda text=text: text}), encoding="utf-8")
 
 
 if __name__ == "__main__":
