@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import shlex
 import sqlite3
 import sys
@@ -165,7 +164,7 @@ class Keeper:
                 "started": started.date,
                 "ended": now(),
                 "wall_s": started.seconds,
-                "host": platform.node(),
+                "host": _host(),
                 "command": _command(),
                 "folder": os.getcwd(),
                 "gpusim": __version__,
@@ -268,6 +267,12 @@ def _storable(value: Any) -> Any:
     if isinstance(value, int):
         return value if abs(value) <= MOST_INTEGER else float(value)
     return json.dumps(value, separators=(",", ":")) if isinstance(value, list) else value
+
+
+def _host() -> str:
+    import platform
+
+    return platform.node()
 
 
 def _command() -> str:

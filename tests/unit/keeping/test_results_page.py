@@ -32,6 +32,6 @@ def test_what_the_page_shows_of_python_works(tmp_path: Path, monkeypatch: pytest
     code = with_results.replace("l2.hit_rate", "l2.hits").replace(".pandas()", "").replace(".polars()", "")
     exec(code, {"gpusim": gpusim})
     with gpusim.results.open("gpusim.db") as results:
-        assert list(results.sweep(1))[0] == {
+        assert next(iter(results.sweep(1))) == {
             "point": 0, "a.b": 1, "run": 1, "state": "done", "variant": "", "kernel.cycles": 3, "kernel.time_us": 0.003,
         }  # fmt: skip
