@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "show": declared_tools.show,
     "layers": declared_runs.layers,
     "net": declared_runs.net,
+    "sweep": declared_results.sweep,
     "compare": declared_results.compare,
     "query": declared_results.query,
     "metrics": declared_tools.metrics,

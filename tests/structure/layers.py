@@ -113,6 +113,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
         *("gpusim.store", "gpusim.report", "gpusim.keeping", "gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
+    "gpusim.sweep": (
+        *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.keeping"),
+        *("gpusim.jobs", "gpusim.networks"),
+    ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
         *("gpusim.results", "gpusim.api", "gpusim.jobs", "gpusim.networks"),
@@ -139,6 +143,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.store",
             "gpusim.keeping",
             "gpusim.compare",
+            "gpusim.sweep",
             "gpusim.report",
             "gpusim.timeline",
             "gpusim.jobs",
