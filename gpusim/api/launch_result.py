@@ -1,6 +1,5 @@
 """What a launch from a script returns: every metric by attribute, and the same object as the JSON of `gpusim run`."""
 
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import zip_longest
@@ -72,9 +71,7 @@ class LaunchResult(Mapping[str, Any]):
         return [*super().__dir__(), *self._tree]
 
     def __repr__(self) -> str:
-        text = io.StringIO()
-        terminal.show([self.record], text)
-        return text.getvalue().rstrip("\n")
+        return terminal.as_text(self.to_dict())
 
 
 class QueueResult(LaunchResult):

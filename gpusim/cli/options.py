@@ -68,6 +68,17 @@ class JobOptions:
     sets: SetOption = field(default_factory=list)
     json_file: JsonOption = None
     quiet: QuietOption = False
+    details: Annotated[bool, typer.Option("--details", help="Print all metrics below the screen, by sections.")] = False
+    sections: Annotated[
+        list[str],
+        typer.Option(
+            "--section",
+            metavar="NAME",
+            help="Print this section instead of the screen: speed_of_light, launch, occupancy, scheduler, stalls, "
+            "instructions, memory, engine, distribution, source or session; repeatable.",
+            default_factory=list,
+        ),
+    ] = field(default_factory=list)
     checked: Annotated[
         bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
     ] = False

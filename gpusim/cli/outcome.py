@@ -55,6 +55,8 @@ def run_job(
     if out is not None:
         folder(out)
         check_outputs(written | {f"--out {out}: {name}": out / name for name in KEPT}, inputs)
+    wanted = terminal.Wanted(options.sections, options.details)
+    wanted.check()
     cycles = window_of(options.timeline, options.window)
     reporter = Reporter(options.quiet)
     from gpusim.jobs import runner  # imports the compiled core: up to a second
@@ -70,7 +72,7 @@ def run_job(
                 raise
             reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
             return EXIT_NOT_AS_EXPECTED
-        _write(job, records, options, out)
+        _write(job, records, options, wanted, out)
     stopped = next((record.stopped_by for record in records if record.partial), "")
     if stopped:
         reporter.say(f"{stopped}: the results are partial")
@@ -79,7 +81,9 @@ def run_job(
     return EXIT_NOT_AS_EXPECTED if wrong else 0
 
 
-def _write(job: "Job", records: "list[RunRecord]", options: JobOptions, out: Path | None) -> None:
+def _write(
+    job: "Job", records: "list[RunRecord]", options: JobOptions, wanted: terminal.Wanted, out: Path | None
+) -> None:
     """Write the result where it is asked for; files first: the reader of what is printed may have gone."""
     result = document(job.resolved(), records, [variant.name for variant in job.variants])
     to_output = options.json_file == STANDARD_OUTPUT
@@ -87,7 +91,7 @@ def _write(job: "Job", records: "list[RunRecord]", options: JobOptions, out: Pat
         write_whole(options.json_file, as_json(result))
     if out is not None:
         text = io.StringIO()
-        terminal.show(records, text)
+        terminal.show(result, text, wanted)
         contents = (
             yaml.safe_dump(job.resolved(), sort_keys=False, allow_unicode=True),
             text.getvalue(),
@@ -97,4 +101,4 @@ def _write(job: "Job", records: "list[RunRecord]", options: JobOptions, out: Pat
     if to_output:
         sys.stdout.write(as_json(result))
     if not options.quiet:
-        terminal.show(records, sys.stderr if to_output else sys.stdout)
+        terminal.show(result, sys.stderr if to_output else sys.stdout, wanted)

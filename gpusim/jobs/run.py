@@ -1,7 +1,6 @@
 """`gpusim.run`: what a configuration says, simulated from a script."""
 
 import contextlib
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -49,9 +48,7 @@ class RunResult(Section):
         return dict(self._values)
 
     def __repr__(self) -> str:
-        text = io.StringIO()
-        terminal.show(self.records, text)
-        return text.getvalue().rstrip("\n")
+        return terminal.as_text(self._values)
 
 
 def run(
