@@ -15,7 +15,7 @@ import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
-from gpusim.cli import declared_measurements, declared_runs, declared_tools
+from gpusim.cli import declared_measurements, declared_reports, declared_runs, declared_tools
 from gpusim.cli.options import grouped
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "show": declared_tools.show,
     "layers": declared_runs.layers,
     "net": declared_runs.net,
+    "report": declared_reports.report,
     "metrics": declared_tools.metrics,
     "capture": declared_tools.capture,
     "bench": declared_measurements.bench,

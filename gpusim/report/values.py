@@ -39,6 +39,11 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.1f} %"
 
 
+def number_text(value: float) -> str:
+    """A number beside others in a picture or a table: whole from a thousand on, else four digits."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def unit_of(path: str) -> str:
     """The unit that follows a metric's value: nothing where the value shows it itself."""
     metric = metrics.describe(path)

@@ -77,6 +77,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan"),
         *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
     ),
+    "gpusim.report.page": ("gpusim.base", "gpusim.results.metrics", "gpusim.report"),
     "gpusim.timeline": (*_TOOLS, "isa", "isa.encoding", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
     "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.results"),
     "gpusim.api": (
@@ -122,6 +123,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.results",
             "gpusim.results.metrics",
             "gpusim.report",
+            "gpusim.report.page",
             "gpusim.timeline",
             "gpusim.jobs",
             "gpusim.networks",

@@ -98,3 +98,24 @@ def everything(value: int, variant: str = "sparse") -> RunRecord:
     return RunRecord(
         True, "sgemm_dib_tiled_nnz", [facts, facts], host_time_us=1e9 + 0.5, variant=variant, verification=compared
     )
+
+
+def network_of(**trees: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object of a network's run whose layers have these metrics, forward."""
+    rows = [
+        {
+            "name": name, "pass": "forward", "operator": "gemm", "launches": 1, "simulated_launches": 1, "macs": 10,
+            "operations": 0, "minimum_bytes": 100, "verification": {"passed": True, "max_error": 0.0, "bound": 1.0},
+            "cycles": tree["kernel"]["cycles"], "time_us": tree["kernel"]["time_us"], "share": 1 / len(trees),
+            "ipc": 2.0, "bound": {"name": "valu", "utilization": 0.6}, "stalls": {"memory_dependency": 0.1},
+            "l1_hit_rate": tree["l1"]["hit_rate"], "l2_hit_rate": tree["l2"]["hit_rate"], "dram_bytes": 1e6,
+            "metrics": tree,
+        }
+        for name, tree in trees.items()
+    ]  # fmt: skip
+    return {
+        "schema_version": 1, "network": "tiny", "phase": "train", "batch": 4, "data": "real", "partial": False,
+        "meanings": {}, "config": {"gpu": CONFIG["gpu"]}, "layers": rows,
+        "total": {"launches": len(rows), "metrics": next(iter(trees.values()))},
+        "verification": {"passed": True, "compared": len(rows), "rows": len(rows)}, "remarks": ["a remark"],
+    }  # fmt: skip
