@@ -1,10 +1,11 @@
 """A headless browser for tests, driven over Chromium's own debugging pipe: no driver has to be installed."""
 
 import base64
+import fcntl
 import json
 import os
 import shutil
-import subprocess
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -40,11 +41,18 @@ class Browser:
         options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
         options += [f"--window-size={width},{height}", f"--user-data-dir={self._home}", "--hide-scrollbars"]
         # the browser reads its commands from descriptor 3 and answers on 4
-        command = f'exec "$0" "$@" 3<&{to_browser} 4>&{from_browser}'
-        self._process = subprocess.Popen(
-            ["/bin/sh", "-c", command, program, *options, "--remote-debugging-pipe", "about:blank"],
-            pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser, from_browser)]
+        self._process = os.posix_spawn(
+            program,
+            [program, *options, "--remote-debugging-pipe", "about:blank"],
+            os.environ,
+            file_actions=[
+                *((os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)),
+                *((os.POSIX_SPAWN_DUP2, end, number) for number, end in zip((3, 4), ends, strict=True)),
+            ],
+        )
+        for end in ends:
+            os.close(end)
         os.close(to_browser)
         os.close(from_browser)
         self._session: str | None = None
@@ -58,8 +66,8 @@ class Browser:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         os.close(self._out)
-        self._process.terminate()
-        self._process.wait()
+        os.kill(self._process, signal.SIGTERM)
+        os.waitpid(self._process, 0)
         os.close(self._in)
         shutil.rmtree(self._home, ignore_errors=True)
 
