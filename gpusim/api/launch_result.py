@@ -9,6 +9,7 @@ from gpusim.api.sections import member
 from gpusim.core.facts import Hotspot
 from gpusim.report import terminal
 from gpusim.report.document import document
+from gpusim.report.page.fragment import fragment
 from gpusim.results import metrics
 from gpusim.results.record import CommandTimes, RunRecord
 from isa.execution.resident import WavefrontGroup
@@ -72,6 +73,10 @@ class LaunchResult(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return terminal.as_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return fragment(self.to_dict())
 
 
 class QueueResult(LaunchResult):

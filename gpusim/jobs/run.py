@@ -22,6 +22,7 @@ from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
 from gpusim.report import terminal
 from gpusim.report.document import document
+from gpusim.report.page.fragment import fragment
 from gpusim.results.record import RunRecord
 from isa.execution.resident import note_resident
 
@@ -49,6 +50,10 @@ class RunResult(Section):
 
     def __repr__(self) -> str:
         return terminal.as_text(self._values)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return fragment(self._values)
 
 
 def run(

@@ -17,6 +17,8 @@ from gpusim.config.network_run import load_settings
 from gpusim.config.tree import Sets
 from gpusim.networks.report import document
 from gpusim.networks.run import DataChoice, NetworkRecord, Wanted, run_iteration
+from gpusim.report import terminal
+from gpusim.report.page.fragment import fragment
 
 Phase = Literal["inference", "train"]
 
@@ -36,6 +38,13 @@ class NetworkResult(Section):
         """Whether every result that was compared with NumPy's was as expected; None where nothing was compared."""
         found: bool | None = self._values["verification"]["passed"]
         return found
+
+    def __repr__(self) -> str:
+        return terminal.as_text(self._values)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return fragment(self._values)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object, as plain data."""

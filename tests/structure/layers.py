@@ -88,6 +88,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.results",
             "gpusim.results.metrics",
             "gpusim.report",
+            "gpusim.report.page",
             "gpusim.timeline",
             "gpusim.host",
         ),
@@ -95,12 +96,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.jobs": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core"),
         *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
-        *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
+        *("gpusim.results", "gpusim.report", "gpusim.report.page", "gpusim.host", "gpusim.api"),
     ),
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.host", "gpusim.api", "gpusim.jobs"),
+        *("gpusim.report", "gpusim.report.page", "gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
