@@ -5,12 +5,17 @@ from typing import Annotated
 
 import typer
 
+from gpusim.cli.declared_results import StoreToRead
 from gpusim.cli.options import QuietOption
 
 
 def report(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Results that run, exec or net has written with --json.")
+    results: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RESULT...",
+            help="Files that --json has written; runs of a store, by number or name.",
+        ),
     ],
     html: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("report.html"),
     pictures: Annotated[
@@ -20,9 +25,10 @@ def report(
     source: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder with the kernels' sources: lines beside hot spots.")
     ] = None,
+    store: StoreToRead = None,
     quiet: QuietOption = False,
 ) -> None:
     """Make one HTML page of results that works offline: sections, rules, pictures, tables (needs Matplotlib)."""
     from gpusim.cli.report import report_command
 
-    raise typer.Exit(report_command(files, html, pictures, source, quiet))
+    raise typer.Exit(report_command(results, html, pictures, source, store, quiet))

@@ -48,6 +48,13 @@ def wrapped(text: str, width: int, indent: int = 0, style: str = "", first: str 
     return [[(line, style)] for line in lines]
 
 
+def fitted(text: str, indent: int, out: TextIO) -> str:
+    """A line as it is on a pipe; on a terminal, broken to its width, what follows indented."""
+    if not out.isatty():
+        return text
+    return "\n".join("".join(piece for piece, _ in line) for line in wrapped(text, width_of(out), indent))
+
+
 def columns(label: str, cells: Sequence[str], label_width: int, cell_width: int, style: str = "") -> list[Line]:
     """A label and one cell for each column; what is too long for its column goes on below."""
     parts = [textwrap.wrap(cell, cell_width - 1, break_on_hyphens=False) or [""] for cell in cells]

@@ -13,6 +13,9 @@ from gpusim.report.values import NOTHING, quantity, value_at
 from gpusim.results import metrics
 from isa.object.names import short
 
+NETWORK_SCHEMA_VERSION = 1  # of the objects that gpusim.networks writes
+_MODES = ("dense", "sparse")  # variants of a network's run, by the names that its object gives them
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -95,7 +98,7 @@ class Result:
     @property
     def is_network(self) -> bool:
         """Whether it is a network's iteration."""
-        return "layers" in self.document
+        return "network" in self.document
 
     def speed_up(self, column: Measured) -> float | None:
         """The first column's cycles divided by this one's; None of partial runs."""
@@ -115,38 +118,33 @@ def read(document: Any, source: str = "the result") -> Result:
     """The result of a JSON object; raises UserError, naming `source`, for what is none or of another version."""
     if not isinstance(document, Mapping) or "config" not in document:
         raise UserError(f"{source}: is not a result that gpusim run, exec or net has written with --json")
-    wanted = 1 if "layers" in document else metrics.SCHEMA_VERSION
+    wanted = NETWORK_SCHEMA_VERSION if "network" in document else metrics.SCHEMA_VERSION
     version = document.get("schema_version")
     if version != wanted:
         raise UserError(f"{source}: has schema_version {version}; this version of gpusim reads {wanted}")
     try:
-        found = _network(document) if "layers" in document else _run(document)
+        found = _network(document) if "network" in document else _run(document)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{source}: is damaged: {type(error).__name__}: {error}") from None
     return found
 
 
 def sampling_text(sampling: Mapping[str, Any] | None) -> str:
-    """'sampled: 12.5 % of the workgroups by rounds, 3 rounds'; empty where everything was simulated."""
+    """How and how much was sampled, in a sentence; empty where everything was simulated."""
     if not sampling:
         return ""
-    fraction = sampling.get("fraction")
-    parts = [
-        f"{100 * fraction:.3g} % simulated" if fraction is not None else "",
-        f"{sampling['rounds']} rounds" if sampling.get("rounds") is not None else "",
-        f"method {sampling['method']}" if sampling.get("method") else "",
-        str(sampling.get("reason") or ""),
-    ]
-    return "sampled: " + ", ".join(part for part in parts if part)
+    share = f"{100 * sampling['fraction']:.3g} % of the instructions simulated, {sampling['speed_up']:.3g} times fewer"
+    sure = f"half-widths (±) at {100 * sampling['confidence']:g} %"
+    return f"sampled by {sampling['method']}: {share}; {sampling['rounds']:.4g} rounds; {sure}; {sampling['reason']}"
 
 
 def _run(document: Mapping[str, Any]) -> Result:
     config = document["config"]
-    columns = [Measured("", document, config["gpu"])] if "kernel" in document else list(_variants(document))
+    columns = [Measured("", document, config.get("gpu") or {})] if "kernel" in document else list(_variants(document))
     if not columns:
         raise KeyError("kernel")
     return Result(
-        what_ran(config), machine(config["gpu"]), columns, config, document,
+        what_ran(config), machine(config.get("gpu") or {}), columns, config, document,
         stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
     )  # fmt: skip
 
@@ -154,27 +152,35 @@ def _run(document: Mapping[str, Any]) -> Result:
 def _variants(document: Mapping[str, Any]) -> Iterator[Measured]:
     for name, held in document.items():
         if isinstance(held, Mapping) and isinstance(held.get("kernel"), Mapping):
-            yield Measured(name, held, document["config"]["gpu"])
+            yield Measured(name, held, document["config"].get("gpu") or {})
 
 
 def _network(document: Mapping[str, Any]) -> Result:
+    """Of one variant, or of several, whose rows follow one another."""
     phase = "training" if document["phase"] == "train" else document["phase"]
     gpu = document["config"]["gpu"]
-    rows = tuple(
-        Row(Measured(f"{row['name']} {row['pass'].replace('_', ' ')}", row.get("metrics") or {}, gpu), row)
-        for row in document["layers"]
-    )
-    total = Measured("", {**(document["total"].get("metrics") or {}), "verification": document["verification"]}, gpu)
+    bodies = {"": document} if "layers" in document else {n: document[n] for n in _MODES if document.get(n)}
+    columns = [
+        Measured(name, {**(body["total"].get("metrics") or {}), "verification": body["verification"]}, gpu)
+        for name, body in bodies.items()
+    ]
+    rows = [_row(row, name, gpu) for name, body in bodies.items() for row in body["layers"]]
     return Result(
-        f"{document['network']}: {phase}, batch {document['batch']}", machine(gpu),
-        (total,), document["config"], document, rows,
-        stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
+        f"{document['network']}: {phase}, batch {document['batch']}", machine(gpu), columns, document["config"],
+        document, rows, stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
         remarks=tuple(document["remarks"]),
     )  # fmt: skip
 
 
+def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "Row":
+    name = f"{variant}: {row['name']}" if variant else row["name"]
+    return Row(Measured(f"{name} {row['pass'].replace('_', ' ')}", row.get("metrics") or {}, gpu), row)
+
+
 def machine(gpu: Mapping[str, Any]) -> str:
-    """'MI6 (36 CUs, 1.237 GHz)'."""
+    """'MI6 (36 CUs, 1.237 GHz)', as far as it is known."""
+    if not {"shader_arrays", "cus_per_array", "clock_ghz"} <= set(gpu):
+        return str(gpu.get("name", "an unknown GPU"))
     units = gpu["shader_arrays"] * gpu["cus_per_array"]
     return f"{gpu['name']} ({units} CU{'s' * (units != 1)}, {gpu['clock_ghz']:g} GHz)"
 
@@ -193,6 +199,8 @@ def what_ran(config: Mapping[str, Any]) -> str:
     if "queue" in config:
         return f"a queue of {len(config['queue'])} commands"
     launch = config.get("launch", config)
+    if "global_size" not in launch:
+        return "a run"
     kernel = short(launch["kernel"]) if launch.get("kernel") else "kernel"
     grid, group = _sizes(launch["global_size"]), _sizes(launch["local_size"])
     return f"{kernel}: {grid} work-items in workgroups of {group}"

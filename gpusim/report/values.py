@@ -10,7 +10,6 @@ from isa.object.names import short
 
 NOTHING = "–"
 _FRACTION = "fraction"  # a unit that values show themselves: as per cent
-_HALF_WIDTH = "_half_width"  # NAME_half_width beside NAME: of the confidence interval of what was sampled
 
 
 def shown(path: str, value: Any) -> str:
@@ -59,21 +58,17 @@ def value_at(tree: Mapping[str, Any], path: str) -> Any:
 
 
 def half_width(tree: Mapping[str, Any], path: str) -> float | None:
-    """Half of the interval in which the sampled value lies; None where it was not sampled."""
-    found: float | None = value_at(tree, path + _HALF_WIDTH)
-    return found
-
-
-def is_half_width(path: str) -> bool:
-    """Whether a path is the half-width of another one."""
-    return path.endswith(_HALF_WIDTH)
+    """Half of the interval in which a sampled number lies; None of what is known, and of lists."""
+    found = value_at(tree, path + metrics.SUFFIX)
+    return float(found) if isinstance(found, int | float) and found else None
 
 
 def with_half_width(tree: Mapping[str, Any], path: str) -> str:
     """A metric's value and, where it was sampled, ± its half-width; without unit."""
-    text = shown(path, value_at(tree, path))
-    width = half_width(tree, path)
-    return text if width is None else f"{text} ± {shown(path, float(width))}"
+    value, width = value_at(tree, path), half_width(tree, path)
+    if width is None:
+        return shown(path, value)
+    return f"{shown(path, value)} ± {shown(path, max(1, round(width)) if isinstance(value, int) else width)}"
 
 
 def quantity(tree: Mapping[str, Any], path: str) -> str:

@@ -93,14 +93,16 @@ def layers(result: Result) -> Element:
     rows = []
     for row in result.rows:
         values = row.values
+        what = values["pass"].replace("_", " ")
+        layer = row.measured.name.removesuffix(f" {what}")
         done = {None: NOTHING, True: "yes", False: "WRONG"}[values["verification"]["passed"]]
         if values.get("cycles") is None:
-            rows.append((values["name"], values["pass"], *[NOTHING] * 9, str(values["launches"]), done))
+            rows.append((layer, what, *[NOTHING] * 9, str(values["launches"]), done))
             continue
         reason, share = next(iter(values["stalls"].items()), (NOTHING, None))
         rows.append(
             (
-                values["name"], values["pass"].replace("_", " "), _number(values["time_us"]),
+                layer, what, _number(values["time_us"]),
                 _number(values["share"], 100), unit_name(values["bound"]["name"]),
                 _number(values["bound"]["utilization"], 100), reason.replace("_", " "), _number(share, 100),
                 _number(values["l1_hit_rate"], 100), _number(values["l2_hit_rate"], 100),

@@ -253,6 +253,34 @@ def test_results_of_different_kinds_have_no_common_axes() -> None:
     assert "The results are of different kinds" in page(results, {})
 
 
+def test_a_network_s_variants_are_columns_and_its_layers_rows() -> None:
+    one = network_of(conv1=QUIET)
+    kept = {name: one.pop(name) for name in ("layers", "total")}
+    both = {"dense": {**kept, "verification": one["verification"]}, "sparse": None}
+    both["sparse"] = {**network_of(conv1=FASTER, fc=FASTER), "verification": one["verification"]}
+    result = read({**one, **both})
+    assert result.speed_up(result.columns[1]) == 2.0
+    assert [row[0] for row in numbers(result, "stalls").rows] == [
+        "dense: conv1 forward", "sparse: conv1 forward", "sparse: fc forward",
+    ]  # fmt: skip
+    assert read({**one, **both, "sparse": None, "partial": True}).columns[0].name == "dense"
+
+
+def test_a_run_of_a_store_is_a_result_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    for size in (64, 128):
+        untimed = ["--set", "run.timing=false", "--set", f"local_size=[{size}]", "--quiet"]
+        assert invoke(["exec", "vector_add", *untimed, "--store", "s.db"]) == 0
+    assert invoke(["report", "1", "2", "--store", "s.db"]) == 0
+    text = (tmp_path / "report.html").read_text()
+    assert "not modelled" in text or "vector_add: 10,000 work-items" in text
+    assert ">local_size</button>" in text
+    assert invoke(["results", "show", "1", "--store", "s.db", "--section", "instructions"]) == 0
+    assert "  kernel.valu_instructions " in capfd.readouterr().out
+    assert invoke(["report", "nothing", "--store", "s.db"]) == 2
+    assert "nothing" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -291,8 +319,8 @@ def test_the_command_writes_page_and_pictures_and_replaces_no_input(tmp_path: Pa
         assert invoke(["report", str(path), *arguments]) == 2
         assert said in capfd.readouterr().err
     with pytest.raises(UserError, match="named twice"):
-        report_command([path, path], tmp_path / "x.html", None, None, True)
+        report_command([str(path), str(path)], tmp_path / "x.html", None, None, None, True)
     (tmp_path / "twin").mkdir()
     (tmp_path / "twin" / "f.json").write_text(json.dumps(result_of(FASTER)))
-    report_command([path, tmp_path / "twin" / "f.json"], tmp_path / "x.html", None, None, True)
+    report_command([str(path), str(tmp_path / "twin" / "f.json")], tmp_path / "x.html", None, None, None, True)
     assert str(tmp_path / "twin" / "f.json") in (tmp_path / "x.html").read_text()

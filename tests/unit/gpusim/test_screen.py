@@ -93,15 +93,21 @@ def test_a_wrong_result_is_said_first() -> None:
 
 
 def test_sampled_values_have_their_half_width() -> None:
-    tree = changed(QUIET, {"kernel.cycles_half_width": 1500, "l1.hit_rate_half_width": 0.02})
-    sampling = {"fraction": 0.125, "rounds": 3, "method": "systematic", "reason": ""}
+    tree = changed(
+        QUIET, {"kernel.cycles_half_width": 1500.2, "l2.hit_rate_half_width": 0.0, "l1.hit_rate_half_width": 0.02}
+    )
+    sampling = {
+        "fraction": 0.125, "rounds": 3.0, "method": "workgroups", "reason": "they are alike", "speed_up": 8.0,
+        "confidence": 0.95,
+    }  # fmt: skip
     lines = printed(result_of({**tree, "sampling": sampling}))
-    assert "sampled: 12.5 % simulated, 3 rounds, method systematic" in lines
-    assert row(lines, "cycles") == "100,000 ± 1,500.0 cycles"
+    said = " ".join(" ".join(lines[1:3]).split())
+    assert said.startswith("sampled by workgroups: 12.5 % of the instructions simulated, 8 times fewer; 3 rounds;")
+    assert row(lines, "cycles") == "100,000 ± 1,500 cycles"
     assert row(lines, "  L1, L2 hit rate") == "80.0 % ± 2.0 %, 90.0 %"
     whole = printed(result_of({**tree, "sampling": sampling}), ALL)
     (line,) = (line for line in whole if line.startswith("  kernel.cycles "))
-    assert line.split() == ["kernel.cycles", "100,000", "±", "1,500.0", "cycles"]
+    assert line.split() == ["kernel.cycles", "100,000", "±", "1,500", "cycles"]
     assert not any("half_width" in line for line in whole)
 
 

@@ -1,0 +1,71 @@
+"""A run's records as plain data, and back: from them follow the tables that people read and the JSON object."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from gpusim.core.facts import Hotspot, RunFacts
+from gpusim.results.record import CommandTimes, RunRecord, VerificationFacts
+from isa.execution.resident import WavefrontGroup
+from isa.object.line_table import SourceFile, SourceLine
+
+_NESTED = ("launches", "verification", "commands")
+
+
+def plain(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """As JSON has it."""
+    return [_plain_record(record) for record in records]
+
+
+def restored(records: Sequence[Mapping[str, Any]]) -> list[RunRecord]:
+    """The records that `plain` was given; raises KeyError, TypeError or ValueError for what it does not write."""
+    return [_restored_record(held) for held in records]
+
+
+def _plain_record(record: RunRecord) -> dict[str, Any]:
+    held = {field.name: getattr(record, field.name) for field in fields(record) if field.name not in _NESTED}
+    verification = record.verification
+    return held | {
+        "launches": [_plain_facts(facts) for facts in record.launches],
+        "verification": None if verification is None else asdict(verification),
+        "commands": [asdict(command) for command in record.commands],
+    }
+
+
+def _restored_record(held: Mapping[str, Any]) -> RunRecord:
+    verification = held["verification"]
+    return RunRecord(
+        **{name: value for name, value in held.items() if name not in _NESTED},
+        launches=[_restored_facts(facts) for facts in held["launches"]],
+        verification=None if verification is None else VerificationFacts(**verification),
+        commands=[CommandTimes(**command) for command in held["commands"]],
+    )
+
+
+def _plain_facts(facts: RunFacts) -> dict[str, Any]:
+    return {
+        "sections": facts.sections,
+        "partial": facts.partial,
+        "hotspots": [{**vars(h), "source": _plain_line(h.source)} for h in facts.hotspots],
+        "resident": [{**vars(group), "source": _plain_line(group.source)} for group in facts.resident],
+    }
+
+
+def _restored_facts(held: Mapping[str, Any]) -> RunFacts:
+    facts = RunFacts.of(held["partial"], **held["sections"])
+    facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in held["hotspots"]]
+    facts.resident = [WavefrontGroup(**{**g, "source": _restored_line(g["source"])}) for g in held["resident"]]
+    return facts
+
+
+def _plain_line(line: SourceLine | None) -> list[Any] | None:
+    if line is None:
+        return None
+    return [line.file.path, line.file.folder, line.file.md5.hex() if line.file.md5 is not None else None, line.number]
+
+
+def _restored_line(held: Sequence[Any] | None) -> SourceLine | None:
+    if held is None:
+        return None
+    path, folder, md5, number = held
+    return SourceLine(SourceFile(path, folder, bytes.fromhex(md5) if md5 is not None else None), number)
