@@ -81,6 +81,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan"),
         *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
     ),
+    "gpusim.report.page": ("gpusim.base", "gpusim.results.metrics", "gpusim.report"),
     "gpusim.keeping": (
         *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.config", "gpusim.store"),
         *("gpusim.results", "gpusim.results.metrics", "gpusim.report"),
@@ -99,6 +100,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.results",
             "gpusim.results.metrics",
             "gpusim.report",
+            "gpusim.report.page",
             "gpusim.timeline",
             "gpusim.host",
         ),
@@ -106,12 +108,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.jobs": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core"),
         *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
-        *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
+        *("gpusim.results", "gpusim.report", "gpusim.report.page", "gpusim.host", "gpusim.api"),
     ),
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.store", "gpusim.report", "gpusim.keeping", "gpusim.host", "gpusim.api", "gpusim.jobs"),
+        *("gpusim.store", "gpusim.report", "gpusim.report.page", "gpusim.keeping", "gpusim.host", "gpusim.api"),
+        "gpusim.jobs",
     ),
     "gpusim.sweep": (
         *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.keeping"),
@@ -145,6 +148,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.compare",
             "gpusim.sweep",
             "gpusim.report",
+            "gpusim.report.page",
             "gpusim.timeline",
             "gpusim.jobs",
             "gpusim.networks",
