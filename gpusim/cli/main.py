@@ -15,7 +15,7 @@ import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
-from gpusim.cli import declared_measurements, declared_runs, declared_tools
+from gpusim.cli import declared_measurements, declared_monitor, declared_runs, declared_tools
 from gpusim.cli.options import grouped
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "net": declared_runs.net,
     "metrics": declared_tools.metrics,
     "capture": declared_tools.capture,
+    "monitor": declared_monitor.monitor,
     "bench": declared_measurements.bench,
     "disasm": declared_tools.disasm,
     "microbench": declared_measurements.microbench,

@@ -52,6 +52,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "workloads": (),
     "workloads.toolchain": ("gpusim.base",),
     "workloads.data": ("gpusim.base", "workloads"),
+    "workloads.monitor": ("gpusim.base", "workloads.data"),
     "workloads.networks": ("gpusim.base", "workloads"),
     "workloads.operators": (
         *("gpusim.base", "isa.object", "isa", "memory", "memory.dram", "spartan"),
@@ -115,7 +116,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
     ),
     "gpusim.cli": (
-        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.networks"),
+        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.monitor", "workloads.networks"),
         *(
             "workloads.operators",
             "gpusim.config",
