@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gpusim.cli.options import (
+    CheckedOption,
     ConfigArgument,
     GpuOption,
     JobOptions,
@@ -133,6 +134,15 @@ class NetOptions:
         ),
     ] = None
     no_verify: NoVerifyOption = False
+    engine: Annotated[
+        EngineChoice,
+        typer.Option(
+            "--engine",
+            help="off: dense; on: convolutions over activation maps skip zeros, with the compaction engine; both: the "
+            "two, compared.",
+        ),
+    ] = EngineChoice.OFF
+    checked: CheckedOption = False
     dnnmark: Annotated[
         bool,
         typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),

@@ -7,8 +7,9 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
-from gpusim.cli.declared_runs import DataOption, NetOptions
+from gpusim.cli.declared_runs import DataOption, EngineChoice, NetOptions
 from gpusim.cli.options import PhaseChoice, Source
 from gpusim.config.files import Document, opened
 from gpusim.config.gpu import GPU_FOLDER
@@ -28,32 +29,35 @@ def net_command(source: Source, options: NetOptions) -> int:
     _check_files(options, gpu_file, Path(network.source))
     batch = options.batch if options.batch is not None else network.batch or 1
     reporter = Reporter(options.quiet)
-    from gpusim.networks.children import default_jobs  # imports what runs kernels: up to a second
-    from gpusim.networks.report import document, markdown, show
-    from gpusim.networks.run import Wanted, run_iteration
+    from gpusim.networks.compare import document, markdown, show  # imports what runs kernels: up to a second
+    from gpusim.networks.modes import run_modes
+    from gpusim.networks.run import Wanted
     from gpusim.networks.values import load_arrays, write_arrays
     from gpusim.report.document import as_json
 
     arrays = load_arrays(options.inputs) if options.inputs is not None else {}
     jobs = options.jobs if options.jobs is not None else default_jobs()
     train, verify = options.phase is PhaseChoice.TRAIN, not options.no_verify
-    wanted = Wanted(batch, train, options.layers, options.data.value, verify, jobs=jobs, keep=options.keep)
+    wanted = Wanted(
+        batch, train, options.layers, options.data.value, verify, jobs=jobs, keep=options.keep,
+        checked=options.checked, engine=options.engine.value,
+    )  # fmt: skip
     with Interrupt() as interrupt:
-        record = run_iteration(
+        found = run_modes(
             network, settings, wanted, reporter, interrupt, arrays, options.outputs is not None, str(options.inputs)
         )
     if options.outputs is not None:
-        write_arrays(options.outputs, record.outputs)
-    to_output = _write(options, as_json(document(record)))
+        write_arrays(options.outputs, found.last.outputs)
+    to_output = _write(options, as_json(document(found)))
     printed = sys.stderr if to_output else sys.stdout
     if options.markdown:
-        printed.write(markdown(record))
+        printed.write(markdown(found))
     elif not options.quiet:
-        show(record, printed)
-    if record.stopped_by:
-        reporter.say(f"{record.stopped_by}: the results are partial")
-        return EXIT_INTERRUPTED if record.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
-    return EXIT_NOT_AS_EXPECTED if record.passed is False else 0
+        show(found, printed)
+    if found.stopped_by:
+        reporter.say(f"{found.stopped_by}: the results are partial")
+        return EXIT_INTERRUPTED if found.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
+    return EXIT_NOT_AS_EXPECTED if found.passed is False else 0
 
 
 def dnnmark_command(source: Source, options: NetOptions) -> int:
@@ -63,7 +67,8 @@ def dnnmark_command(source: Source, options: NetOptions) -> int:
     data = None if options.data is DataOption.AUTO else options.data.value
     beside = {
         "NETWORK": source.name, "--torch": source.torch, "--layers": options.layers, "--inputs": options.inputs,
-        "--outputs": options.outputs, "--keep": options.keep, "--data": data,
+        "--outputs": options.outputs, "--keep": options.keep, "--data": data, "--checked": options.checked or None,
+        "--engine": None if options.engine is EngineChoice.OFF else options.engine.value,
     }  # fmt: skip
     for option, value in beside.items():
         if value is not None:
@@ -72,7 +77,6 @@ def dnnmark_command(source: Source, options: NetOptions) -> int:
     settings = load_settings(gpu_file, options.sets)
     check_outputs({"--json": options.json_file}, gpu_file.files)
     from gpusim.networks import dnnmark
-    from gpusim.networks.children import default_jobs
     from gpusim.report.document import as_json
 
     reporter = Reporter(options.quiet)

@@ -13,8 +13,9 @@ from gpusim.core.recording import Watcher
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
 from gpusim.host.queue import Command, run_queue
+from gpusim.host.untimed import execute
 from gpusim.results.record import RunRecord
-from isa.execution.emulator import FunctionalResult, run_functional
+from isa.execution.emulator import FunctionalResult
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from spartan.engine_spec import EngineSpec
 
@@ -175,7 +176,7 @@ def _name(command: HostCommand) -> str:
 def _executed(launch: Launch, gpu: GpuSpec, max_instructions: int, observe: Observer) -> RunFacts:
     """Execute without the timing model; what it counts."""
     start = time.perf_counter()
-    done = run_functional(launch, max_instructions, observer=observe)
+    done = execute(launch, max_instructions, observe)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
 
 

@@ -12,19 +12,21 @@ from functools import partial
 
 import numpy as np
 
+from gpusim.base.children import Children
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
 from gpusim.jobs.operators import gpu_facts
-from gpusim.networks.binding import Iteration
-from gpusim.networks.children import Children
+from gpusim.networks.binding import Iteration, why_dense
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import LaunchClass, class_of_values, deciding, launch_class
-from gpusim.networks.steps import Outcome, Stopped, run_step, run_synthetic
+from gpusim.networks.sparse import check_made_up, check_operators
+from gpusim.networks.steps import Outcome, Stopped, Timing, Zeros, run_step, run_synthetic
 from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
+from spartan.engine_spec import EngineSpec
 from workloads.networks.schedule import Step
 from workloads.operators.operator import Work
 from workloads.operators.primitive import TensorOperator
@@ -37,14 +39,17 @@ class How:
     """How an iteration is run.
 
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
-    executes for the results alone; verified: compare with NumPy; jobs: processes.
+    executes for the results alone; verified: compare with NumPy; checked: assert conservation laws; jobs: processes;
+    sparsity: of the input of a layer that skips zeros, where data are synthetic.
     """
 
     selected: frozenset[str] | None = None
     real: bool = True
     timing: bool = True
     verified: bool = True
+    checked: bool = False
     jobs: int = 1
+    sparsity: Callable[[str], float | None] = lambda layer: None
 
 
 @dataclass
@@ -52,7 +57,8 @@ class StepResult:
     """What is known of a step.
 
     operators: their names; classes: of its launches; simulated: the numbers of those that are simulated for it; facts:
-    of all its launches as one, None until all are known.
+    of all its launches as one, None until all are known; zeros_of: the operands whose zeros it skips; zeros: how many
+    there were; why_dense: why it skips none though it might.
     """
 
     step: Step
@@ -63,11 +69,19 @@ class StepResult:
     verification: VerificationFacts | None = None
     mismatches: tuple[str, ...] = ()
     facts: RunFacts | None = None
+    zeros_of: tuple[str, ...] = ()
+    zeros: Zeros | None = None
+    why_dense: str = ""
 
     @property
     def name(self) -> str:
         """The step's."""
         return self.step.name
+
+    @property
+    def skips_zeros(self) -> bool:
+        """Whether zeros of its operands cost less than other values."""
+        return self.zeros_of != ()
 
     @property
     def instructions(self) -> float:
@@ -84,8 +98,8 @@ Keep = Callable[[str, np.ndarray], None]
 class Execution:
     """Iterations over a network's memory.
 
-    kept: what earlier runs found, and where this one adds to it; of_class: what is known of launches; partial: an
-    interrupt ended it.
+    kept: what earlier runs found, and where this one adds to it; engine_spec: serves launches with sparse regions;
+    of_class: what is known of launches; partial: an interrupt ended it.
     """
 
     storage: Storage
@@ -94,6 +108,7 @@ class Execution:
     reporter: Reporter
     interrupt: Interrupt
     kept: Kept | None = None
+    engine_spec: EngineSpec | None = None
     of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
     partial: bool = False
 
@@ -133,23 +148,41 @@ class Execution:
             if not (self.how.real or self._is_selected(step)):
                 continue
             operators = self.storage.operators(step, gpu_facts(self.gpu), iteration)
-            classes = self._classes(step, operators)
+            where = f"{self.storage.plan.schedule.network.source}: layer '{step.layer}' ({step.what})"
+            check_operators(operators, self.engine_spec, where)
+            if not self.how.real:
+                check_made_up(operators, self.how.sparsity(step.layer), step.layer, where)
+            classes = self._classes(step, operators, iteration)
             new = set()
             for number, one in enumerate(classes):
                 if self.how.timing and self._is_selected(step) and one not in seen:
                     seen.add(one)
                     if not self._is_known(one):
                         new.add(number)
-            names, work = tuple(o.name for o in operators), tuple(o.work for o in operators)
-            prepared.append((operators, StepResult(step, names, work, classes, frozenset(new))))
+            names, work = tuple(o.name for o in operators), tuple(o.primitive.work for o in operators)
+            dense = why_dense(self.storage.plan.schedule, step, iteration)
+            skipped = tuple(name for o in operators for name in o.primitive.skips_zeros_of)
+            result = StepResult(step, names, work, classes, frozenset(new), zeros_of=skipped, why_dense=dense)
+            prepared.append((operators, result))
         return prepared
 
-    def _classes(self, step: Step, operators: tuple[TensorOperator, ...]) -> tuple[LaunchClass, ...]:
+    def _classes(
+        self, step: Step, operators: tuple[TensorOperator, ...], iteration: Iteration
+    ) -> tuple[LaunchClass, ...]:
         found = []
+        # what sparse layers round makes other values of all that follow
+        made_by = f"{step.name}{', after sparse layers' if iteration.sparse_convolution else ''}"
         for operator in operators:
-            values = class_of_values(operator.primitive, step.name if self.how.real else "made up")
-            transferable = not (self.how.real and deciding(operator.primitive))
-            found += [launch_class(launch, values, transferable) for launch in operator.launches]
+            primitive = operator.primitive
+            transferable = not (self.how.real and deciding(primitive))
+            for number, launch in enumerate(operator.launches):
+                if not self.how.real:
+                    zeros = f", {self.how.sparsity(step.layer)} zeros" if primitive.skips_zeros_of else ""
+                    values = class_of_values(primitive, f"made up{zeros}")
+                else:  # other launches of the operator skip other images' zeros
+                    part = f", launch {number}" if primitive.skips_zeros_of else ""
+                    values = class_of_values(primitive, made_by + part)
+                found.append(launch_class(launch, values, transferable))
         return tuple(found)
 
     def _is_known(self, one: LaunchClass) -> bool:
@@ -166,6 +199,10 @@ class Execution:
     def _observe(self, _: object) -> bool:
         return not self.interrupt.asked
 
+    @property
+    def _timing(self) -> Timing:
+        return Timing(self.engine_spec, self.how.checked)
+
     def _in_order(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
         children = Children(self.how.jobs) if self.how.jobs > 1 and self.how.timing else None
         try:
@@ -176,10 +213,10 @@ class Execution:
                 if children is not None and forked:
                     while children.full:
                         self._collect(children, told)
-                    work = partial(run_step, operators, self.gpu, result.simulated, compared, lambda _: True)
-                    children.start(result, work)
+                    known = (operators, self.gpu, result.simulated, compared, lambda _: True, self._timing)
+                    children.start(result, partial(run_step, *known))
                 here = frozenset[int]() if forked else result.simulated
-                outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe)
+                outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe, self._timing)
                 if selected and not forked:
                     self._take(result, outcome, told)
                 for name in result.step.writes.values() if keep is not None else ():
@@ -201,7 +238,9 @@ class Execution:
                     continue
                 while children.full:
                     self._collect(children, told)
-                children.start(result, partial(run_synthetic, operators, self.gpu, result.simulated, lambda _: True))
+                sparsity = self.how.sparsity(result.step.layer) or 0.0
+                known = (operators, self.gpu, result.simulated, lambda _: True, self._timing, sparsity)
+                children.start(result, partial(run_synthetic, *known))
             while children.running:
                 self._collect(children, told)
         finally:
@@ -221,6 +260,7 @@ class Execution:
             if self.kept is not None and one.transferable:
                 self.kept.put(one, facts)
         result.verification, result.mismatches = outcome.verification, tuple(outcome.mismatches)
+        result.zeros = outcome.zeros
         for mismatch in outcome.mismatches:
             self.reporter.say(f"{result.step.name}: {mismatch}")
         told.done(result)

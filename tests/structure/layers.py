@@ -98,9 +98,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
     ),
     "gpusim.networks": (
-        *("gpusim.base", "gpusim.jit", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
+        *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.host", "gpusim.api", "gpusim.jobs"),
+        *("gpusim.report", "gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),

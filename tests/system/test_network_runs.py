@@ -28,7 +28,7 @@ from gpusim.networks import steps as steps_module
 from gpusim.networks.binding import Iteration
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import deciding
-from gpusim.networks.report import document, show
+from gpusim.networks.report import body, show
 from gpusim.networks.rows import rows_of
 from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
 from gpusim.networks.steps import filled_bytes, run_synthetic
@@ -139,7 +139,7 @@ def test_an_algorithm_by_images_simulates_one_of_them() -> None:
 
 def test_made_up_values_need_no_step_before(monkeypatch: pytest.MonkeyPatch) -> None:
     executed: list[Any] = []
-    monkeypatch.setattr(steps_module, "run_functional", lambda *a, **k: executed.append(a))
+    monkeypatch.setattr(steps_module, "execute", lambda *a, **k: executed.append(a))
     record = record_of(POINTWISE, data="synthetic", layers="pool1:tanh")
     assert {s.step.layer for s in record.steps} == {"pool1", "tanh"}
     assert all(s.facts is not None and s.verification is None for s in record.steps)
@@ -207,8 +207,8 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     assert record.stopped_by == "interrupted"
     known = [step for step in record.steps if step.facts is not None]
     assert 0 < len(known) < len(record.steps)
-    tree = document(record)
-    assert tree["partial"] and tree["total"]["cycles"] == sum(step.facts.cycles for step in known if step.facts)
+    tree = body(record)
+    assert tree["total"]["cycles"] == sum(step.facts.cycles for step in known if step.facts)
     assert multiprocessing.active_children() == []
 
 

@@ -14,17 +14,14 @@ from gpusim.base.errors import GpusimError, SimulationError, UserError
 POLL_S = 0.2
 
 
-def default_jobs() -> int:
-    """Processes: as many as this process has processors."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class Children:
     """At most `limit` processes at a time; what each returned, or raised, comes back by its key."""
 
     def __init__(self, limit: int) -> None:
         if not hasattr(os, "fork"):
-            raise UserError("jobs: this system cannot fork processes: --jobs 1 with real data is allowed")
+            raise UserError(
+                "--jobs: this system cannot fork processes: only 1 is possible, of a network with real data"
+            )
         self._limit = limit
         self._context = multiprocessing.get_context("fork")
         self._running: dict[Connection, tuple[Any, Any]] = {}
@@ -59,9 +56,7 @@ class Children:
                 done, result = connection.recv()
             except EOFError:
                 process.join()
-                raise SimulationError(
-                    f"{getattr(key, 'name', key)}: its process ended with code {process.exitcode}"
-                ) from None
+                raise SimulationError(f"{getattr(key, 'name', key)}: {_end(process.exitcode)}") from None
             finally:
                 connection.close()
             process.join()
@@ -77,6 +72,14 @@ class Children:
             process.join()
             connection.close()
         self._running.clear()
+
+
+def _end(code: int) -> str:
+    """What became of a process that said nothing: it ended by itself, or the system ended it."""
+    if code >= 0:
+        return f"its process ended with code {code}"
+    memory = ", as where memory is short" if -code == signal.SIGKILL else ""
+    return f"its process was ended by {signal.Signals(-code).name}{memory}"
 
 
 def _work(connection: Connection, work: Callable[[], Any]) -> None:
