@@ -60,6 +60,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "workloads.vendor": ("gpusim.base", "isa.object", "isa", "isa.encoding"),
     # the user's side
+    "gpusim.energy": ("gpusim.base", "isa", "memory.dram", "spartan", "gpusim.core"),
     "gpusim.config": (
         "gpusim.base",
         "isa",
@@ -67,13 +68,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "memory.dram",
         "spartan",
         "gpusim.core",
+        "gpusim.energy",
         "workloads",
         "workloads.data",
         "workloads.networks",
         "workloads.operators",
     ),
-    "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
-    "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.results"),
+    "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core", "gpusim.energy"),
+    "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.energy", "gpusim.results"),
     "gpusim.report": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan"),
         *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
@@ -93,7 +95,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         ),
     ),
     "gpusim.jobs": (
-        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core"),
+        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.energy"),
         *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
         *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
     ),

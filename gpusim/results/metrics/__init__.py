@@ -9,9 +9,11 @@ from typing import Any
 
 from gpusim.core.counters import TABLES
 from gpusim.core.facts import RunFacts
+from gpusim.energy.model import EnergyModel
+from gpusim.results.metrics.energy import ENERGY
 from gpusim.results.metrics.kernel import KERNEL
 from gpusim.results.metrics.memory import CACHES, DRAM, ENGINE, TRANSLATION
-from gpusim.results.metrics.metric import Metric, RunMetric, counted, ratio
+from gpusim.results.metrics.metric import EnergyMetric, Metric, RunMetric, counted, ratio
 from gpusim.results.metrics.profile import PROFILE
 from gpusim.results.metrics.run import DATA, HOST, SIMULATOR, VERIFICATION
 from gpusim.results.record import RunRecord
@@ -34,6 +36,7 @@ GROUPS = (
     "l2",
     "dram",
     "engine",
+    "energy",
     "stalls",
     "stalls_by_compute_unit",
     "roofline",
@@ -43,11 +46,14 @@ GROUPS = (
 _NOT_COMPARED = ("data", "stalls_by_compute_unit", "verification", "simulator")
 
 
+AnyMetric = Metric | EnergyMetric | RunMetric
+
+
 def _group(path: str) -> str:
     return path.partition(".")[0]
 
 
-METRICS: tuple[Metric | RunMetric, ...] = tuple(
+METRICS: tuple[AnyMetric, ...] = tuple(
     sorted(
         (
             *counted(TABLES),
@@ -59,6 +65,7 @@ METRICS: tuple[Metric | RunMetric, ...] = tuple(
             *TRANSLATION,
             *DRAM,
             *ENGINE,
+            *ENERGY,
             *VERIFICATION,
             *SIMULATOR,
         ),
@@ -71,12 +78,17 @@ _POSITION = {metric.path: number for number, metric in enumerate(METRICS)}
 def to_tree(run: RunRecord) -> dict[str, Any]:
     """The metrics of one run as nested plain values, by the metrics' paths."""
     total = run.total
-    return _tree((m.path, m.of(run) if isinstance(m, RunMetric) else m.value(total)) for m in METRICS)
+    return _tree((m.path, m.of(run) if isinstance(m, RunMetric) else _value(m, total, run.energy)) for m in METRICS)
 
 
-def launch_tree(facts: RunFacts) -> dict[str, Any]:
-    """The metrics of one launch of a run, without those of the run as a whole."""
-    return _tree((m.path, m.value(facts)) for m in METRICS if isinstance(m, Metric))
+def launch_tree(facts: RunFacts, energy: EnergyModel | None = None) -> dict[str, Any]:
+    """The metrics of one launch of a run, without those of the run as a whole. energy: what the machine's events take,
+    None: energies are not reported."""
+    return _tree((m.path, _value(m, facts, energy)) for m in METRICS if not isinstance(m, RunMetric))
+
+
+def _value(metric: Metric | EnergyMetric, facts: RunFacts, energy: EnergyModel | None) -> Any:
+    return metric.value(facts, energy) if isinstance(metric, EnergyMetric) else metric.value(facts)
 
 
 def _tree(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -111,7 +123,7 @@ def normalized(sparse: dict[str, Any], dense: dict[str, Any]) -> dict[str, float
     return out
 
 
-def describe(path: str) -> Metric | RunMetric | None:
+def describe(path: str) -> AnyMetric | None:
     """The metric of a path."""
     return METRICS[_POSITION[path]] if path in _POSITION else None
 
