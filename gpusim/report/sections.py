@@ -76,6 +76,7 @@ SECTIONS: tuple[Section, ...] = (
         ),
     ),
     Section("engine", "Compaction Engine", "the engine's modes, buffers and waits", ("engine.*",)),
+    Section("energy", "Energy", "what DRAM, caches, LDS and engine take (docs/energy.md)", ("energy.*",)),
     Section(
         "distribution",
         "GPU Workload Distribution",
