@@ -1,6 +1,6 @@
 """Commands that run kernels or networks, with their options: `run`, `exec`, `layers`, `net`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -148,8 +148,10 @@ class NetOptions:
     quiet: QuietOption = False
 
 
-def net(source: Source, options: NetOptions) -> None:
+def net(source: Source, options: NetOptions, sampling: SamplingOptions) -> None:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
     from gpusim.cli.net import dnnmark_command, net_command
 
-    raise typer.Exit(dnnmark_command(source, options) if options.dnnmark else net_command(source, options))
+    sets = sampling.overrides("sampling")
+    run_command = dnnmark_command if options.dnnmark else net_command
+    raise typer.Exit(run_command(source, replace(options, sets=[*options.sets, *sets])))

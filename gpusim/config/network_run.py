@@ -9,6 +9,7 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.sampling.spec import SamplingSpec
 from workloads.operators.conv_algorithms import ALGORITHMS
 
 DEFAULT_ALGORITHM = "implicit"
@@ -31,6 +32,7 @@ class NetworkSettings(Spec):
     convolution: str = param(
         DEFAULT_ALGORITHM, "algorithm; where it cannot compute a layer, the default", "user", among=ALGORITHMS
     )
+    sampling: SamplingSpec | None = param(None, "simulate launches in part and estimate the rest; null: in whole", "")
     seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
 
     def resolved(self) -> dict[str, Any]:
@@ -39,7 +41,10 @@ class NetworkSettings(Spec):
 
 
 def load_settings(gpu: files.Document, sets: Sets = ()) -> NetworkSettings:
-    """The settings over a GPU's file; paths in `sets` are `gpu.…`, `training.…` and `seed`. Raises UserError."""
+    """The settings over a GPU's file; raises UserError.
+
+    Paths in `sets` are `gpu.…`, `training.…`, `sampling.…` and those of single values, such as `seed`.
+    """
     held = gpu.data.get("gpu", gpu)
     tree = layered(replace(gpu, data={"gpu": held}), assignments(sets), NetworkSettings)
     return checked(NetworkSettings, tree)

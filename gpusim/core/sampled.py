@@ -77,17 +77,18 @@ class Sampling:
 def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequence[int]) -> Sampling | None:
     """Of several launches as one; None if none was sampled. instructions: of each, for those that ran whole unasked.
 
-    A launch that is there more than once, the same object, is as wrong each time: its errors add up; those of different
-    launches are independent.
+    A launch that is there more than once, the same replicates, is as wrong each time: its errors add up; those of
+    different launches are independent.
     """
     known = [one for one in launches if one is not None]
     if not known:
         return None
-    times: dict[int, int] = {}
-    for one in known:
-        times[id(one)] = times.get(id(one), 0) + 1
     once = {id(one): one for one in known}
-    doubts = tuple(replace(d, times=d.times * times[key]) for key, one in once.items() for d in one.doubts)
+    doubts: dict[int, Doubt] = {}
+    for one in known:
+        for doubt in one.doubts:
+            held = doubts.get(id(doubt.replicates))
+            doubts[id(doubt.replicates)] = replace(doubt, times=doubt.times + (held.times if held else 0))
     unasked = float(sum(n for one, n in zip(launches, instructions, strict=True) if one is None))
     return Sampling(
         known[0].confidence,
@@ -97,5 +98,5 @@ def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequenc
         unasked + sum(one.instructions for one in known),
         unasked + sum(one.simulated for one in once.values()),
         all(one.complete for one in known),
-        doubts,
+        tuple(doubts.values()),
     )

@@ -17,6 +17,7 @@ from gpusim.base.progress import Reporter, clock
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
+from gpusim.host.command_processor import RunOptions
 from gpusim.jobs.operators import gpu_facts
 from gpusim.networks.binding import Iteration
 from gpusim.networks.children import Children
@@ -25,6 +26,7 @@ from gpusim.networks.launches import LaunchClass, class_of_values, deciding, lau
 from gpusim.networks.steps import Outcome, Stopped, run_step, run_synthetic
 from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
+from gpusim.sampling.spec import SamplingSpec
 from workloads.networks.schedule import Step
 from workloads.operators.operator import Work
 from workloads.operators.primitive import TensorOperator
@@ -37,7 +39,8 @@ class How:
     """How an iteration is run.
 
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
-    executes for the results alone; verified: compare with NumPy; jobs: processes.
+    executes for the results alone; verified: compare with NumPy; jobs: processes; sampling: how much of each launch is
+    simulated, None: all.
     """
 
     selected: frozenset[str] | None = None
@@ -45,6 +48,13 @@ class How:
     timing: bool = True
     verified: bool = True
     jobs: int = 1
+    sampling: SamplingSpec | None = None
+
+    @property
+    def launched(self) -> RunOptions:
+        """How launches are run: over real values, what is not simulated of them is executed for those that follow."""
+        sampling = self.sampling
+        return RunOptions(sampling=sampling and sampling.model_copy(update={"functional": self.real}))
 
 
 @dataclass
@@ -176,10 +186,12 @@ class Execution:
                 if children is not None and forked:
                     while children.full:
                         self._collect(children, told)
-                    work = partial(run_step, operators, self.gpu, result.simulated, compared, lambda _: True)
+                    work = partial(
+                        run_step, operators, self.gpu, result.simulated, compared, lambda _: True, self.how.launched
+                    )
                     children.start(result, work)
                 here = frozenset[int]() if forked else result.simulated
-                outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe)
+                outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe, self.how.launched)
                 if selected and not forked:
                     self._take(result, outcome, told)
                 for name in result.step.writes.values() if keep is not None else ():
@@ -201,7 +213,9 @@ class Execution:
                     continue
                 while children.full:
                     self._collect(children, told)
-                children.start(result, partial(run_synthetic, operators, self.gpu, result.simulated, lambda _: True))
+                options = self.how.launched
+                work = partial(run_synthetic, operators, self.gpu, result.simulated, lambda _: True, options)
+                children.start(result, work)
             while children.running:
                 self._collect(children, told)
         finally:
@@ -218,7 +232,8 @@ class Execution:
         for number, facts in outcome.facts.items():
             one = result.classes[number]
             self.of_class[one] = facts
-            if self.kept is not None and one.transferable:
+            # what is kept is exact: it serves runs that ask for other bars, or for none
+            if self.kept is not None and one.transferable and (facts.sampling is None or facts.sampling.fraction == 1):
                 self.kept.put(one, facts)
         result.verification, result.mismatches = outcome.verification, tuple(outcome.mismatches)
         for mismatch in outcome.mismatches:

@@ -232,6 +232,8 @@ def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) 
             f"total: {whole.time_us:,.1f} us in {whole.cycles:,} cycles, and {overhead:,.0f} us of launching;"
             f" {rate:,.0f} GFLOP/s in multiply-accumulates; {bound} {100 * near:.0f}%"
         )
+        if whole.sampling is not None:
+            lines.append(_sampled(whole))
     lines.append(f"launches: {launches}, of which {simulated} were simulated; equal ones count as the first")
     compared = [row for row in rows if row.passed is not None]
     data = "real values" if record.real else "made-up values: no result is compared"
@@ -242,3 +244,14 @@ def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) 
         unfinished = sum(row.facts is None for row in rows)
         lines.append(f"{record.stopped_by}: {unfinished} of {len(rows)} rows are not finished")
     return [*lines, *record.schedule.network.remarks]
+
+
+def _sampled(whole: RunFacts) -> str:
+    """How far off the total may be, and what it cost."""
+    said = metrics.launch_tree(whole)
+    width, sampling = said["kernel"][f"cycles{metrics.SUFFIX}"], said["sampling"]
+    return (
+        f"sampled: {whole.cycles:,} ± {width:,.0f} cycles ({100 * width / whole.cycles:.2g}%) at"
+        f" {100 * sampling['confidence']:g}%; {100 * sampling['fraction']:.3g}% of the instructions simulated,"
+        f" {sampling['speed_up']:.3g} times fewer"
+    )

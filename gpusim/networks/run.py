@@ -110,7 +110,7 @@ def run_iteration(
     storage = Storage.allocate(planned, settings.gpu)
     if real:
         fill(storage, settings.seed, given)
-    how = How(selected, real, wanted.timing, wanted.verify and real, wanted.jobs)
+    how = How(selected, real, wanted.timing, wanted.verify and real, wanted.jobs, settings.sampling)
     kept = Kept(wanted.keep, settings.gpu) if wanted.keep is not None else None
     execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept)
     outputs: dict[str, np.ndarray] = {}

@@ -8,7 +8,7 @@ import numpy as np
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import CommandProcessor, LaunchCommand
+from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
 from gpusim.networks.launches import deciding, has_tables
 from gpusim.results.record import RunRecord, VerificationFacts
 from isa.execution.emulator import run_functional
@@ -47,10 +47,11 @@ def run_step(
     simulated: Collection[int],
     compared: bool,
     observer: Observer,
+    options: RunOptions = RunOptions(),
 ) -> Outcome:
     """Run all launches over the values in device memory, those of `simulated` numbers with timing.
 
-    compared: with the reference. Raises Stopped, and what a launch raises.
+    compared: with the reference; options: of the launches with timing. Raises Stopped, and what a launch raises.
     """
     facts: dict[int, RunFacts] = {}
     found: list[Verification] = []
@@ -59,7 +60,7 @@ def run_step(
         inputs = before(operator) if compared else {}
         for launch in operator.launches:
             if number in simulated:
-                facts[number] = simulate_launch(launch, gpu, observer)
+                facts[number] = simulate_launch(launch, gpu, observer, options)
             elif not run_functional(launch, observer=observer).finished:
                 raise Stopped
             number += 1
@@ -69,7 +70,11 @@ def run_step(
 
 
 def run_synthetic(
-    operators: Sequence[TensorOperator], gpu: GpuSpec, simulated: Collection[int], observer: Observer
+    operators: Sequence[TensorOperator],
+    gpu: GpuSpec,
+    simulated: Collection[int],
+    observer: Observer,
+    options: RunOptions = RunOptions(),
 ) -> Outcome:
     """Simulate launches alone, over made-up operands; of the others, those run that make tables for them."""
     facts: dict[int, RunFacts] = {}
@@ -79,7 +84,7 @@ def run_synthetic(
         last = max(simulated)
         for launch in operator.launches:
             if number in simulated:
-                facts[number] = simulate_launch(launch, gpu, observer)
+                facts[number] = simulate_launch(launch, gpu, observer, options)
             elif number < last and has_tables(operator.primitive):
                 run_functional(launch)
             number += 1
@@ -110,10 +115,10 @@ def filled_bytes(operator: TensorOperator) -> int:
     return max(0, min(MOST_FILLED_BYTES, ROOM_BYTES - taken))
 
 
-def simulate_launch(launch: Launch, gpu: GpuSpec, observer: Observer) -> RunFacts:
+def simulate_launch(launch: Launch, gpu: GpuSpec, observer: Observer, options: RunOptions) -> RunFacts:
     """One launch from empty caches."""
     record = RunRecord(False, launch.kernel.name, [])
-    CommandProcessor(gpu, Reporter(quiet=True)).run([LaunchCommand(launch)], record, observer=observer)
+    CommandProcessor(gpu, Reporter(quiet=True)).run([LaunchCommand(launch)], record, options, observer)
     if record.partial:
         raise Stopped
     return record.launches[0]

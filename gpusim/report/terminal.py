@@ -96,7 +96,9 @@ def _print_sampling(record: RunRecord, out: TextIO) -> None:
     said = sampling.described()
     share = f"{100 * said['fraction']:.3g} % of the instructions simulated, {said['speed_up']:.3g} times fewer"
     sure = f"half-widths at {100 * said['confidence']:g} %"
-    how = f"sampled by {said['method']}: {share}; {said['rounds']:.4g} rounds; {sure}; {said['reason']}"
+    how = f"sampled: {share}; {said['rounds']:.4g} rounds; {sure}; {said['reason']}"
+    if sampling.fraction == 1:
+        how = f"not sampled, simulated in whole: {said['reason']}"
     print(wrapped(f"\n{_title(record)}: {how}", 2, out), file=out)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from gpusim.sampling.student import quantile
 
-
 _SURELY = 5  # times what is tolerated: a step in the first windows hides in the spread that it makes
 
 

@@ -117,6 +117,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
     ),
+    "gpusim.sampling_check": (
+        *("gpusim.base", *_KERNEL, "isa.execution", "spartan", "gpusim.core", "gpusim.sampling", "workloads.operators"),
+        *(
+            "gpusim.config",
+            "gpusim.results",
+            "gpusim.results.metrics",
+            "gpusim.jobs",
+            "gpusim.networks",
+            "gpusim.bench",
+        ),
+    ),
     "gpusim.cli": (
         *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.networks"),
         *(
@@ -131,6 +142,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.correlation",
             "gpusim.microbench",
             "gpusim.bench",
+            "gpusim.sampling",
+            "gpusim.sampling_check",
         ),
     ),
 }
