@@ -102,7 +102,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.host", "gpusim.api", "gpusim.jobs"),
+        *("gpusim.sampling", "gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
