@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gpusim.base.interrupt import interrupt_python
-from gpusim.cli.options import GpuOption, JobsOption, JsonOption, MarkdownOption, QuietOption, SetOption
+from gpusim.cli.options import GpuOption, JobsOption, JsonOption, MarkdownOption, QuietOption, SetOption, StoreOptions
 
 
 def bench(
@@ -61,11 +61,12 @@ def microbench(
     ] = None,
     markdown: MarkdownOption = False,
     quiet: QuietOption = False,
+    storing: StoreOptions,
 ) -> None:
     """Measure the model's latencies, bandwidths and rates by machine code, beside published figures of GCN parts."""
     from gpusim.cli.microbench import microbench_command
 
-    raise typer.Exit(microbench_command(gpu, sets, only or [], json_file, picture, markdown, quiet))
+    raise typer.Exit(microbench_command(gpu, sets, only or [], json_file, picture, markdown, quiet, storing))
 
 
 @dataclass(frozen=True)

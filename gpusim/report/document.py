@@ -16,7 +16,8 @@ def config_hash(config: dict[str, Any]) -> str:
     from counts."""
     said = {name: value for name, value in config.items() if name != "energy"}
     if "run" in said:
-        said["run"] = {"engine": said["run"].get("engine")}
+        kept = ("engine", "sampling") if said["run"].get("sampling") else ("engine",)
+        said["run"] = {name: said["run"].get(name) for name in kept}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 

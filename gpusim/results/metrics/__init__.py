@@ -5,12 +5,14 @@ means, shares) is a formula in one of this package's files. The one list of them
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from gpusim.core.counters import TABLES
 from gpusim.core.facts import RunFacts
 from gpusim.energy.model import EnergyModel
 from gpusim.results.metrics.energy import ENERGY
+from gpusim.results.metrics.half_widths import SUFFIX, half_widths
 from gpusim.results.metrics.kernel import KERNEL
 from gpusim.results.metrics.memory import CACHES, DRAM, ENGINE, TRANSLATION
 from gpusim.results.metrics.metric import EnergyMetric, Metric, RunMetric, counted, ratio
@@ -75,20 +77,40 @@ METRICS: tuple[AnyMetric, ...] = tuple(
 _POSITION = {metric.path: number for number, metric in enumerate(METRICS)}
 
 
+_OF_LAUNCHES = tuple(metric for metric in METRICS if not isinstance(metric, RunMetric))
+
+
 def to_tree(run: RunRecord) -> dict[str, Any]:
     """The metrics of one run as nested plain values, by the metrics' paths."""
     total = run.total
-    return _tree((m.path, m.of(run) if isinstance(m, RunMetric) else _value(m, total, run.energy)) for m in METRICS)
+    tree = _tree((m.path, m.of(run) if isinstance(m, RunMetric) else _value(m, total, run.energy)) for m in METRICS)
+    _add_sampling(tree, total, run.energy)
+    if total.sampling is not None and tree["host"] is not None:  # launches run one after another
+        tree["host"][f"time_us{SUFFIX}"] = tree["kernel"][f"time_us{SUFFIX}"]
+    return tree
 
 
 def launch_tree(facts: RunFacts, energy: EnergyModel | None = None) -> dict[str, Any]:
     """The metrics of one launch of a run, without those of the run as a whole. energy: what the machine's events take,
     None: energies are not reported."""
-    return _tree((m.path, _value(m, facts, energy)) for m in METRICS if not isinstance(m, RunMetric))
+    tree = _tree((m.path, _value(m, facts, energy)) for m in _OF_LAUNCHES)
+    _add_sampling(tree, facts, energy)
+    return tree
 
 
 def _value(metric: Metric | EnergyMetric, facts: RunFacts, energy: EnergyModel | None) -> Any:
     return metric.value(facts, energy) if isinstance(metric, EnergyMetric) else metric.value(facts)
+
+
+def _add_sampling(tree: dict[str, Any], facts: RunFacts, energy: EnergyModel | None) -> None:
+    """Beside each metric of sampled facts its half-width, and how they were sampled; nothing for others."""
+    if facts.sampling is None:
+        return
+    figures = {m.path: partial(_value, m, energy=energy) for m in _OF_LAUNCHES}
+    for path, width in half_widths(figures, facts).items():
+        group, _, name = path.partition(".")
+        tree[group][name + SUFFIX] = width
+    tree["sampling"] = facts.sampling.described()
 
 
 def _tree(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:

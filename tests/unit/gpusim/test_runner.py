@@ -222,11 +222,11 @@ def test_a_task_without_reference_is_not_verified(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("sets", "variants"),
     [
-        (["run.engine=off"], [("", "sgemm_4x4", False)]),
+        (["run.engine=off"], [("", "sgemm", False)]),
         (["run.engine=on"], [("", "sgemm_dib_tiled", True)]),
         (["run.engine=on", "kernels.sparse=software"], [("", "software", False)]),
-        (["run.engine=both"], [("dense", "sgemm_4x4", False), ("sparse", "sgemm_dib_tiled", True)]),
-        (["run.engine=off", "workload={kind: gemm, m: 2, n: 3, k: 4}"], [("", "sgemm_4x4", False)]),
+        (["run.engine=both"], [("dense", "sgemm", False), ("sparse", "sgemm_dib_tiled", True)]),
+        (["run.engine=off", "workload={kind: gemm, m: 2, n: 3, k: 4}"], [("", "sgemm", False)]),
     ],
 )
 def test_a_configuration_s_variants(sets: list[str], variants: list[tuple[str, str, bool]]) -> None:
