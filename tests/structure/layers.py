@@ -119,7 +119,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "gpusim.sampling"),
-        *("workloads", "workloads.networks", "workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
+        *(
+            "workloads",
+            "workloads.networks",
+            "workloads.operators",
+            "gpusim.config",
+            "gpusim.results",
+            "gpusim.results.metrics",
+        ),
         *("gpusim.store", "gpusim.report", "gpusim.report.page", "gpusim.keeping", "gpusim.host", "gpusim.api"),
         "gpusim.jobs",
     ),
