@@ -89,7 +89,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.report.page": ("gpusim.base", "gpusim.results.metrics", "gpusim.report"),
     "gpusim.keeping": (
-        *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.config", "gpusim.store"),
+        *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.energy"),
+        *("gpusim.config", "gpusim.store"),
         *("gpusim.results", "gpusim.results.metrics", "gpusim.report"),
     ),
     "gpusim.compare": (
