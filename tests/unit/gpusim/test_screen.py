@@ -268,7 +268,7 @@ def test_a_poor_terminal_gets_ascii(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ([1, 2], "f.json: is not a result that gpusim run, exec or net has written"),
         ({"kernel": {}}, "is not a result"),
         ({"config": {}, "schema_version": 1}, "has schema_version 1; this version of gpusim reads 2"),
-        ({"config": {"gpu": {}}, "schema_version": 2, "partial": False, "kernel": {}}, "f.json: is damaged: KeyError"),
+        ({"config": {"gpu": {}}, "schema_version": 2, "kernel": {}}, "f.json: is damaged: KeyError"),
         ({"config": 5, "schema_version": 2, "partial": False}, "f.json: is damaged: "),
     ],
 )
