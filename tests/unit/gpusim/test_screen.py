@@ -11,6 +11,7 @@ from gpusim.base.errors import UserError
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.report import terminal
+from gpusim.report.layout import bar
 from gpusim.report.result import read
 from gpusim.report.sections import SECTIONS, paths_of
 from gpusim.report.terminal import Wanted
@@ -71,6 +72,16 @@ def test_the_reasons_on_the_screen_tile_the_wavefronts_cycles() -> None:
     start = next(n for n, line in enumerate(lines) if line.startswith("wavefronts' cycles"))
     shares = [float(re.findall(r"([\d.]+) %", line)[0]) for line in lines[start + 1 : start + 6]]
     assert sum(shares) == pytest.approx(100, abs=0.3)
+
+
+def test_many_small_reasons_are_one_that_is_shown() -> None:
+    small = dict.fromkeys(STALL_REASONS, 4) | {"issued": 968}
+    lines = printed(result_of({**PLAIN, "stalls": small}))
+    assert row(lines, "  issued").endswith(" 96.8 %") and row(lines, "  others").endswith(" 3.2 %")
+
+
+def test_a_little_is_seen_in_a_bar() -> None:
+    assert [bar(share, 4) for share in (0, 0.001, 0.5, 1, 1.2)] == ["░░░░", "█░░░", "██░░", "████", "████"]
 
 
 def test_two_runs_stand_side_by_side_with_their_speed_up() -> None:
