@@ -112,5 +112,5 @@ class QueueResult(LaunchResult):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of all launches together, and under `launches` and `commands` each by itself."""
-        launches = [metrics.launch_tree(facts) for facts in self.record.launches]
+        launches = [metrics.launch_tree(facts, self.record.energy) for facts in self.record.launches]
         return {**super().to_dict(), "launches": launches, "commands": [asdict(c) for c in self.commands]}

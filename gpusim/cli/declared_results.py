@@ -1,4 +1,4 @@
-"""Commands that ask a store of results, with their options: `results`, `compare`, `query`."""
+"""Commands about a store of results, with their options: `sweep`, `results`, `compare`, `query`."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpusim.cli.options import DetailsOption, JsonOption, SectionsOption
+from gpusim.cli.options import DetailsOption, JobsOption, JsonOption, QuietOption, SectionsOption
 
 StoreToRead = Annotated[
     str | None,
@@ -161,3 +161,64 @@ def compare(
     from gpusim.cli.compare import compare_command
 
     compare_command(runs, store, json_file, everything)
+
+
+class MethodChoice(StrEnum):
+    """What `--method` may be."""
+
+    GRID = "grid"
+    ZIP = "zip"
+    RANDOM = "random"
+    SOBOL = "sobol"
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """What is varied beside what the file says, where it runs, where it is kept. None: what the file says."""
+
+    sets: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="PATH=A,B,…",
+            help="Vary a value over these, or fix it to one; repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    method: Annotated[MethodChoice | None, typer.Option("--method", help="How points are chosen.")] = None
+    points: Annotated[int | None, typer.Option("--points", metavar="N", min=1, help="How many: random, sobol.")] = None
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Of random and sobol.")] = None
+    jobs: JobsOption = None
+    storing: Annotated[
+        str | None, typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]")
+    ] = None
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run all points, whatever the store has; keep the new runs too.")
+    ] = False
+    retry: Annotated[bool, typer.Option("--retry", help="Run points again that failed before.")] = False
+    metrics: Annotated[
+        list[str],
+        typer.Option(
+            "--metric",
+            metavar="PATH",
+            help="Metric in the table; repeatable. [default: kernel.cycles, kernel.time_us]",
+            default_factory=list,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    csv_file: CsvOption = None
+    listed: Annotated[bool, typer.Option("--list", help="List the points and exit.")] = False
+    quiet: QuietOption = False
+
+
+def sweep(
+    file: Annotated[
+        str, typer.Argument(metavar="SWEEP", help="A sweep's file, or a configuration that --set varies (layerB).")
+    ],
+    options: SweepOptions,
+) -> None:
+    """Run a configuration with values varied, on all cores; stored point by point, so that it can go on later."""
+    from gpusim.cli.sweep import sweep_command
+
+    raise typer.Exit(sweep_command(file, options))

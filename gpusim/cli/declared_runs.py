@@ -23,7 +23,7 @@ from gpusim.cli.options import (
     Source,
     StoreOptions,
 )
-from gpusim.cli.sampling_options import SamplingOptions
+from gpusim.cli.sampling_options import JobSamplingOptions, SamplingOptions
 
 
 class EngineChoice(StrEnum):
@@ -58,7 +58,7 @@ def run(
     *,
     options: JobOptions,
     storing: StoreOptions,
-    sampling: SamplingOptions,
+    sampling: JobSamplingOptions,
 ) -> None:
     """Simulate a layer and report what it cost."""
     from gpusim.cli.run import run_command
@@ -74,7 +74,7 @@ def exec_(
     ],
     options: JobOptions,
     storing: StoreOptions,
-    sampling: SamplingOptions,
+    sampling: JobSamplingOptions,
 ) -> None:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
     from gpusim.cli.exec import exec_command
@@ -155,8 +155,8 @@ class NetOptions:
     quiet: QuietOption = False
 
 
-def net(source: Source, options: NetOptions, storing: StoreOptions) -> None:
+def net(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> None:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
     from gpusim.cli.net import dnnmark_command, net_command
 
-    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, storing))
+    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, sampling, storing))

@@ -13,6 +13,7 @@ from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
 from gpusim.cli.declared_runs import DataOption, EngineChoice, NetOptions
 from gpusim.cli.options import PhaseChoice, Source, StoreOptions
+from gpusim.cli.sampling_options import SamplingOptions
 from gpusim.cli.storing import kept, opened_store
 from gpusim.config.files import Document, opened
 from gpusim.config.gpu import GPU_FOLDER
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 EXIT_NOT_AS_EXPECTED = 1
 
 
-def net_command(source: Source, options: NetOptions, storing: StoreOptions) -> int:
+def net_command(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> int:
     """Run the network, or find what an equal run left in the store; print its table, write what is asked for.
 
     Returns the exit code.
@@ -37,7 +38,7 @@ def net_command(source: Source, options: NetOptions, storing: StoreOptions) -> i
         raise UserError("--size: belongs to --dnnmark; a network's file says its input's shape itself")
     network = source.load()
     gpu_file = opened(options.gpu, GPU_FOLDER)
-    settings = load_settings(gpu_file, options.sets)
+    settings = load_settings(gpu_file, [*options.sets, *sampling.overrides()])
     store = store_to_write(storing.store)
     _check_files(options, gpu_file, Path(network.source), store)
     batch = options.batch if options.batch is not None else network.batch or 1
@@ -92,7 +93,7 @@ def _put(content: Mapping[str, Any], options: NetOptions, found: "ModesRecord | 
         show_plain(content["plain"], printed)
 
 
-def dnnmark_command(source: Source, options: NetOptions, storing: StoreOptions) -> int:
+def dnnmark_command(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> int:
     """Run DNNMark's six benchmarks, print their metrics and the claims; returns the exit code."""
     from gpusim.config.network_run import load_settings
 
@@ -106,7 +107,7 @@ def dnnmark_command(source: Source, options: NetOptions, storing: StoreOptions) 
         if value is not None:
             raise UserError(f"{option} {value}: --dnnmark runs benchmarks of its own, forward and backward")
     gpu_file = opened(options.gpu, GPU_FOLDER)
-    settings = load_settings(gpu_file, options.sets)
+    settings = load_settings(gpu_file, [*options.sets, *sampling.overrides()])
     check_outputs({"--json": options.json_file}, gpu_file.files)
     from gpusim.networks import dnnmark
     from gpusim.report.document import as_json

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import folder, write_together, write_whole
-from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
+from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import JobOptions, StoreOptions
 from gpusim.cli.storing import kept, opened_store
 from gpusim.cli.timeline import drawing, window_of
 from gpusim.keeping.keeper import Keeper, Started
-from gpusim.keeping.outcome import of_records
+from gpusim.keeping.outcome import EXIT_NOT_AS_EXPECTED, exit_code, of_records, stopped_by
 from gpusim.keeping.records import restored
 from gpusim.keeping.work import Work
 from gpusim.report import terminal
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from gpusim.jobs.job import Job
     from gpusim.results.record import RunRecord
 
-EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
 LISTED_HOTSPOTS = 25
 KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
 
@@ -103,20 +101,6 @@ def _run(
     if stopped:
         reporter.say(f"{stopped}: the results are partial")
     return code
-
-
-def stopped_by(records: "Sequence[RunRecord]") -> str:
-    """Why the run is partial, empty where it is whole."""
-    return next((record.stopped_by for record in records if record.partial), "")
-
-
-def exit_code(records: "Sequence[RunRecord]") -> int:
-    """Of a run that left these records."""
-    stopped = stopped_by(records)
-    if stopped:
-        return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_AS_EXPECTED
-    wrong = any(r.verification is not None and not r.verification.passed for r in records)
-    return EXIT_NOT_AS_EXPECTED if wrong else 0
 
 
 def _write(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import JobOptions, StoreOptions
 from gpusim.cli.outcome import JobAsked, overrides, run_job
-from gpusim.cli.sampling_options import SamplingOptions
+from gpusim.cli.sampling_options import JobSamplingOptions
 from gpusim.config.files import opened
 from gpusim.config.run import load_run
 from gpusim.keeping.asked import work_of_run
@@ -22,7 +22,7 @@ def run_command(
     out: Path | None,
     options: JobOptions,
     storing: StoreOptions,
-    sampling: SamplingOptions,
+    sampling: JobSamplingOptions,
 ) -> int:
     """Run a configuration and write its result; returns the exit code. The options override `run:` of the file."""
     own = [f"run.engine={engine}"] * (engine is not None) + ["run.verify=false"] * (not verify)

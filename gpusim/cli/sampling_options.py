@@ -10,7 +10,7 @@ from gpusim.base.errors import UserError
 
 @dataclass(frozen=True)
 class SamplingOptions:
-    """sample: None leaves it to the configuration."""
+    """How well launches are simulated. sample: None leaves it to the configuration."""
 
     sample: Annotated[
         bool | None,
@@ -32,20 +32,40 @@ class SamplingOptions:
             "--confidence", metavar="PERCENT", help="With --sample: how sure half-widths are to be. [default: 95%]"
         ),
     ] = None
+
+    def overrides(self, path: str = "sampling") -> list[str]:
+        """Values of a configuration that the options say, each as `--set` takes it; raises UserError.
+
+        path: where the configuration has its sampling.
+        """
+        said = {"error": _share("--error", self.error), "confidence": _share("--confidence", self.confidence)}
+        if not self.sample:
+            for option in (name for name, value in said.items() if value is not None):
+                raise UserError(f"--{option}: belongs to --sample")
+            return [] if self.sample is None else [f"{path}=null"]
+        values = [f"{name}: {value}" for name, value in said.items() if value is not None]
+        return [f"{path}={{{', '.join([*values, *self._more()])}}}"]
+
+    def _more(self) -> list[str]:
+        return []
+
+
+@dataclass(frozen=True)
+class JobSamplingOptions(SamplingOptions):
+    """The same of jobs, whose results are read back."""
+
     functional: Annotated[
         bool, typer.Option("--functional", help="With --sample: execute what is skipped too, for its results.")
     ] = False
 
-    def overrides(self) -> list[str]:
-        """Values of `run:` of a configuration that the options say, each as `--set` takes it; raises UserError."""
-        said = {"error": _share("--error", self.error), "confidence": _share("--confidence", self.confidence)}
-        if not self.sample:
-            given = {"--error": self.error, "--confidence": self.confidence, "--functional": self.functional or None}
-            for option in (name for name, value in given.items() if value is not None):
-                raise UserError(f"{option}: belongs to --sample")
-            return [] if self.sample is None else ["run.sampling=null"]
-        values = [f"{name}: {value}" for name, value in said.items() if value is not None]
-        return [f"run.sampling={{{', '.join([*values, f'functional: {str(self.functional).lower()}'])}}}"]
+    def overrides(self, path: str = "run.sampling") -> list[str]:
+        """The same."""
+        if self.functional and not self.sample:
+            raise UserError("--functional: belongs to --sample")
+        return super().overrides(path)
+
+    def _more(self) -> list[str]:
+        return [f"functional: {str(self.functional).lower()}"]
 
 
 def _share(option: str, text: str | None) -> float | None:

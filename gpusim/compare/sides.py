@@ -94,7 +94,7 @@ def _of_store(name: str, store: Path) -> Side:
         half_widths.setdefault(part, {})[metric] = half_width
     found = _of_document(stored.document(), f"run {stored.label}", str(stored.row["title"]))
     parts = {name: Part(part.metrics, half_widths.get(name, {})) for name, part in found.parts.items()}
-    return Side(found.label, found.title, parts, dict(flat(stored.configuration)), units)
+    return Side(found.label, found.title, parts, dict(flat(stored.configuration)), {**units, **found.units})
 
 
 def _of_file(path: Path) -> Side:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ class Sampling:
     method: 'whole' or 'windows', joined by ' + ' where launches differ; reason: why it ran whole, or what was
     measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole grid; simulated: those
     of them that were simulated; complete: whether all workgroups were executed at least; doubts: independent of one
-    another.
+    another; parts: of several launches those that differ, each with how often it is there; unasked: instructions of
+    those that ran whole because nothing else was asked.
     """
 
     confidence: float
@@ -49,6 +51,8 @@ class Sampling:
     simulated: float
     complete: bool = True
     doubts: tuple[Doubt, ...] = field(default=(), repr=False)
+    parts: "tuple[tuple[Sampling, int], ...]" = field(default=(), repr=False)
+    unasked: float = 0.0
 
     @property
     def fraction(self) -> float:
@@ -66,6 +70,14 @@ class Sampling:
             "confidence": self.confidence,
         }
 
+    def half_width(self, section: str, name: str) -> float:
+        """Of one count."""
+        square = 0.0
+        for doubt in self.doubts:
+            apart = doubt.replicates.deviations[:, doubt.vector.at(section, name)] * doubt.times
+            square += doubt.replicates.factor * float((apart * apart).sum())
+        return sqrt(square)
+
     def replicates(self, sections: Mapping[str, Counts]) -> Iterator[tuple[float, dict[str, Counts]]]:
         """Sections as they might have been, each with the factor by which its squared effect on any quantity counts:
         the sum over all is the quantity's squared half-width."""
@@ -78,24 +90,29 @@ def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequenc
     """Of several launches as one; None if none was sampled. instructions: of each, for those that ran whole unasked.
 
     A launch that is there more than once, the same object, is as wrong each time: its errors add up; those of different
-    launches are independent.
+    launches are independent. What is combined may be combinations itself.
     """
     known = [one for one in launches if one is not None]
     if not known:
         return None
+    once: dict[int, Sampling] = {}
     times: dict[int, int] = {}
-    for one in known:
-        times[id(one)] = times.get(id(one), 0) + 1
-    once = {id(one): one for one in known}
-    doubts = tuple(replace(d, times=d.times * times[key]) for key, one in once.items() for d in one.doubts)
     unasked = float(sum(n for one, n in zip(launches, instructions, strict=True) if one is None))
+    for one in known:
+        unasked += one.unasked
+        for part, count in one.parts or ((one, 1),):
+            once[id(part)] = part
+            times[id(part)] = times.get(id(part), 0) + count
+    parts = tuple((part, times[key]) for key, part in once.items())
     return Sampling(
         known[0].confidence,
-        " + ".join(dict.fromkeys(part for one in known for part in one.method.split(" + "))),
-        "; ".join(dict.fromkeys(one.reason for one in once.values())),
-        float(sum(one.rounds for one in known)),
-        unasked + sum(one.instructions for one in known),
-        unasked + sum(one.simulated for one in once.values()),
-        all(one.complete for one in known),
-        doubts,
+        " + ".join(dict.fromkeys(part.method for part, _ in parts)),
+        "; ".join(dict.fromkeys(part.reason for part, _ in parts)),
+        float(sum(part.rounds * count for part, count in parts)),
+        unasked + sum(part.instructions * count for part, count in parts),
+        unasked + sum(part.simulated for part, _ in parts),
+        all(part.complete for part, _ in parts),
+        tuple(replace(doubt, times=count) for part, count in parts for doubt in part.doubts),
+        parts,
+        unasked,
     )

@@ -2,13 +2,12 @@
 
 import json
 import os
-import platform
 import shlex
 import sqlite3
 import sys
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,8 +37,16 @@ class Found:
         return f"found in {path}: run {self.number} of {when}; --fresh runs it again"
 
 
+@dataclass(frozen=True)
+class Took:
+    """When a run began, and how many real seconds it took."""
+
+    date: str
+    seconds: float
+
+
 class Started:
-    """When a run began."""
+    """When a run began; what it takes goes on."""
 
     def __init__(self) -> None:
         self.date, self._clock = now(), time.monotonic()
@@ -86,21 +93,58 @@ class Keeper:
                     return Found(number, started, exit_code, unpacked(content))
         return None
 
-    def keep(self, work: Work, outcome: Outcome, started: Started) -> int:
-        """Store a run, whole or not at all; returns its number."""
+    def keep(
+        self,
+        work: Work,
+        outcome: Outcome,
+        started: Started | Took,
+        sweep: int | None = None,
+        points: Sequence[int] = (),
+    ) -> int:
+        """Store a run, whole or not at all; returns its number. points: those of the sweep that it is."""
         with writing(self._connection, self.path) as db:
             try:
-                number = self._insert_run(db, work, outcome, started)
+                number = self._insert_run(db, work, outcome, started, sweep)
                 layers = self._insert_network(db, work.network) if work.network is not None else {}
                 launches = [self._insert_launch(db, number, row, layers) for row in outcome.launches]
                 for measured in outcome.measured:
                     self._insert_values(db, number, measured, layers, launches)
+                for point in points:
+                    db.execute("INSERT OR REPLACE INTO points VALUES (?, ?, ?)", (sweep, point, number))
             except BaseException:
                 self._metrics.clear()  # those that were new are not there
                 raise
         return number
 
-    def _insert_run(self, db: sqlite3.Connection, work: Work, outcome: Outcome, started: Started) -> int:
+    def sweep(self, identity: str, title: str, specification: Any, points: Sequence[Mapping[str, Any]]) -> int:
+        """The number of a sweep by this code, which is made if need be, with the values of all its points."""
+        key = (identity, sources_hash())
+        with writing(self._connection, self.path) as db:
+            row = db.execute("SELECT id FROM sweeps WHERE hash = ? AND sources = ?", key).fetchone()
+            if row is not None:
+                return int(row[0])
+            values = {"hash": key[0], "sources": key[1], "title": title, "points": len(points), "started": now()}
+            number = _insert(db, "sweeps", {**values, "specification": json.dumps(specification)})
+            rows = ((number, path, n, _axis(v)) for n, point in enumerate(points) for path, v in point.items())
+            db.executemany("INSERT INTO axes VALUES (?, ?, ?, ?)", rows)
+        return number
+
+    def points_there(self, sweep: int, retry: bool = False) -> set[int]:
+        """Points of which there is a run; retry: those that failed are none."""
+        sql = "SELECT number, state FROM points JOIN runs ON runs.id = points.run WHERE points.sweep = ?"
+        with errors(self.path):
+            rows = self._connection.execute(sql, [sweep]).fetchall()
+        return {number for number, state in rows if not (retry and state == "failed")}
+
+    def keep_point(self, sweep: int, points: Sequence[int], run: int) -> None:
+        """Say that points are what a run of the store did."""
+        with writing(self._connection, self.path) as db:
+            rows = [(sweep, point, run) for point in points]
+            db.executemany("INSERT OR REPLACE INTO points VALUES (?, ?, ?)", rows)
+
+    def _insert_run(
+        self, db: sqlite3.Connection, work: Work, outcome: Outcome, started: Started | Took, sweep: int | None
+    ) -> int:
         configuration = (work.configuration_hash, work.configuration_json)
         db.execute("INSERT OR IGNORE INTO configurations VALUES (?, ?)", configuration)
         network = None
@@ -120,7 +164,7 @@ class Keeper:
                 "started": started.date,
                 "ended": now(),
                 "wall_s": started.seconds,
-                "host": platform.node(),
+                "host": _host(),
                 "command": _command(),
                 "folder": os.getcwd(),
                 "gpusim": __version__,
@@ -133,6 +177,7 @@ class Keeper:
                 "network": network,
                 "batch": work.batch,
                 "phase": work.phase,
+                "sweep": sweep,
             },
         )
         db.execute("INSERT INTO results VALUES (?, ?)", (number, packed(outcome.content)))
@@ -210,6 +255,11 @@ def _insert(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int:
     return cursor.lastrowid
 
 
+def _axis(value: Any) -> Any:
+    """A value of an axis: what is neither number nor text as JSON."""
+    return json.dumps(value) if isinstance(value, list | Mapping) else _storable(value)
+
+
 def _storable(value: Any) -> Any:
     """A value as SQLite has it: lists as JSON text, whole numbers beyond its own as its others."""
     if isinstance(value, bool):
@@ -217,6 +267,12 @@ def _storable(value: Any) -> Any:
     if isinstance(value, int):
         return value if abs(value) <= MOST_INTEGER else float(value)
     return json.dumps(value, separators=(",", ":")) if isinstance(value, list) else value
+
+
+def _host() -> str:
+    import platform
+
+    return platform.node()
 
 
 def _command() -> str:

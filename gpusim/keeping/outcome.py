@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gpusim.base.errors import EXIT_USER_ERROR
+from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR
+from gpusim.base.interrupt import INTERRUPTED
 from gpusim.keeping.records import plain
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
 
+EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
 State = Literal["done", "partial", "failed"]
 
 
@@ -60,6 +62,20 @@ class Outcome:
     error: str | None = None
 
 
+def stopped_by(records: Sequence[RunRecord]) -> str:
+    """Why the run is partial, empty where it is whole."""
+    return next((record.stopped_by for record in records if record.partial), "")
+
+
+def exit_code(records: Sequence[RunRecord]) -> int:
+    """Of a run that left these records."""
+    stopped = stopped_by(records)
+    if stopped:
+        return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_AS_EXPECTED
+    wrong = any(r.verification is not None and not r.verification.passed for r in records)
+    return EXIT_NOT_AS_EXPECTED if wrong else 0
+
+
 def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> Outcome:
     """Of a point that ended with an error."""
     return Outcome({}, "failed", exit_code, error=error)
@@ -67,10 +83,11 @@ def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> Outcome:
 
 def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
     """The metrics of a tree, as `gpusim.results.metrics` makes them; what does not apply is left out."""
-    for path, value in metrics.leaves(dict(tree)):
+    leaves = dict(metrics.leaves(dict(tree)))
+    for path, value in leaves.items():
         metric = metrics.describe(path)
         if value is not None and metric is not None:
-            yield Value(path, metric.unit, metric.definition, value)
+            yield Value(path, metric.unit, metric.definition, value, leaves.get(path + metrics.SUFFIX))
 
 
 def of_records(records: Sequence[RunRecord], variants: Sequence[str], exit_code: int) -> Outcome:
@@ -78,11 +95,11 @@ def of_records(records: Sequence[RunRecord], variants: Sequence[str], exit_code:
     measured: list[Measured] = []
     launches: list[LaunchRow] = []
     for record in records:
-        measured.append(Measured(values_of(metrics.to_tree(record)), record.variant))
+        measured.append(Measured(list(values_of(metrics.to_tree(record))), record.variant))
         numbered = Numbering()
         for facts in record.launches:
             if len(record.launches) > 1:  # a single one's metrics are the run's
-                values = values_of(metrics.launch_tree(facts))
+                values = list(values_of(metrics.launch_tree(facts, record.energy)))
                 measured.append(Measured(values, record.variant, launch=len(launches)))
             launches.append(LaunchRow(record.variant, facts.kernel.name, *numbered.next(facts.kernel.name)))
     state: State = "partial" if any(record.partial for record in records) else "done"

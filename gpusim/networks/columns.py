@@ -67,6 +67,21 @@ def _three(value: float) -> str:
     return f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
 
 
+def _time(facts: RunFacts) -> tuple[float, float | None]:
+    """In microseconds, with its half-width relative to it where it is an estimate."""
+    sampling = facts.sampling
+    if sampling is None or not facts.cycles or not (width := sampling.half_width("kernel", "cycles")):
+        return facts.time_us, None
+    return facts.time_us, width / facts.cycles
+
+
+def _time_text(number: Callable[[float], str]) -> Callable[[Any], str]:
+    def write(time: tuple[float, float | None]) -> str:
+        return number(time[0]) if time[1] is None else f"{number(time[0])} ± {100 * time[1]:.2g}%"
+
+    return write
+
+
 def _stalls(narrow: bool) -> Callable[[Any], str]:
     unit, between = ("", " ") if narrow else ("%", ", ")
     return lambda stalls: between.join(f"{REASONS[reason][narrow]} {100 * share:.0f}{unit}" for reason, share in stalls)
@@ -89,7 +104,12 @@ COLUMNS = (
         text=True,
         timed=False,
     ),
-    Column(("time us", "us"), lambda row, _: _facts(row).time_us, ("{:,.1f}".format, _three), unknown="–"),
+    Column(
+        ("time us", "us"),
+        lambda row, _: _time(_facts(row)),
+        (_time_text("{:,.1f}".format), _time_text(_three)),
+        unknown="–",
+    ),
     Column(("share", "%"), _share, (lambda share: f"{100 * share:.1f}%", _percent[1])),
     Column(("IPC", "IPC"), lambda row, _: row.metrics["kernel"]["ipc"], ("{:.1f}".format, "{:.1f}".format)),
     Column(("bound", "bound %"), lambda row, _: bound_of(_facts(row)), _bound, text=True),

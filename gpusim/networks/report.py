@@ -15,6 +15,8 @@ SCHEMA_VERSION = 1
 MEANINGS = {
     "cycles": "of the row's launches, summed; each from the first workgroup's dispatch to the last wavefront's end",
     "time_us": "cycles / clock",
+    "cycles_half_width": "of their confidence interval, where launches were sampled; the same of the time",
+    "sampling": "how launches were sampled (docs/sampling.md); launches that are equal are simulated once",
     "share": "of the cycles of all rows",
     "launches": "kernel launches",
     "simulated_launches": "those that were simulated for this row; the others equal one that was, here or before, in "
@@ -117,6 +119,7 @@ def _timed_tree(facts: RunFacts | None, whole: RunFacts | None) -> dict[str, Any
     return {
         "cycles": facts.cycles,
         "time_us": facts.time_us,
+        **_estimated(facts),
         "share": facts.cycles / whole.cycles if whole.cycles else None,
         "ipc": tree["kernel"]["ipc"],
         "bound": {"name": bound, "utilization": near},
@@ -125,6 +128,18 @@ def _timed_tree(facts: RunFacts | None, whole: RunFacts | None) -> dict[str, Any
         "l2_hit_rate": tree["l2"]["hit_rate"],
         "dram_bytes": tree["dram"]["bytes"],
         "metrics": tree,
+    }
+
+
+def _estimated(facts: RunFacts) -> dict[str, Any]:
+    """How far off the time may be, and how it was sampled; nothing where nothing was."""
+    if facts.sampling is None:
+        return {}
+    width = facts.sampling.half_width("kernel", "cycles")
+    return {
+        "cycles_half_width": width,
+        "time_us_half_width": width / (facts.kernel.clock_ghz * 1e3),
+        "sampling": facts.sampling.described(),
     }
 
 
@@ -194,6 +209,14 @@ def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) 
             f" {rate:,.0f} GFLOP/s in multiply-accumulates; {bound} {100 * near:.0f}%"
         )
     lines.append(f"launches: {launches}, of which {simulated} were simulated; equal ones count as the first")
+    if whole is not None and whole.sampling is not None:
+        how = whole.sampling.described()
+        width = whole.sampling.half_width("kernel", "cycles")
+        lines.append(
+            f"sampled: {100 * how['fraction']:.3g} % of the instructions simulated, {how['speed_up']:.3g} times fewer;"
+            f" total ± {width / (whole.kernel.clock_ghz * 1e3):,.1f} us ({100 * width / max(whole.cycles, 1):.2g} %) at"
+            f" {100 * how['confidence']:g} % confidence"
+        )
     compared = [row for row in rows if row.passed is not None]
     data = "real values" if record.real else "made-up values: no result is compared"
     wrong = ", ".join(f"{row.layer} {PASSES[row.what][0]}" for row in compared if not row.passed)

@@ -126,7 +126,16 @@ def run_iteration(
     if real:
         fill(storage, settings.seed, given)
     verified = wanted.verify and real
-    how = How(selected, real, wanted.timing, verified, wanted.checked, wanted.jobs, settings.sparsity_of)
+    how = How(
+        selected,
+        real,
+        wanted.timing,
+        verified,
+        wanted.checked,
+        wanted.jobs,
+        settings.sparsity_of,
+        settings.sampling,
+    )
     kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec) if wanted.store is not None else None
     execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept, engine_spec, dict(known or {}))
     outputs: dict[str, np.ndarray] = {}

@@ -90,11 +90,11 @@ def _launches(record: NetworkRecord, variant: str, launches: list[LaunchRow]) ->
         for number, one in enumerate(result.classes):
             if one in record.of_class:
                 if one not in of_class:
-                    of_class[one] = list(_values(metrics.launch_tree(record.of_class[one])))
+                    of_class[one] = _values(metrics.launch_tree(record.of_class[one]))
                 yield Measured(of_class[one], variant, layer, what, launch=len(launches))
             simulated = number in result.simulated
             launches.append(LaunchRow(variant, one.kernel, *numbered.next(one.kernel), layer, what, simulated))
 
 
-def _values(tree: Mapping[str, Any]) -> Iterator[Value]:
-    return values_of({group: held for group, held in tree.items() if group != "stalls_by_compute_unit"})
+def _values(tree: Mapping[str, Any]) -> list[Value]:
+    return list(values_of({group: held for group, held in tree.items() if group != "stalls_by_compute_unit"}))

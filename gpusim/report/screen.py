@@ -33,6 +33,8 @@ def screen(result: Result, width: int) -> list[Line]:
     lines += _memory(page)
     if any(column.tree.get("engine") for column in result.columns):
         lines += _engine(page)
+    if any(column.get("energy.total_uj") is not None for column in result.columns):
+        lines += page.row("energy", _energy)
     lines += page.row("verified", verified)
     lines += _found(result, width)
     return lines
@@ -174,6 +176,12 @@ def _wasted(column: Measured) -> str:
     if not fetched:
         return NOTHING
     return f"{percent(column.number('engine.lines_wasted') / fetched)} of {fetched:,.0f} lines"
+
+
+def _energy(column: Measured) -> str:
+    total = column.number("energy.total_uj")
+    share = f", DRAM {percent(column.number('energy.dram_uj') / total)}" if total else ""
+    return f"{column.text('energy.total_uj')}{share}"
 
 
 def _found(result: Result, width: int) -> Iterator[Line]:

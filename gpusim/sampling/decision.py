@@ -23,11 +23,28 @@ class Stops:
     kept: int
 
 
-def decide(windows: np.ndarray, columns: Columns, spec: SamplingSpec, skippable: float, rounds: float) -> Stops | None:
+@dataclass(frozen=True)
+class Left:
+    """What jumps could pass over.
+
+    share: of the grid; rounds: of workgroups; lap_rounds: rounds that a lap takes; least:
+    stops without which windows are no witness of the whole grid.
+    """
+
+    share: float
+    rounds: float
+    lap_rounds: float
+    least: int = 0
+
+    def stop_rounds(self, laps: int) -> float:
+        """Rounds that a stop of so many laps takes: one more, for the workgroups from before the jump."""
+        return 1 + laps * self.lap_rounds
+
+
+def decide(windows: np.ndarray, columns: Columns, spec: SamplingSpec, left: Left) -> Stops | None:
     """What remains to be measured, None: these windows have not settled, or no stops would be enough.
 
-    windows: so far, whole laps; skippable: part of the grid that jumps can pass over; rounds: as many are left for
-    that, of which a stop takes `spec.stop_rounds(laps)`.
+    windows: so far, whole laps.
     """
     laps = len(windows) // spec.lap_windows
     for kept in sorted({laps, -(-laps // 2)}, reverse=True):
@@ -39,13 +56,11 @@ def decide(windows: np.ndarray, columns: Columns, spec: SamplingSpec, skippable:
         ]
         if not settled(series, spec.confidence):
             continue
-        more = -(-(_needed(columns.rates(last), spec, skippable) - len(last)) // spec.lap_windows)
-        affordable = int(spec.share * rounds / spec.stop_rounds(1))
-        if more <= affordable:
-            return Stops(min(affordable, spec.most_stops), 1, len(last))
-        count = min(max(affordable, 4), more, spec.most_stops)
-        each = -(-more // count)
-        if count * spec.stop_rounds(each) <= rounds / 2:
+        more = -(-(_needed(columns.rates(last), spec, left.share) - len(last)) // spec.lap_windows)
+        affordable = max(int(spec.share * left.rounds / left.stop_rounds(1)), left.least)
+        count = min(max(affordable, min(more, 4)), spec.most_stops)
+        each = max(1, -(-more // count)) if count else 1
+        if count * left.stop_rounds(each) <= left.rounds / 2:
             return Stops(count, each, len(last))
     return None
 

@@ -1,6 +1,9 @@
 """Which workgroups of a grid are passed over: whole rounds, so that what follows keeps its place on the machine."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -28,3 +31,18 @@ def jumps(left: int, resident: int, tail: int, stops: int, stop: int) -> Jumps:
     each, more = divmod(rounds, stops + 1)
     sizes = [(each + (k < more)) * resident for k in range(stops + 1)]
     return Jumps(tuple(size for size in sizes if size), stop)
+
+
+def block_weights(sizes: Sequence[int], windows: Sequence[int]) -> np.ndarray:
+    """How much each window counts. sizes: of the jumps; windows: measured in the block before each of them.
+
+    What a jump passes over costs what the windows before and after it do, half each; after the last there are none.
+    """
+    shares = np.zeros(len(sizes))
+    measured = [k for k, count in enumerate(windows) if count]
+    for k, size in enumerate(sizes):
+        before = max(m for m in measured if m <= k)
+        after = min((m for m in measured if m > k), default=before)
+        shares[before] += size / 2
+        shares[after] += size / 2
+    return np.repeat(shares / np.maximum(windows, 1), windows)

@@ -19,9 +19,9 @@ from gpusim.core.cu.state import NEVER
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.core.steering import Steered
-from gpusim.sampling.decision import Stops, decide
+from gpusim.sampling.decision import Left, Stops, decide
 from gpusim.sampling.estimate import estimate
-from gpusim.sampling.grid import jumps
+from gpusim.sampling.grid import block_weights, jumps
 from gpusim.sampling.independence import dependence
 from gpusim.sampling.looks import Columns, spaced, windows_of
 from gpusim.sampling.spec import SamplingSpec
@@ -34,11 +34,9 @@ LEAST_SKIPPED = 0.2  # of a grid: below, a jump is not worth its error
 
 @dataclass(frozen=True)
 class _Pace:
-    """round_cycles: of a round; settled_cycle: from which to measure; least_window_cycles: below, looking costs more
-    than simulating."""
+    """round_cycles: of a round; least_window_cycles: of a window, below which looking costs more than simulating."""
 
     round_cycles: float
-    settled_cycle: float
     least_window_cycles: float
 
 
@@ -57,14 +55,14 @@ class _Course:
     """Steers one launch. limit: the cycle in which `look` is to be called."""
 
     def __init__(self, spec: SamplingSpec, launch: Steered) -> None:
-        self._spec, self._launch, self._m = spec, launch, launch.m
+        self._spec, self._launch = spec, launch
         self._resident = launch.resident
-        self._total = int(launch.m.run.workgroups)
-        self._waves = int(launch.m.run.workgroup_waves)
+        self._total = launch.workgroups
+        self._waves = launch.wavefronts_per_workgroup
         self._vector = CountVector.of(launch.counts().sections)
         self._columns = Columns.of(self._vector)
         self._blocks: list[list[np.ndarray]] = []  # looks at the ends of windows that follow one another
-        self._jumps = 0
+        self._jumps: list[int] = []
         self._executed = 0
         self.reason = dependence(launch.context.instructions, bool(launch.context.launch.regions))
         self._course = iter(()) if self.reason else self._steer()
@@ -73,11 +71,6 @@ class _Course:
     def look(self) -> None:
         """The cycle `limit` is reached."""
         self.limit = next(self._course, NEVER)
-
-    @property
-    def skipped(self) -> int:
-        """Workgroups passed over."""
-        return int(self._m.run.skipped)
 
     # -- how a launch is steered: each `yield` is a cycle in which to look again
 
@@ -89,73 +82,92 @@ class _Course:
         self.reason = "the grid ended before its windows had settled"
         first: list[np.ndarray] = []
         yield from self._first_round(first)
-        pace = self._pace(first)
+        settling = self._settling_rounds(first)
+        if settling > 1:
+            pace = yield from self._settle(first[-1], settling)
+        else:
+            pace = self._pace(first[len(first) // 2], first[-1])  # without the ramp
         window = max(1, round(max(pace.round_cycles / spec.lap_windows, pace.least_window_cycles)))
-        self._blocks.append(spaced(first, pace.settled_cycle, window, self._columns.cycles))
-        if first[-1][self._columns.cycles] < pace.settled_cycle:
-            yield round(pace.settled_cycle)
-            self._blocks[0] = [self._look()]
-        stops = yield from self._head(window)
-        if stops is None:
+        from_cycle = settling * pace.round_cycles if settling <= 1 else self._launch.now
+        self._blocks.append(spaced([*first, self._look()], from_cycle, window, self._columns.cycles))
+        lap_rounds = spec.lap_windows * window / pace.round_cycles
+        least = spec.least_stops if settling > spec.long_settling_rounds else 0
+        found = yield from self._head(window, lap_rounds, least)
+        if found is None:
             return
+        stops, stop_rounds = found
+        stop = int(np.ceil(self._resident * stop_rounds))
         for left in range(stops.count, -1, -1):
-            lap_rounds = spec.lap_windows * window / pace.round_cycles
-            stop = int(np.ceil(self._resident * spec.stop_rounds(stops.laps * lap_rounds)))
-            planned = jumps(self._left(), self._resident, self._tail(), left, stop)
+            planned = jumps(self._launch.waiting, self._resident, self._tail(), left, stop)
             if not planned.sizes:
                 break
             self._jump(planned.sizes[0])
             if left:
-                yield int(self._m.wheel.now) + round(pace.round_cycles)
-                self._blocks.append([self._look()])
-                for _ in range(spec.lap_windows * stops.laps):
-                    yield int(self._m.wheel.now) + window
-                    self._blocks[-1].append(self._look())
+                yield self._launch.now + round(pace.round_cycles)
+                yield from self._measure([self._look()], window, spec.lap_windows * stops.laps)
+
+    def _measure(self, block: list[np.ndarray], window: int, count: int) -> Iterator[int]:
+        """So many windows more, as a block of their own."""
+        self._blocks.append(block)
+        for _ in range(count):
+            yield self._launch.now + window
+            if not self._launch.waiting:  # the machine runs empty
+                return
+            block.append(self._look())
 
     def _first_round(self, looks: list[np.ndarray]) -> Iterator[int]:
         """Looks, evenly spaced, until as many workgroups have ended as were resident."""
         step = FIRST_STEP_CYCLES
-        while int(self._m.run.done) < self._resident:
+        while self._launch.done < self._resident:
             looks.append(self._look())
             if len(looks) == LOOKS:
                 del looks[1::2]
                 step *= 2
-            yield int(self._m.wheel.now) + step
+            yield self._launch.now + step
         looks.append(self._look())
 
-    def _pace(self, looks: list[np.ndarray]) -> _Pace:
-        """What the first round says of those that follow."""
+    def _settling_rounds(self, looks: list[np.ndarray]) -> float:
+        """Rounds until windows are worth measuring, from what the first round's wavefronts were like."""
         spec, columns, last = self._spec, self._columns, looks[-1]
         length = last[columns.ended_work] / max(last[columns.ended], 1)
-        # without the ramp: from the middle of the round on
-        windows = windows_of([[looks[len(looks) // 2], last]])
-        rate = float(columns.rates(windows)[0])
-        if columns.l2_hit_rates(windows)[0] < spec.streaming_hit_rate:
-            settling = spec.streaming_settling_rounds
-        elif length >= spec.long_instructions:
-            settling = spec.long_settling_rounds
-        else:
-            medium = length >= spec.medium_instructions
-            settling = spec.medium_settling_rounds if medium else spec.short_settling_rounds
-        round_cycles = self._resident * self._waves * length * rate
-        return _Pace(round_cycles, settling * round_cycles, LEAST_INSTRUCTIONS * rate)
+        if columns.l2_hit_rates(windows_of([[looks[0], last]]))[0] < spec.streaming_hit_rate:
+            return spec.streaming_settling_rounds
+        if length >= spec.long_instructions:
+            return spec.long_settling_rounds
+        medium = length >= spec.medium_instructions
+        return spec.medium_settling_rounds if medium else spec.short_settling_rounds
 
-    def _head(self, window: int) -> Generator[int, None, Stops | None]:
-        """Windows until they have settled and say enough; returns where to stop between jumps, None: nowhere helps."""
+    def _settle(self, before: np.ndarray, rounds: float) -> Generator[int, None, _Pace]:
+        """Wait until so many rounds have ended; returns the pace of the rounds after the first, which began at once."""
+        step = max(1, int(before[self._columns.cycles]) // self._spec.lap_windows)
+        while self._launch.done < rounds * self._resident:
+            yield self._launch.now + step
+        return self._pace(before, self._look())
+
+    def _pace(self, before: np.ndarray, now: np.ndarray) -> _Pace:
+        """The pace between two looks."""
+        columns = self._columns
+        length = now[columns.ended_work] / max(now[columns.ended], 1)
+        rate = float(columns.rates(windows_of([[before, now]]))[0])
+        return _Pace(self._resident * self._waves * length * rate, LEAST_INSTRUCTIONS * rate)
+
+    def _head(self, window: int, lap_rounds: float, least: int) -> Generator[int, None, tuple[Stops, float] | None]:
+        """Windows until they have settled and say enough; returns where to stop between jumps, and the rounds that a
+        stop takes; None: nowhere helps."""
         spec, block = self._spec, self._blocks[0]
         while True:
-            skippable = jumps(self._left(), self._resident, self._tail(), 0, 0).skipped
+            skippable = jumps(self._launch.waiting, self._resident, self._tail(), 0, 0).skipped
             if skippable < LEAST_SKIPPED * self._total:
                 self.reason = "the grid was nearly done before its windows had settled or were enough"
                 return None
             count = len(block) - 1
             if count > 0 and count % spec.lap_windows == 0:
-                share, rounds = skippable / self._total, skippable / self._resident
-                stops = decide(windows_of([block]), self._columns, spec, share, rounds)
+                left = Left(skippable / self._total, skippable / self._resident, lap_rounds, least)
+                stops = decide(windows_of([block]), self._columns, spec, left)
                 if stops is not None:
                     del block[: -(stops.kept + 1)]
-                    return stops
-            yield int(self._m.wheel.now) + window
+                    return stops, left.stop_rounds(stops.laps)
+            yield self._launch.now + window
             block.append(self._look())
 
     # -- the machine
@@ -165,22 +177,15 @@ class _Course:
         values = self._vector.values(self._launch.counts().sections)
         return np.append(values, (int(state.ended_instructions), int(state.ended)))
 
-    def _left(self) -> int:
-        """Workgroups not dispatched yet."""
-        return int(self._m.run.workgroups - self._m.run.next_workgroup)
-
     def _tail(self) -> int:
         return int(np.ceil(self._spec.tail_rounds * self._resident))
 
     def _jump(self, size: int) -> None:
         """Pass over the next `size` workgroups of the grid."""
-        run = self._m.run
-        first = int(run.next_workgroup + run.skipped)
+        passed = self._launch.skip(size)
         if self._spec.functional:
-            self._executed += self._launch.execute(range(first, first + size))
-        run.skipped += size
-        run.workgroups -= size
-        self._jumps += 1
+            self._executed += self._launch.execute(passed)
+        self._jumps.append(size)
 
     # -- what is known at the end
 
@@ -189,16 +194,19 @@ class _Course:
         simulated = int(facts.kernel.wavefront_instructions)
         rounds = self._total / self._resident
         confidence = self._spec.confidence
-        if not self.skipped:
+        skipped = sum(self._jumps)
+        if not skipped:
             facts.sampling = Sampling(confidence, WHOLE, self.reason, rounds, simulated, simulated)
             return
-        windows = windows_of(self._blocks)
-        wavefronts = self.skipped * self._waves
-        found = estimate(windows, self._columns, wavefronts, self._spec, self._executed)
+        windows = windows_of(self._blocks[: len(self._jumps)])
+        wavefronts = skipped * self._waves
+        counts = [len(block) - 1 for block in self._blocks[: len(self._jumps)]]
+        weighted = windows * block_weights(self._jumps, counts)[:, np.newaxis]
+        found = estimate(weighted, self._columns, wavefronts, self._spec, self._executed)
         size = len(self._vector.timed)
         added, groups = found.added[:size].copy(), [d.deviations[:, :size].copy() for d in found.doubts]
         at = self._vector.at
-        exact = {"workgroups": self.skipped, "wavefronts_ended": wavefronts, "wavefronts": wavefronts}
+        exact = {"workgroups": skipped, "wavefronts_ended": wavefronts, "wavefronts": wavefronts}
         for name, count in exact.items():
             added[at("kernel", name)] = count
             for deviations in groups:
@@ -215,7 +223,7 @@ class _Course:
         )
         reason = (
             f"{len(windows)} windows in {found.batches.count} batches, correlation {found.batches.correlation:.2f},"
-            f" {self._jumps} jump{'s' * (self._jumps > 1)}"
+            f" {len(self._jumps)} jump{'s' * (len(self._jumps) > 1)}"
         )
         whole = int(facts.kernel.wavefront_instructions)
         facts.sampling = Sampling(confidence, WINDOWS, reason, rounds, whole, simulated, self._spec.functional, doubts)

@@ -37,6 +37,9 @@ class SamplingSpec(Spec):
     tail_rounds: float = param(
         0.5, "rounds that are dispatched after the last jump, at least", "the last round costs 1.1 to 1.4 others", ge=0
     )
+    least_stops: int = param(
+        2, "stops for measurement at least where wavefronts are not long: their pace wanders", _MEASURED, ge=0
+    )
     share: float = param(
         0.05, "part of the grid that is measured between jumps where a launch has rounds enough", "assumed", ge=0, lt=1
     )
@@ -47,7 +50,3 @@ class SamplingSpec(Spec):
         _MEASURED,
         ge=0,
     )
-
-    def stop_rounds(self, measured: float) -> float:
-        """Rounds that a stop of so many measured ones costs: one more, for workgroups from before the jump."""
-        return 1.0 + measured

@@ -61,6 +61,9 @@ def writable(path: Path, wait_s: float = WAIT_S) -> sqlite3.Connection:
         try:
             _check_kind(connection, path)
             _use_log(connection, wait_s)
+            # no transaction waits for the disk: one is lost when the power fails, not when a process is killed
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA cache_size = -65536")  # KiB: the ends of all metrics, where new values go
             connection.execute("PRAGMA foreign_keys = ON")
             with writing(connection, path):  # also where there is nothing to do: shows whether writing is possible
                 _check_kind(connection, path)

@@ -162,6 +162,42 @@ class Results:
         ]
         return Table(["run", *heads, "variant", *shown], rows)
 
+    def sweep(self, number: int, *metrics: str) -> Table:
+        """A row for each point of a sweep that is known, and variant: a column for each axis, then for each metric.
+
+        metrics: none given: kernel.cycles and kernel.time_us. Raises UserError.
+        """
+        numbers = [row[0] for row in self.rows("SELECT id FROM sweeps").rows]
+        if number not in numbers:
+            there = ", ".join(map(str, numbers)) or "none"
+            raise UserError(f"{self.path}: there is no sweep {number} in it; it has {there}")
+        metrics = metrics or ("kernel.cycles", "kernel.time_us")
+        sql = "SELECT number, path, value FROM axes WHERE sweep = ? ORDER BY number"
+        axes: dict[int, dict[str, Any]] = {}
+        for point, path, value in self.rows(sql, [number]).rows:
+            axes.setdefault(point, {})[path] = value
+        specification = json.loads(self.rows("SELECT specification FROM sweeps WHERE id = ?", [number]).rows[0][0])
+        paths = [path for path in specification["axes"] if any(path in held for held in axes.values())]
+        measured = self._of_runs("SELECT run FROM points WHERE sweep = ?", [number], metrics)
+        sql = "SELECT number, run, state FROM points JOIN runs ON runs.id = run WHERE points.sweep = ? ORDER BY number"
+        rows = [
+            (point, *(axes[point].get(path) for path in paths), run, state, variant, *map(held.get, metrics))
+            for point, run, state in self.rows(sql, [number]).rows
+            for variant, held in measured.get(run, {"": {}}).items()
+        ]
+        return Table(["point", *paths, "run", "state", "variant", *metrics], rows)
+
+    def _of_runs(
+        self, runs: str, parameters: Sequence[Any], metrics: Sequence[str]
+    ) -> dict[int, dict[str, dict[str, Any]]]:
+        """Run → variant → metric → value of whole runs; runs: SELECT of their numbers."""
+        found: dict[int, dict[str, dict[str, Any]]] = {}
+        sql = f"{_WHOLE_RUNS} AND subjects.run IN ({runs})"
+        for metric in metrics:
+            for run, variant, value in self.rows(sql, [metric, *parameters]).rows:
+                found.setdefault(run, {}).setdefault(variant, {})[metric] = value
+        return found
+
     def configuration(self, run: int) -> dict[str, Any]:
         """The resolved configuration of a run."""
         sql = "SELECT json FROM configurations JOIN runs ON configuration = hash WHERE id = ?"

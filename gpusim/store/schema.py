@@ -39,6 +39,7 @@ MEANINGS: dict[str, tuple[str, dict[str, str]]] = {
             "network": "the network, of kind net",
             "batch": "images, of a network or a layer",
             "phase": "inference or train, of a network",
+            "sweep": "the sweep that ran it",
         },
     ),
     "configurations": (
@@ -79,6 +80,31 @@ MEANINGS: dict[str, tuple[str, dict[str, str]]] = {
             "value": "a number, 0 or 1 for no and yes, text, or a JSON list; what does not apply has no row",
             "unit": "",
             "half_width": "of the value's confidence interval; null unless it was sampled",
+        },
+    ),
+    "sweeps": (
+        "A sweep.",
+        {
+            "id": "its number, never given twice",
+            "hash": "of what its file says",
+            "sources": "hash of the simulator's sources",
+            "title": "",
+            "specification": "JSON of what its file says",
+            "points": "how many it has",
+            "started": "UTC",
+        },
+    ),
+    "points": (
+        "A point of a sweep that is known: a run of that sweep, or an equal one that was there.",
+        {"sweep": "", "number": "in the sweep's order, from 0", "run": ""},
+    ),
+    "axes": (
+        "A value that a point of a sweep has.",
+        {
+            "sweep": "",
+            "path": "of the configuration",
+            "number": "the point's",
+            "value": "a number, text, or JSON",
         },
     ),
     "subjects": (

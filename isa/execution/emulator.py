@@ -207,8 +207,8 @@ def run_functional(
 
     workgroups: which of the grid, by their numbers (None: all); shadows: compacted images of `launch.regions` (see
     `FunctionalContext.register_regions`); without them sparse loads are ordinary ones. observer: called about ten
-    times a second, ends the run by returning False; the workgroups done are those begun. Raises ExecutionFault and what
-    FunctionalContext raises.
+    times a second, ends the run by returning False; the workgroups done are those begun. Raises ExecutionFault and
+    what FunctionalContext raises.
     """
     waves = launch.wavefronts_per_workgroup
     context = FunctionalContext(launch, waves, 1, max_instructions)

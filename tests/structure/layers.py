@@ -53,6 +53,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "workloads": (),
     "workloads.toolchain": ("gpusim.base",),
     "workloads.data": ("gpusim.base", "workloads"),
+    "workloads.monitor": ("gpusim.base", "workloads.data"),
     "workloads.networks": ("gpusim.base", "workloads"),
     "workloads.operators": (
         *("gpusim.base", "isa.object", "isa", "memory", "memory.dram", "spartan"),
@@ -60,6 +61,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "workloads.vendor": ("gpusim.base", "isa.object", "isa", "isa.encoding"),
     # the user's side
+    "gpusim.energy": ("gpusim.base", "isa", "memory.dram", "spartan", "gpusim.core"),
     "gpusim.config": (
         "gpusim.base",
         "isa",
@@ -68,6 +70,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "spartan",
         "gpusim.core",
         "gpusim.sampling",
+        "gpusim.energy",
         "workloads",
         "workloads.data",
         "workloads.networks",
@@ -75,8 +78,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.store": ("gpusim.base",),
     # gpusim.store: a script asks it under the name gpusim.results.open
-    "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core", "gpusim.store"),
-    "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.results"),
+    "gpusim.results": (
+        *("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core", "gpusim.energy"),
+        "gpusim.store",
+    ),
+    "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.energy", "gpusim.results"),
     "gpusim.report": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan"),
         *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
@@ -106,7 +112,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         ),
     ),
     "gpusim.jobs": (
-        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core"),
+        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.energy"),
         *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
         *("gpusim.results", "gpusim.report", "gpusim.report.page", "gpusim.host", "gpusim.api"),
     ),
@@ -115,6 +121,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
         *("gpusim.store", "gpusim.report", "gpusim.report.page", "gpusim.keeping", "gpusim.host", "gpusim.api"),
         "gpusim.jobs",
+    ),
+    "gpusim.sweep": (
+        *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.keeping"),
+        *("gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
@@ -133,7 +143,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
     ),
     "gpusim.cli": (
-        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.networks"),
+        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.monitor", "workloads.networks"),
         *(
             "workloads.operators",
             "gpusim.config",
@@ -142,6 +152,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.store",
             "gpusim.keeping",
             "gpusim.compare",
+            "gpusim.sweep",
             "gpusim.report",
             "gpusim.report.page",
             "gpusim.timeline",
@@ -168,8 +179,10 @@ def excepted(module: str, room: str, seen: str) -> bool:
 # (component of the machine record, room that writes it beside the one that declares it): why
 WRITERS: dict[tuple[str, str], str] = {
     ("wheel", "gpusim.core"): "the run loop turns the wheel: it alone moves the current cycle on",
-    ("run", "gpusim.core"): "the run loop says when the run has ended, the simulator where its producer lies",
-    ("run", "gpusim.sampling"): "the sampler has the dispatcher pass over workgroups",
+    (
+        "run",
+        "gpusim.core",
+    ): "the run loop says when the run has ended, the simulator where its producer lies and what is passed over",
     ("timeline", "gpusim.timeline"): "the recorder's reader gives it its buffer and takes events out of it",
     ("dram", "gpusim.timeline"): "the same for DRAM commands",
 }

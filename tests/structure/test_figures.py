@@ -7,6 +7,7 @@ import pytest
 
 from tests.support import report_page
 from tests.support.figures import DOCS, PAGES, SLOW, section
+from tests.support.monitor_pages import COUNTED
 
 
 @pytest.mark.parametrize("name", sorted(PAGES["activations"]))
@@ -25,6 +26,12 @@ def test_the_networks_tables_are_counted(name: str) -> None:
 def test_the_report_s_tables_are_those_of_the_code(name: str) -> None:
     page = (DOCS / "report.md").read_text(encoding="utf-8")
     assert section(page, name) == getattr(report_page, name)(), "run python -m tests.support.report_page"
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_monitor_s_tables_are_counted(name: str) -> None:
+    page = (DOCS / "monitor.md").read_text(encoding="utf-8")
+    assert section(page, name) == PAGES["monitor"][name](), "run .ci/generate"
 
 
 @pytest.mark.parametrize("page", [*PAGES, *SLOW])
