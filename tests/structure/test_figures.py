@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import energy_pages
+from tests.support import energy_pages, report_page
 from tests.support.figures import DOCS, PAGES, SLOW, section
 from tests.support.monitor_pages import COUNTED
 
@@ -20,6 +20,12 @@ def test_the_maps_tables_are_the_files_s(name: str) -> None:
 def test_the_networks_tables_are_counted(name: str) -> None:
     page = (DOCS / "networks.md").read_text(encoding="utf-8")
     assert section(page, name) == PAGES["networks"][name](), "run .ci/generate"
+
+
+@pytest.mark.parametrize("name", ["sections", "rules"])
+def test_the_report_s_tables_are_those_of_the_code(name: str) -> None:
+    page = (DOCS / "report.md").read_text(encoding="utf-8")
+    assert section(page, name) == getattr(report_page, name)(), "run python -m tests.support.report_page"
 
 
 @pytest.mark.parametrize("name", COUNTED)

@@ -45,6 +45,10 @@ QUIET: dict[str, Any] = {
         "lines_fetched": 1000, "lines_wasted": 10, "lookup_blocked_cycles": 0, "request_latency_cycles": 200.0,
         "latency_histogram": [0, 0, 10, 500, 490],
     },
+    "energy": {
+        "total_uj": 100.0, "dram_uj": 60.0, "l1_uj": 10.0, "l2_uj": 20.0, "lds_uj": 5.0, "engine_uj": 5.0,
+        "dram_pj_per_bit": 4.5,
+    },
     "stalls": {
         "issued": 600, "not_selected": 100, "execution_dependency": 100, "memory_dependency": 100,
         "memory_throttle": 30, "synchronization": 30, "instruction_fetch": 20, "branch_latency": 10, "idle": 10,
