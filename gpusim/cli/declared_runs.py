@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gpusim.cli.options import (
+    CheckedOption,
     ConfigArgument,
     GpuOption,
     JobOptions,
@@ -22,6 +23,7 @@ from gpusim.cli.options import (
     Source,
     StoreOptions,
 )
+from gpusim.cli.sampling_options import JobSamplingOptions, SamplingOptions
 
 
 class EngineChoice(StrEnum):
@@ -56,11 +58,14 @@ def run(
     *,
     options: JobOptions,
     storing: StoreOptions,
+    sampling: JobSamplingOptions,
 ) -> None:
     """Simulate a layer and report what it cost."""
     from gpusim.cli.run import run_command
 
-    raise typer.Exit(run_command(config, engine.value if engine else None, not no_verify, out, options, storing))
+    raise typer.Exit(
+        run_command(config, engine.value if engine else None, not no_verify, out, options, storing, sampling)
+    )
 
 
 def exec_(
@@ -69,11 +74,12 @@ def exec_(
     ],
     options: JobOptions,
     storing: StoreOptions,
+    sampling: JobSamplingOptions,
 ) -> None:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
     from gpusim.cli.exec import exec_command
 
-    raise typer.Exit(exec_command(config, options, storing))
+    raise typer.Exit(exec_command(config, options, storing, sampling))
 
 
 def layers(
@@ -128,6 +134,15 @@ class NetOptions:
     ] = None
     json_file: JsonOption = None
     no_verify: NoVerifyOption = False
+    engine: Annotated[
+        EngineChoice,
+        typer.Option(
+            "--engine",
+            help="off: dense; on: convolutions over activation maps skip zeros, with the compaction engine; both: the "
+            "two, compared.",
+        ),
+    ] = EngineChoice.OFF
+    checked: CheckedOption = False
     dnnmark: Annotated[
         bool,
         typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),
@@ -140,8 +155,8 @@ class NetOptions:
     quiet: QuietOption = False
 
 
-def net(source: Source, options: NetOptions, storing: StoreOptions) -> None:
+def net(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> None:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
     from gpusim.cli.net import dnnmark_command, net_command
 
-    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, storing))
+    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, sampling, storing))

@@ -47,6 +47,9 @@ JsonOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
 NoVerifyOption = Annotated[bool, typer.Option("--no-verify", help="Do not compare results with NumPy's.")]
+CheckedOption = Annotated[
+    bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
+]
 GpuOption = Annotated[
     str, typer.Option("--gpu", metavar="GPU", help="GPU: the name of a shipped one (mi6, r9nano) or a file's path.")
 ]
@@ -68,9 +71,7 @@ class JobOptions:
     sets: SetOption = field(default_factory=list)
     json_file: JsonOption = None
     quiet: QuietOption = False
-    checked: Annotated[
-        bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
-    ] = False
+    checked: CheckedOption = False
     hotspots: Annotated[
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
     ] = False

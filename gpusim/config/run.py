@@ -8,6 +8,7 @@ from pydantic import model_validator
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
+from gpusim.config.engine import check_sram
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.config.workload import KernelsSpec, RunSpec, Workload
@@ -31,12 +32,8 @@ class RunConfig(Spec):
     @model_validator(mode="after")
     def _sram_fits(self) -> "RunConfig":
         uses_engine = self.run.engine != "off" and GEMM_KERNELS[self.kernels.sparse].uses_engine
-        taken_kib = self.gpu.l2.engine_kib()
-        if uses_engine and self.engine.sram_kib > taken_kib:
-            raise ValueError(
-                f"engine: sib_kib + prefetch_buffer_kib = {self.engine.sram_kib:g} KiB do not fit the part of L2 that "
-                f"the engine takes ({taken_kib:g} KiB of gpu.l2.size_kib = {self.gpu.l2.size_kib})"
-            )
+        if uses_engine:
+            check_sram(self.gpu, self.engine)
         return self
 
     @property

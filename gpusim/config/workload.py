@@ -7,6 +7,7 @@ from pydantic import Discriminator, Tag, field_validator, model_validator
 
 from gpusim.base.errors import unknown_name
 from gpusim.base.spec import Spec, param
+from gpusim.sampling.spec import SamplingSpec
 from isa.region import MAX_ROWS
 from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
 from workloads.shapes import gemm_shape, output_size
@@ -134,3 +135,4 @@ class RunSpec(Spec):
     max_cycles: int = param(
         0, "of each kernel, which is stopped there, and the run with it; 0: any", "", ge=0, le=1 << 60
     )
+    sampling: SamplingSpec | None = param(None, "simulate launches in part and estimate the rest; null: in whole", "")

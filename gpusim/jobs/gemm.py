@@ -9,8 +9,7 @@ from gpusim.base.errors import UserError
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import RunOptions
-from gpusim.jobs.job import JobOptions, Task, Variant
+from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from gpusim.jobs.operators import OperatorTask, gpu_facts
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec, sib_layout
@@ -76,7 +75,7 @@ class GemmJob:
     def options(self) -> JobOptions:
         """As configured."""
         run = self._config.run
-        return JobOptions(verify=run.verify, launches=RunOptions(run.checked, run.hotspots, max_cycles=run.max_cycles))
+        return JobOptions(verify=run.verify, launches=launch_options(run))
 
     @property
     def variants(self) -> Sequence[Variant]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gpusim.config.exec import ExecRunSpec
+from gpusim.config.workload import RunSpec
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import HostCommand, RunOptions
 from spartan.engine_spec import EngineSpec
@@ -29,6 +31,11 @@ class Task(Protocol):
 
     def finish(self) -> None:
         """Keep what the user asked for of the results; also after an interrupted run."""
+
+
+def launch_options(run: RunSpec | ExecRunSpec) -> RunOptions:
+    """How launches are run, as a configuration says."""
+    return RunOptions(run.checked, run.hotspots, max_cycles=run.max_cycles, sampling=run.sampling)
 
 
 @dataclass(frozen=True)

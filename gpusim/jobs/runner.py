@@ -62,7 +62,9 @@ def _run_variant(
         processor.run(task.commands, record, options, observer, lambda: interrupt.asked)
     finally:
         interrupt.deferred = False
-    if job.options.verify and not record.partial:
+    if job.options.verify and record.incomplete_results:
+        reporter.say(f"{variant.label}: not verified: sampled; --functional executes the skipped workgroups too")
+    elif job.options.verify and not record.partial:
         start = time.perf_counter()
         record.verification = _verified(task, variant.label, reporter)
         record.verify_s = time.perf_counter() - start

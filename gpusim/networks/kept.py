@@ -8,46 +8,63 @@ made are not kept.
 import hashlib
 import json
 import zlib
-from collections.abc import Hashable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from gpusim.base.progress import current_reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.sampled import WHOLE
 from gpusim.keeping.keeper import packed, unpacked
+from gpusim.keeping.records import plain_facts, restored_facts
 from gpusim.keeping.sources import SIMULATOR, sources_hash
 from gpusim.networks.launches import LaunchClass
+from gpusim.sampling.spec import SamplingSpec
 from gpusim.store.file import StoreError, errors, writable, writing
+from spartan.engine_spec import EngineSpec
 
 
 class Kept:
     """Facts of launches on one GPU in a store, which is made if need be. Raises StoreError where it cannot be written.
 
-    fresh: nothing is found.
+    fresh: nothing is found; engine_spec: serves launches with sparse regions.
     """
 
-    def __init__(self, path: Path, gpu: GpuSpec, fresh: bool = False) -> None:
+    def __init__(self, path: Path, gpu: GpuSpec, fresh: bool = False, engine_spec: EngineSpec | None = None) -> None:
         self._path, self._fresh = path, fresh
         self._connection = writable(path)
         self._under = json.dumps([sources_hash(SIMULATOR), gpu.model_dump(mode="json")], sort_keys=True)
+        self._engine = "" if engine_spec is None else engine_spec.model_dump_json()
 
-    def get(self, one: LaunchClass) -> RunFacts | None:
-        """The facts of a class of launches, if they are there."""
+    def get(self, one: LaunchClass, sampling: SamplingSpec | None = None) -> RunFacts | None:
+        """The facts of a class of launches, if they are there. sampling: estimates that were made like this do too."""
         if self._fresh:
             return None
+        whole = self._found(self._key(one))
+        if whole is not None or sampling is None:
+            return whole
+        estimated = self._found(self._key(one, sampling))
+        return estimated if estimated is not None and _is_good(estimated, sampling) else None
+
+    def _found(self, key: str) -> RunFacts | None:
         with errors(self._path):
-            sql = "SELECT facts FROM launch_classes WHERE key = ?"
-            row = self._connection.execute(sql, [self._key(one)]).fetchone()
-        with suppress(zlib.error, ValueError, TypeError, AttributeError):
-            return RunFacts.of(**unpacked(row[0])) if row is not None else None
+            row = self._connection.execute("SELECT facts FROM launch_classes WHERE key = ?", [key]).fetchone()
+        with suppress(zlib.error, ValueError, TypeError, AttributeError, KeyError):
+            return restored_facts(unpacked(row[0])) if row is not None else None
         return None
 
-    def put(self, one: LaunchClass, facts: RunFacts) -> None:
-        """Keep the facts of a class of launches; where the store takes no more, that costs no result."""
+    def put(self, one: LaunchClass, facts: RunFacts, sampling: SamplingSpec | None = None) -> None:
+        """Keep the facts of a class of launches; where the store takes no more, that costs no result.
+
+        sampling: how it was to be sampled; one that was simulated whole all the same is kept as such.
+        """
+        if facts.sampling is not None and facts.sampling.method == WHOLE:
+            facts = replace(facts, sampling=None)
+        key = self._key(one, sampling if facts.sampling is not None else None)
         try:
             with writing(self._connection, self._path) as db:
-                row = (self._key(one), one.kernel, packed(facts.sections))
+                row = (key, one.kernel, packed(plain_facts(facts)))
                 db.execute("INSERT OR REPLACE INTO launch_classes VALUES (?, ?, ?)", row)
         except StoreError as error:
             current_reporter().say_once(f"gpusim: {error}; the run goes on")
@@ -57,5 +74,12 @@ class Kept:
         with errors(self._path):
             self._connection.close()
 
-    def _key(self, one: Hashable) -> str:
-        return hashlib.sha256((self._under + repr(one)).encode()).hexdigest()[:32]
+    def _key(self, one: LaunchClass, sampling: SamplingSpec | None = None) -> str:
+        engine = self._engine if one.regions else ""
+        sampled = "" if sampling is None else sampling.model_dump_json(exclude={"error", "functional"})
+        return hashlib.sha256((self._under + engine + sampled + repr(one)).encode()).hexdigest()[:32]
+
+
+def _is_good(facts: RunFacts, sampling: SamplingSpec) -> bool:
+    """Whether an estimate is as good as is wanted."""
+    return facts.sampling is None or facts.sampling.half_width("kernel", "cycles") <= sampling.error * facts.cycles

@@ -9,8 +9,9 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.core.facts import combined
 from gpusim.keeping.outcome import LaunchRow, Measured, Numbering, Outcome, State, Value, values_of
 from gpusim.keeping.work import NetworkRows, Work, identity_of
+from gpusim.networks.compare import document, markdown, show
 from gpusim.networks.launches import LaunchClass
-from gpusim.networks.report import document, markdown, show
+from gpusim.networks.modes import ModesRecord
 from gpusim.networks.rows import rows_of
 from gpusim.networks.run import NetworkRecord, Wanted
 from gpusim.results import metrics
@@ -33,6 +34,7 @@ def work_of_network(
         "data": wanted.data,
         "verify": wanted.verify,
         "timing": wanted.timing,
+        "engine": wanted.engine,
     }
     rows = NetworkRows(
         network.name,
@@ -54,31 +56,33 @@ def work_of_network(
     )
 
 
-def of_network(record: NetworkRecord, exit_code: int) -> Outcome:
+def of_network(found: ModesRecord, exit_code: int) -> Outcome:
     """The outcome of a network's run: its JSON object, its tables as text, the metrics of launches, passes and all."""
     plain = io.StringIO()
-    show(record, plain)
-    content = {"document": document(record), "plain": plain.getvalue(), "markdown": markdown(record)}
-    launches, measured = _launches(record)
-    state: State = "partial" if record.stopped_by else "done"
-    return Outcome(content, state, exit_code, [*_rows(record), *measured], launches)
+    show(found, plain)
+    content = {"document": document(found), "plain": plain.getvalue(), "markdown": markdown(found)}
+    launches: list[LaunchRow] = []
+    measured: list[Measured] = []
+    for variant, record in found.variants.items():
+        measured += _rows(record, variant)
+        measured += _launches(record, variant, launches)
+    state: State = "partial" if found.stopped_by else "done"
+    return Outcome(content, state, exit_code, measured, launches)
 
 
-def _rows(record: NetworkRecord) -> Iterator[Measured]:
+def _rows(record: NetworkRecord, variant: str) -> Iterator[Measured]:
     """Of the whole network, and of each layer's pass."""
     rows = rows_of(record)
     known = [row.facts for row in rows if row.facts is not None]
     if known:
-        yield Measured(_values(metrics.launch_tree(combined(known))))
+        yield Measured(_values(metrics.launch_tree(combined(known))), variant)
     for row in rows:
         if row.facts is not None:
-            yield Measured(_values(row.metrics), layer=row.layer, what=str(row.what))
+            yield Measured(_values(row.metrics), variant, row.layer, str(row.what))
 
 
-def _launches(record: NetworkRecord) -> tuple[list[LaunchRow], list[Measured]]:
-    """All launches in order, and the metrics of those whose facts are known."""
-    launches: list[LaunchRow] = []
-    measured: list[Measured] = []
+def _launches(record: NetworkRecord, variant: str, launches: list[LaunchRow]) -> Iterator[Measured]:
+    """The metrics of the launches whose facts are known; all launches are added to `launches`, in order."""
     of_class: dict[LaunchClass, list[Value]] = {}
     numbered = Numbering()
     for result in record.steps:
@@ -87,10 +91,9 @@ def _launches(record: NetworkRecord) -> tuple[list[LaunchRow], list[Measured]]:
             if one in record.of_class:
                 if one not in of_class:
                     of_class[one] = _values(metrics.launch_tree(record.of_class[one]))
-                measured.append(Measured(of_class[one], layer=layer, what=what, launch=len(launches)))
+                yield Measured(of_class[one], variant, layer, what, launch=len(launches))
             simulated = number in result.simulated
-            launches.append(LaunchRow("", one.kernel, *numbered.next(one.kernel), layer, what, simulated))
-    return launches, measured
+            launches.append(LaunchRow(variant, one.kernel, *numbered.next(one.kernel), layer, what, simulated))
 
 
 def _values(tree: Mapping[str, Any]) -> list[Value]:

@@ -13,7 +13,10 @@ from isa.object.line_table import SourceLine
 
 def config_hash(config: dict[str, Any]) -> str:
     """Hash of what a resolved configuration simulates: not of its files, nor of what is checked or listed besides."""
-    said = {**config, "run": {"engine": config["run"].get("engine")}} if "run" in config else config
+    said = config
+    if "run" in config:
+        kept = ("engine", "sampling") if config["run"].get("sampling") else ("engine",)
+        said = {**config, "run": {name: config["run"].get(name) for name in kept}}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 

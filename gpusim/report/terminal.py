@@ -66,6 +66,8 @@ def show(records: Sequence[RunRecord], stream: TextIO | None = None) -> None:
     else:
         _lines(titles, trees, ratios, compared, out)
     for record in records:
+        if record.total.sampling is not None:
+            _print_sampling(record, out)
         if len(record.launches) > 1:
             _print_launches(record, out)
         if record.total.hotspots:
@@ -86,6 +88,16 @@ def _title(record: RunRecord) -> str:
     """The head of a run's column."""
     engine = f"engine {'on' if record.uses_engine else 'off'}"
     return f"{short(record.kernel)}, {engine}" + (" (partial)" if record.partial else "")
+
+
+def _print_sampling(record: RunRecord, out: TextIO) -> None:
+    sampling = record.total.sampling
+    assert sampling is not None
+    said = sampling.described()
+    share = f"{100 * said['fraction']:.3g} % of the instructions simulated, {said['speed_up']:.3g} times fewer"
+    sure = f"half-widths at {100 * said['confidence']:g} %"
+    how = f"sampled by {said['method']}: {share}; {said['rounds']:.4g} rounds; {sure}; {said['reason']}"
+    print(wrapped(f"\n{_title(record)}: {how}", 2, out), file=out)
 
 
 def _print_launches(record: RunRecord, out: TextIO) -> None:
@@ -127,7 +139,7 @@ def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -
     groups: dict[str, list[tuple[str, ...]]] = {}
     for path in paths:
         metric = metrics.describe(path)
-        cells = [shown(path, v.get(path)) + _share(path, v) for v in values]
+        cells = [shown(path, v.get(path)) + _half_width(path, v) + _share(path, v) for v in values]
         if metric is None or all(c == "–" for c in cells):
             continue
         if ratios is not None:
@@ -136,6 +148,15 @@ def _rows(trees: list[dict[str, Any]], ratios: dict[str, float | None] | None) -
         unit = "" if metric.unit == _FRACTION else metric.unit
         groups.setdefault(path.partition(".")[0], []).append((path, *cells, unit))
     return groups
+
+
+def _half_width(path: str, values: dict[str, Any]) -> str:
+    """' ± 12' behind a sampled value, in its own digits; nothing behind one that is known, or a list."""
+    width = values.get(path + metrics.SUFFIX)
+    if not isinstance(width, float) or width == 0:
+        return ""
+    value = values[path]
+    return f" ± {shown(path, max(1, round(width)) if isinstance(value, int) else width)}"
 
 
 def _share(path: str, values: dict[str, Any]) -> str:

@@ -56,6 +56,11 @@ class RunRecord:
     stopped_by: str = ""
 
     @property
+    def incomplete_results(self) -> bool:
+        """Whether skipped workgroups of a sampled launch have left their results uncomputed."""
+        return any(facts.sampling is not None and not facts.sampling.complete for facts in self.launches)
+
+    @property
     def total(self) -> RunFacts:
         """All launches as one; zeros where none ran, whose times are zero at any clock."""
         if self.launches:

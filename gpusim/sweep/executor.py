@@ -2,12 +2,12 @@
 
 from typing import Protocol
 
+from gpusim.base.children import Children
 from gpusim.base.errors import GpusimError
 from gpusim.base.progress import Reporter, reporting
 from gpusim.core.prepare import prepare_core
 from gpusim.keeping.keeper import Started
 from gpusim.keeping.outcome import failed
-from gpusim.networks.children import Children
 from gpusim.sweep.tasks import Done, Task, done
 
 

@@ -48,6 +48,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "spartan": (*_TOOLS, "isa", "memory", "memory.dram"),
     "gpusim.core.cu": (*_TOOLS, "isa", "isa.opcodes", "isa.encoding", "memory", "memory.network", "memory.cache"),
     "gpusim.core": _MACHINE[:-1],
+    "gpusim.sampling": ("gpusim.base", "isa.encoding", "gpusim.core.cu", "gpusim.core"),
     # what it runs
     "workloads": (),
     "workloads.toolchain": ("gpusim.base",),
@@ -66,6 +67,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "memory.dram",
         "spartan",
         "gpusim.core",
+        "gpusim.sampling",
         "workloads",
         "workloads.data",
         "workloads.networks",
@@ -87,11 +89,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.base", "gpusim.store", "gpusim.keeping", "gpusim.results", "gpusim.results.metrics", "gpusim.report"),
     ),
     "gpusim.timeline": (*_TOOLS, "isa", "isa.encoding", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
-    "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.results"),
+    "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.sampling", "gpusim.results"),
     "gpusim.api": (
         # workloads.operators: a copy within device memory is an operator, imported when there is one
         *(*_TOOLS, *_KERNEL, "isa.execution", "gpusim.core", "workloads.operators"),
         *(
+            "gpusim.sampling",
             "gpusim.config",
             "gpusim.results",
             "gpusim.results.metrics",
@@ -106,9 +109,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
     ),
     "gpusim.networks": (
-        *("gpusim.base", "gpusim.jit", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
+        *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.store", "gpusim.keeping", "gpusim.host", "gpusim.api", "gpusim.jobs"),
+        *("gpusim.store", "gpusim.report", "gpusim.keeping", "gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
     "gpusim.sweep": (
         *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.keeping"),
@@ -166,7 +169,10 @@ def excepted(module: str, room: str, seen: str) -> bool:
 # (component of the machine record, room that writes it beside the one that declares it): why
 WRITERS: dict[tuple[str, str], str] = {
     ("wheel", "gpusim.core"): "the run loop turns the wheel: it alone moves the current cycle on",
-    ("run", "gpusim.core"): "the run loop says when the run has ended, the simulator where its producer lies",
+    (
+        "run",
+        "gpusim.core",
+    ): "the run loop says when the run has ended, the simulator where its producer lies and what is passed over",
     ("timeline", "gpusim.timeline"): "the recorder's reader gives it its buffer and takes events out of it",
     ("dram", "gpusim.timeline"): "the same for DRAM commands",
 }

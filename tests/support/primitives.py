@@ -58,8 +58,8 @@ CONVOLVED: tuple[Primitive, ...] = tuple(
     if not algorithm.refuses(c)
     for made in (
         algorithm.forward(c, bias=c.groups == 1),
-        algorithm.backward_data(c),
-        algorithm.backward_weights(c),
+        # those that have none of their own have the default's
+        *(made for made in (algorithm.backward_data(c), algorithm.backward_weights(c)) if algorithm.name in made.name),
     )
 )
 FULLY_CONNECTED = (((3, 7), 5), ((2, 2, 3, 3), 130), ((70, 600), 9))

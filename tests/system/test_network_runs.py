@@ -29,9 +29,11 @@ from gpusim.jobs.operators import gpu_facts
 from gpusim.keeping.keeper import Keeper, Started
 from gpusim.networks import steps as steps_module
 from gpusim.networks.binding import Iteration
+from gpusim.networks.compare import document
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import deciding
-from gpusim.networks.report import document, show
+from gpusim.networks.modes import ModesRecord
+from gpusim.networks.report import body, show
 from gpusim.networks.rows import rows_of
 from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
 from gpusim.networks.steps import filled_bytes, run_synthetic
@@ -145,7 +147,7 @@ def test_an_algorithm_by_images_simulates_one_of_them() -> None:
 
 def test_made_up_values_need_no_step_before(monkeypatch: pytest.MonkeyPatch) -> None:
     executed: list[Any] = []
-    monkeypatch.setattr(steps_module, "run_functional", lambda *a, **k: executed.append(a))
+    monkeypatch.setattr(steps_module, "execute", lambda *a, **k: executed.append(a))
     record = record_of(POINTWISE, data="synthetic", layers="pool1:tanh")
     assert {s.step.layer for s in record.steps} == {"pool1", "tanh"}
     assert all(s.facts is not None and s.verification is None for s in record.steps)
@@ -214,8 +216,8 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     assert record.stopped_by == "interrupted"
     known = [step for step in record.steps if step.facts is not None]
     assert 0 < len(known) < len(record.steps)
-    tree = document(record)
-    assert tree["partial"] and tree["total"]["cycles"] == sum(step.facts.cycles for step in known if step.facts)
+    tree = body(record)
+    assert tree["total"]["cycles"] == sum(step.facts.cycles for step in known if step.facts)
     assert multiprocessing.active_children() == []
 
 
@@ -255,12 +257,13 @@ def test_a_store_that_takes_no_more_costs_no_result(tmp_path: Path, monkeypatch:
 
 def test_the_store_has_launches_by_layer_pass_kernel_and_invocation(tmp_path: Path) -> None:
     record = record_of(SHORT, store=tmp_path / "s.db")
+    whole = ModesRecord("off", {"": record})
     network, settings, wanted = load_network({"input": INPUT, "layers": SHORT}), NetworkSettings(gpu=GPU), Wanted()
     work = work_of_network(network, settings, wanted, None)
     with Keeper(tmp_path / "s.db") as keeper:
-        keeper.keep(work, of_network(record, 0), Started())
+        keeper.keep(work, of_network(whole, 0), Started())
         found = keeper.found(work)
-    assert found is not None and found.content["document"] == json.loads(json.dumps(document(record)))
+    assert found is not None and found.content["document"] == json.loads(json.dumps(document(whole)))
     with Results(tmp_path / "s.db") as results:
         rows = results.query(
             "SELECT layers.name AS layer, pass, kernel, invocation, of_kernel, simulated FROM launches"
@@ -279,7 +282,7 @@ def test_the_store_has_launches_by_layer_pass_kernel_and_invocation(tmp_path: Pa
     kernels = [one[2] for one in expected]
     assert [r["of_kernel"] for r in rows] == [kernels[:n].count(kernel) for n, kernel in enumerate(kernels)]
     passes = {(r["layer"], r["pass"]): r["value"] for r in cycles if r["launch"] is None}
-    tree = document(record)
+    tree = document(whole)
     assert passes.pop((None, None)) == tree["total"]["cycles"]
     assert passes == {(row["name"], row["pass"]): row["cycles"] for row in tree["layers"]}
     assert sum(r["value"] for r in cycles if r["launch"] is not None) == tree["total"]["cycles"]

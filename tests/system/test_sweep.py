@@ -155,7 +155,7 @@ class Odd:
 
 def test_a_worker_that_dies_or_fails_is_its_points_error_alone() -> None:
     ends = {
-        "killed": "2: its process was killed by SIGKILL",
+        "killed": "its process was ended by SIGKILL",
         "wrong": "a; b",
         "defect": "ValueError: no",
         "simulation": "SimulationError: stuck",
@@ -174,7 +174,7 @@ def test_a_worker_that_dies_or_fails_is_its_points_error_alone() -> None:
         how: "done" if how == "well" else "failed" for how in ends
     }
     assert by_how["wrong"].error == "a; b"
-    assert "killed by SIGKILL" in by_how["killed"].error
+    assert "ended by SIGKILL" in by_how["killed"].error
     assert "ValueError: no" in by_how["defect"].error
     assert by_how["simulation"].error == "SimulationError: stuck"
     executor.stop()

@@ -7,7 +7,7 @@ conv_weights.cl the backward pass to the weights.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from workloads.operators.conv_passes import (
     ConvolutionPass,
 )
 from workloads.operators.convolution import Convolution
-from workloads.operators.launching import GROUP, divisor, launch
+from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import INDEX, Operand, Tensor
 from workloads.operators.tiles import DEPTH, SHARED_TILES, Split, choose_tile, split_sum, sum_parts
@@ -141,16 +141,11 @@ def _launches(
     return (*prepare, *products)
 
 
-def _words(*values: Any) -> np.ndarray:
-    """A structure of 32-bit words; negative numbers in two's complement."""
-    return np.concatenate([np.atleast_1d(np.asarray(value, np.int64)) for value in values]).astype(np.uint32)
-
-
 def _filters(c: Convolution, part: _Part, read: Tensor, pairs: int) -> np.ndarray:
     """workloads/kernels/conv.cl, Filters."""
     rows, columns, width = part.rows, part.columns, c.kernel[1]
     group, filter_, channel = part.source
-    return _words(
+    return words(
         *(part.depth, part.filters, pairs, rows.taps, columns.taps),
         *(rows.first_weight * width + columns.first_weight, group, filter_, channel),
         *(rows.weight_step * width, columns.weight_step),
@@ -167,7 +162,7 @@ def _windows(part: _Part, read: Tensor, written: Tensor, bias: Tensor | None) ->
     shift = rows.first * width + columns.first
     out_width, out_plane = written.shape[3], 4 * prod(written.shape[2:])
     plane = rows.count * columns.count
-    return _words(
+    return words(
         *(images * plane, part.filters, part.depth, height, width),
         *(image_bytes, 4 * part.channels * height * width, max(0, read.size_bytes - 4 * shift)),
         *(bias.size_bytes if bias else 0, shift, rows.first, columns.first),
@@ -280,7 +275,7 @@ class ImplicitBackwardWeights(ConvolutionBackwardWeights):
         cycle = self._cycle_images * c.positions
         image_bytes = tensors["x"].size_bytes // c.shape[0]
         divisors = divisor(c.positions), divisor(c.outputs[1])
-        windows = _words(cycle, c.shape[3], image_bytes, *c.stride, *divisors)
+        windows = words(cycle, c.shape[3], image_bytes, *c.stride, *divisors)
         first = launch(
             *("conv_weights", "conv_positions", memory, (cycle // GROUP + 1,)), {"positions": positions, "c": windows}
         )
@@ -298,7 +293,7 @@ class ImplicitBackwardWeights(ConvolutionBackwardWeights):
         c = self.convolution
         height, width = c.shape[2:]
         shift = -c.padding[0] * width - c.padding[1]
-        return _words(
+        return words(
             *(c.depth, c.group_filters, split.depth, split.part_depth, height, width),
             *(4 * c.group_channels * height * width, c.x.size_bytes - 4 * shift),
             *(shift, -c.padding[0], -c.padding[1]),

@@ -79,6 +79,21 @@ class GemmBuffers:
 
 
 @dataclass(frozen=True)
+class Converted:
+    """B in ELLPACK-DIB as a kernel makes it: uint32 bundles [N, ldb], and the non-zeros of each column [N]."""
+
+    bundles: "Allocation"
+    counts: "Allocation"
+
+    @classmethod
+    def allocate(cls, buffers: GemmBuffers) -> "Converted":
+        """Zeroed; raises DeviceMemoryError when the device is too small."""
+        shape, memory = buffers.shape, buffers.memory
+        bundles = memory.allocate(4 * shape.ldb * shape.n, "ELLPACK-DIB B")
+        return cls(bundles, memory.allocate(4 * shape.n, "non-zeros a column"))
+
+
+@dataclass(frozen=True)
 class GemmOperator:
     """C = A·B by one kernel of the table (workloads.operators.operator.Operator)."""
 
@@ -144,10 +159,17 @@ def build_gemm(kernel: str, shape: GemmShape, data: GemmData, memory: "DeviceMem
     return gemm(kernel, buffers, gpu)
 
 
-def gemm(kernel: str, buffers: GemmBuffers, gpu: GpuFacts, tiling: Tiling | None = None) -> GemmOperator:
+def gemm(
+    kernel: str,
+    buffers: GemmBuffers,
+    gpu: GpuFacts,
+    tiling: Tiling | None = None,
+    converted: Converted | None = None,
+) -> GemmOperator:
     """The operator over operands that lie in device memory already.
 
-    kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does.
+    kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
+    converted: where a kernel that converts B first puts it, None: into memory that is allocated for it.
     """
     if kernel not in GEMM_KERNELS:
         raise GemmError(unknown_name("GEMM kernel", kernel, GEMM_KERNELS))
@@ -161,7 +183,7 @@ def gemm(kernel: str, buffers: GemmBuffers, gpu: GpuFacts, tiling: Tiling | None
     except ValueError as error:
         raise GemmError(f"{kernel}: {error}") from None
     if row.activations is Activations.CONVERTED:
-        return GemmOperator(row, buffers, _converted(row, buffers, split))
+        return GemmOperator(row, buffers, _converted(row, buffers, split, converted or Converted.allocate(buffers)))
     return GemmOperator(row, buffers, (_multiplication(row, buffers, split, _operands(buffers)),))
 
 
@@ -191,12 +213,12 @@ def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
     return product
 
 
-def _converted(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit) -> "tuple[Launch, Launch]":
+def _converted(
+    row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, converted: Converted
+) -> "tuple[Launch, Launch]":
     """B into bundles and counts of non-zeros first, which the multiplication then takes instead of B."""
     shape = buffers.shape
-    bundles = buffers.memory.allocate(4 * shape.ldb * shape.n, "ELLPACK-DIB B")
-    counts = buffers.memory.allocate(4 * shape.n, "non-zeros a column")
-    held = {"bundles": Pointer(bundles.address), "counts": Pointer(counts.address)}
+    held = {"bundles": Pointer(converted.bundles.address), "counts": Pointer(converted.counts.address)}
     values = {"b_matrix": Pointer(buffers.b.address), **held, "n": shape.n, "k": shape.k, "ldb": shape.ldb}
     local = (WAVEFRONT * CONVERT_COLUMNS, 1, 1)
     convert = _launch(

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpusim.core.counters import TABLES
 from gpusim.core.facts import RunFacts
+from gpusim.results.metrics.half_widths import SUFFIX, half_widths
 from gpusim.results.metrics.kernel import KERNEL
 from gpusim.results.metrics.memory import CACHES, DRAM, ENGINE, TRANSLATION
 from gpusim.results.metrics.metric import Metric, RunMetric, counted, ratio
@@ -68,15 +69,34 @@ METRICS: tuple[Metric | RunMetric, ...] = tuple(
 _POSITION = {metric.path: number for number, metric in enumerate(METRICS)}
 
 
+_OF_LAUNCHES = tuple(metric for metric in METRICS if isinstance(metric, Metric))
+
+
 def to_tree(run: RunRecord) -> dict[str, Any]:
     """The metrics of one run as nested plain values, by the metrics' paths."""
     total = run.total
-    return _tree((m.path, m.of(run) if isinstance(m, RunMetric) else m.value(total)) for m in METRICS)
+    tree = _tree((m.path, m.of(run) if isinstance(m, RunMetric) else m.value(total)) for m in METRICS)
+    _add_sampling(tree, total)
+    if total.sampling is not None and tree["host"] is not None:  # launches run one after another
+        tree["host"][f"time_us{SUFFIX}"] = tree["kernel"][f"time_us{SUFFIX}"]
+    return tree
 
 
 def launch_tree(facts: RunFacts) -> dict[str, Any]:
     """The metrics of one launch of a run, without those of the run as a whole."""
-    return _tree((m.path, m.value(facts)) for m in METRICS if isinstance(m, Metric))
+    tree = _tree((m.path, m.value(facts)) for m in _OF_LAUNCHES)
+    _add_sampling(tree, facts)
+    return tree
+
+
+def _add_sampling(tree: dict[str, Any], facts: RunFacts) -> None:
+    """Beside each metric of sampled facts its half-width, and how they were sampled; nothing for others."""
+    if facts.sampling is None:
+        return
+    for path, width in half_widths(_OF_LAUNCHES, facts).items():
+        group, _, name = path.partition(".")
+        tree[group][name + SUFFIX] = width
+    tree["sampling"] = facts.sampling.described()
 
 
 def _tree(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:

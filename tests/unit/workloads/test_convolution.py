@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from gpusim.host.untimed import execute
 from isa.device_memory import DeviceMemory
-from tests.support.operator_contract import compiled_only, execute
+from tests.support.operator_contract import compiled_only
 from tests.support.rooflines import measure
 from workloads.operators.conv_algorithms import ALGORITHMS, algorithm
 from workloads.operators.conv_im2col import Im2colForward

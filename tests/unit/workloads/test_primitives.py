@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from gpusim.host.untimed import execute
 from isa.device_memory import DeviceMemory
-from tests.support.operator_contract import OperatorCase, OperatorContract, compiled_only, execute
+from tests.support.operator_contract import OperatorCase, OperatorContract, compiled_only
 from tests.support.primitives import CASES, DENSE_MAX, MAX_3, POOLINGS, poolings, primitives
 from tests.support.rooflines import measure
 from workloads.operators import operator
@@ -268,7 +269,12 @@ DIFFERENTIABLE: tuple[Primitive, ...] = (
     Concat((2, 9, 2), (4, 2, 3)),
     *(LrnForward((2, 11, 2, 2), size, 0.3, alpha_over_size=size != 5) for size in SIZES),
     Bypass((3, 7)),
-    *(algorithm.forward(c, bias=True) for algorithm in ALGORITHMS.values() for c in SMALL if not algorithm.refuses(c)),
+    *(
+        row.forward(c, bias=True)
+        for row in ALGORITHMS.values()
+        for c in SMALL
+        if not row.sparse and not row.refuses(c)  # of what is rounded to FP16 there are no small differences
+    ),
     FullyConnectedForward((3, 2, 2, 2), 5, bias=True),
 )
 
@@ -289,6 +295,7 @@ def test_every_gradient_is_tested() -> None:
     backward = {type(made) for primitive in DIFFERENTIABLE for made in primitive.backward_passes()}
     assert backward == {type(p) for p in CASES if "backward" in p.name or p.name == "split"}
     kept = [p for p in CASES if not isinstance(p, PoolingForward) or p.keep_places]
+    kept = [p for p in kept if not p.skips_zeros_of]  # whose backward passes are the default's
     assert tested == {type(p) for p in kept if p.backward_passes() or p.same_gradient}
 
 

@@ -16,11 +16,6 @@ from gpusim.base.errors import GpusimError, SimulationError, UserError
 POLL_S = 0.2
 
 
-def default_jobs() -> int:
-    """Processes: as many as this process has processors."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class Children:
     """At most `limit` processes at a time; what each returned, or raised, comes back by its key.
 
@@ -29,7 +24,9 @@ class Children:
 
     def __init__(self, limit: int, nested: bool = False) -> None:
         if not hasattr(os, "fork"):
-            raise UserError("jobs: this system cannot fork processes: --jobs 1 with real data is allowed")
+            raise UserError(
+                "--jobs: this system cannot fork processes: only 1 is possible, of a network with real data"
+            )
         self._limit, self._nested = limit, nested
         self._context = multiprocessing.get_context("fork")
         self._running: dict[Connection, tuple[Any, Any]] = {}
@@ -72,7 +69,7 @@ class Children:
                 _, result = connection.recv()
             except (EOFError, OSError):
                 process.join()
-                result = SimulationError(f"{getattr(key, 'name', key)}: its process {_end(process.exitcode)}")
+                result = SimulationError(f"{getattr(key, 'name', key)}: {_end(process.exitcode)}")
             finally:
                 connection.close()
             process.join()
@@ -89,11 +86,11 @@ class Children:
 
 
 def _end(code: int) -> str:
-    """'was killed by SIGKILL', 'ended with code 3'."""
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"ended with code {code}"
+    """What became of a process that said nothing: it ended by itself, or the system ended it."""
+    if code >= 0:
+        return f"its process ended with code {code}"
+    memory = ", as where memory is short" if -code == signal.SIGKILL else ""
+    return f"its process was ended by {signal.Signals(-code).name}{memory}"
 
 
 def _end_with(parent: int) -> None:
