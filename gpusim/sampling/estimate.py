@@ -33,8 +33,8 @@ class Estimate:
 def estimate(windows: np.ndarray, columns: Columns, wavefronts: int, spec: SamplingSpec, work: int = 0) -> Estimate:
     """What `wavefronts` that were not simulated add to each column.
 
-    windows: [window, column], in order of time, each times what it counts; work: instructions of the skipped wavefronts if they are known, 0: as
-    many as those that ended in the windows had.
+    windows: [window, column], in order of time, each times what it counts; work: instructions of the skipped wavefronts
+    if they are known, 0: as many as those that ended in the windows had.
     """
 
     def added(total: np.ndarray) -> np.ndarray:
