@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, get_args
 
-from gpusim.base.errors import GpusimError, SimulationError, UserError, nearest, unknown_name
+from gpusim.base.errors import GpusimError, UserError, nearest, unknown_name
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config import files
@@ -99,16 +99,12 @@ class NetTask:
 
     def run(self) -> Outcome:
         """Run an iteration."""
-        with Interrupt() as interrupt:
-            found = run_modes(self.network, self.settings, self.wanted, Reporter(quiet=True), interrupt)
-        if found.stopped_by:
-            raise SimulationError(found.stopped_by)
+        found = run_modes(self.network, self.settings, self.wanted, Reporter(quiet=True), Interrupt())
         return of_network(found, EXIT_NOT_AS_EXPECTED if found.passed is False else 0)
 
 
 def _ran(job: Job) -> Outcome:
-    with Interrupt() as interrupt:
-        records = runner.run(job, Reporter(quiet=True), interrupt)
+    records = runner.run(job, Reporter(quiet=True), Interrupt())  # not entered: who sent the task decides about Ctrl-C
     return of_records(records, [variant.name for variant in job.variants], exit_code(records))
 
 

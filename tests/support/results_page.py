@@ -87,7 +87,7 @@ def speed() -> str:
             stored_ms = (time.process_time() - start) / STORED * 1e3
         _multiply(path)
         rows = [
-            ["looking for a point and storing it, processor time", f"{stored_ms:.1f} ms"],
+            ["looking for a point and storing it", f"{stored_ms:.1f} ms"],
             ["a point in the file", f"{path.stat().st_size / POINTS / 1024:.1f} KiB"],
         ]
         with Results(path) as results:
@@ -95,7 +95,7 @@ def speed() -> str:
                 rows.append([what, _timed(lambda sql=sql: results.query(sql))])
             rows.append(["`wide(...)` of two metrics", _timed(lambda: results.wide("kernel.cycles", "l2.hit_rate"))])
             rows.append(["`sweep(1)`, two metrics", _timed(lambda: results.sweep(1))])
-    return table([f"of {POINTS:,} points", ""], rows)
+    return table([f"of {POINTS:,} points", "processor time, or size"], rows)
 
 
 def _multiply(path: Path) -> None:
@@ -120,9 +120,9 @@ def _multiply(path: Path) -> None:
 
 
 def _timed(ask: Callable[[], object]) -> str:
-    start = time.perf_counter()
+    start = time.process_time()
     ask()
-    return f"{1e3 * (time.perf_counter() - start):.0f} ms"
+    return f"{1e3 * (time.process_time() - start):.0f} ms"
 
 
 SECTIONS: dict[str, Callable[[], str]] = {"tables": tables, "rules": rules}
