@@ -15,7 +15,7 @@ GPUS = ("mi6", "r9nano")
 LANES = 16  # multiply-accumulates of a SIMD and cycle
 SAME = (1, 1, 1, 1)
 LAYERS = {  # few images, which take seconds
-    "AlexNet conv1": Convolution((1, 3, 227, 227), 96, (11, 11), (4, 4)),
+    "AlexNet conv1": Convolution((4, 3, 227, 227), 96, (11, 11), (4, 4)),
     "AlexNet conv2": Convolution((1, 96, 27, 27), 256, (5, 5), padding=(2, 2, 2, 2)),
     "AlexNet conv3": Convolution((4, 256, 13, 13), 384, (3, 3), padding=SAME),
     "VGG conv3_1": Convolution((1, 128, 56, 56), 256, (3, 3), padding=SAME),
