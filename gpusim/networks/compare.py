@@ -12,10 +12,8 @@ from workloads.networks.kind import Pass
 
 HEAD = ("layer", "zeros", "padded", "sparse us", "dense us", "speed-up", "dense by")
 ENGINE_HEAD = ("requests", "lines", "wasted")
-MEANINGS = (
-    "zeros: of the map's values; padded: of the products with them, where the padding's zeros count too",
-    "requests: the engine's; lines: that it read from DRAM, and the share of them that went into no answer",
-)
+ZEROS = "zeros: of the map's values; padded: of the products with them, where the padding's zeros count too"
+ENGINE = "requests: the engine's; lines: that it read from DRAM; wasted: the share of them that went into no answer"
 SPEED_UP = "cycles of the fastest dense algorithm / those of the sparse one, im2col and transpositions included"
 
 
@@ -123,7 +121,7 @@ def show(found: ModesRecord, out: TextIO) -> None:
         Console(file=out).print(table)
     else:
         print("\n".join("\t".join(cells) for cells in (head, *rows)), file=out)
-    for line in _closing(found):
+    for line in _closing(found, layers):
         print(wrapped(line, 2, out), file=out)
 
 
@@ -135,7 +133,7 @@ def markdown(found: ModesRecord) -> str:
     head = _head(layers)
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     lines += [f"| {' | '.join(_cells(layer, layers))} |" for layer in layers]
-    return "\n".join([text, *lines, "", *(f"- {line}" for line in _closing(found))]) + "\n"
+    return "\n".join([text, *lines, "", *(f"- {line}" for line in _closing(found, layers))]) + "\n"
 
 
 def _engine_counts(layer: SparseLayer) -> dict[str, Any] | None:
@@ -166,8 +164,8 @@ def _cells(layer: SparseLayer, layers: Sequence[SparseLayer]) -> list[str]:
     return [*cells, f"{counts['requests']:,}", f"{counts['lines_fetched']:,}", f"{100 * wasted:.0f}%"]
 
 
-def _closing(found: ModesRecord) -> list[str]:
-    lines = list(MEANINGS)
+def _closing(found: ModesRecord, layers: Sequence[SparseLayer]) -> list[str]:
+    lines = [ZEROS, *([ENGINE] if len(_head(layers)) > len(HEAD) else [])]
     if found.mode == "both":
         lines.append(f"speed-up: {SPEED_UP}")
     whole = total_speed_up(found)
