@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from gpusim.base.progress import scaled
 from gpusim.networks import report
 from gpusim.networks.modes import ModesRecord
 from gpusim.networks.rows import Row, rows_of
 from gpusim.report.terminal import wrapped
 from workloads.networks.kind import Pass
 
-HEAD = ("layer", "zeros", "padded", "sparse us", "dense us", "speed-up", "dense by")
+HEAD = ("layer", "zeros", "padded", "us", "dense us", "speed-up", "dense by")
 ENGINE_HEAD = ("requests", "lines", "wasted")
 ZEROS = "zeros: of the map's values; padded: of the products with them, where the padding's zeros count too"
 ENGINE = "requests: the engine's; lines: that it read from DRAM; wasted: the share of them that went into no answer"
@@ -150,9 +151,9 @@ def _cells(layer: SparseLayer, layers: Sequence[SparseLayer]) -> list[str]:
     zeros = report.zeros_tree(layer.row)
     cells = [layer.row.layer]
     cells += ["–", "–"] if zeros is None else [f"{100 * zeros[key]:.1f}%" for key in ("fraction", "of_terms")]
-    cells.append("–" if layer.row.facts is None else f"{layer.row.facts.time_us:,.1f}")
+    cells.append("–" if layer.row.facts is None else report.three_digits(layer.row.facts.time_us))
     best = layer.dense[0] if layer.dense else None
-    cells.append("–" if best is None or best.facts is None else f"{best.facts.time_us:,.1f}")
+    cells.append("–" if best is None or best.facts is None else report.three_digits(best.facts.time_us))
     cells.append("–" if layer.speed_up is None else f"{layer.speed_up:.2f}x")
     cells.append("–" if best is None else best.operators.partition("(")[2].rstrip(")"))
     counts = _engine_counts(layer)
@@ -161,7 +162,7 @@ def _cells(layer: SparseLayer, layers: Sequence[SparseLayer]) -> list[str]:
     if counts is None:
         return [*cells, "–", "–", "–"]
     wasted = counts["lines_wasted"] / counts["lines_fetched"] if counts["lines_fetched"] else 0.0
-    return [*cells, f"{counts['requests']:,}", f"{counts['lines_fetched']:,}", f"{100 * wasted:.0f}%"]
+    return [*cells, scaled(counts["requests"]), scaled(counts["lines_fetched"]), f"{100 * wasted:.0f}%"]
 
 
 def _closing(found: ModesRecord, layers: Sequence[SparseLayer]) -> list[str]:
@@ -170,5 +171,5 @@ def _closing(found: ModesRecord, layers: Sequence[SparseLayer]) -> list[str]:
         lines.append(f"speed-up: {SPEED_UP}")
     whole = total_speed_up(found)
     if whole is not None:
-        lines.append(f"whole iteration: {whole:.3f}x of the same with every layer by its fastest dense algorithm")
+        lines.append(f"all rows: {whole:.3f}x, each layer by its fastest dense algorithm")
     return lines

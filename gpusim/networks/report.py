@@ -227,11 +227,11 @@ def _narrow_cells(row: Row, whole: RunFacts | None) -> list[str]:
     stalls = " ".join(f"{REASONS[reason][1]} {100 * share:.0f}" for reason, share in largest_stalls(facts))
     share = f"{100 * facts.cycles / whole.cycles:.0f}" if whole.cycles else ""
     rates = [f"{100 * rate:.0f}" if rate is not None else "" for rate in (_rate(tree, "l1"), _rate(tree, "l2"))]
-    numbers = [_three(facts.time_us), share, f"{tree['kernel']['ipc']:.1f}", f"{bound} {100 * near:.0f}"]
-    return [*head, *numbers, stalls, *rates, _three(tree["dram"]["bytes"] / 1e6), launches, verified]
+    numbers = [three_digits(facts.time_us), share, f"{tree['kernel']['ipc']:.1f}", f"{bound} {100 * near:.0f}"]
+    return [*head, *numbers, stalls, *rates, three_digits(tree["dram"]["bytes"] / 1e6), launches, verified]
 
 
-def _three(value: float) -> str:
+def three_digits(value: float) -> str:
     """At least three digits of it."""
     return f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
 
