@@ -1,35 +1,23 @@
 """`gpusim exec`."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.outcome import LISTED_HOTSPOTS, Asked, run_job
+from gpusim.cli.options import JobOptions, StoreOptions
+from gpusim.cli.outcome import JobAsked, overrides, run_job
+from gpusim.cli.sampling_options import JobSamplingOptions
 from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
 from gpusim.config.files import opened
+from gpusim.keeping.asked import work_of_exec
 
 if TYPE_CHECKING:
     from gpusim.jobs.job import Job
 
 
-def exec_command(
-    name: str,
-    sets: Sequence[str],
-    json_file: Path | None,
-    quiet: bool,
-    checked: bool,
-    hotspots: bool,
-    timeline: Path | None,
-    window: str | None,
-    timeout_s: float | None,
-    max_cycles: int | None,
-) -> int:
+def exec_command(name: str, options: JobOptions, storing: StoreOptions, sampling: JobSamplingOptions) -> int:
     """Execute a kernel as its file says and report its metrics; returns the exit code."""
-    options = ["run.checked=true"] * checked + [f"run.hotspots={LISTED_HOTSPOTS}"] * hotspots
-    options += [f"run.max_cycles={max_cycles}"] if max_cycles is not None else []
     document = opened(name, EXAMPLE_FOLDER)
-    config, path = load_exec(document, [*sets, *options])
+    config, path = load_exec(document, [*options.sets, *overrides(options), *sampling.overrides()])
 
     def make(reporter: Reporter) -> "Job":
         from gpusim.jobs.exec import ExecJob
@@ -37,4 +25,4 @@ def exec_command(
         return ExecJob(config, path, reporter)
 
     inputs = [*document.files, *config.inputs(path)]
-    return run_job(make, Asked(quiet, json_file, None, timeline, window, timeout_s, inputs, config.outputs))
+    return run_job(JobAsked(make, work_of_exec(config, path), inputs, config.outputs), options, storing)

@@ -1,122 +1,130 @@
 """`gpusim net`: a network's layers on the simulated GPU."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
-from gpusim.cli.layers import Source
+from gpusim.cli.declared_runs import DataOption, EngineChoice, NetOptions
+from gpusim.cli.options import PhaseChoice, Source, StoreOptions
+from gpusim.cli.sampling_options import SamplingOptions
+from gpusim.cli.storing import kept, opened_store
 from gpusim.config.files import Document, opened
 from gpusim.config.gpu import GPU_FOLDER
+from gpusim.keeping.keeper import Started
+from gpusim.report.listing import show_plain
+from gpusim.store.project import store_to_write
 
 if TYPE_CHECKING:
-    from gpusim.config.workload import EngineMode
-    from gpusim.networks.run import DataChoice
+    from gpusim.networks.modes import ModesRecord
 
 EXIT_NOT_AS_EXPECTED = 1
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The command's options; None for what the network's file or a default decides."""
+def net_command(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> int:
+    """Run the network, or find what an equal run left in the store; print its table, write what is asked for.
 
-    batch: int | None
-    train: bool
-    layers: str | None
-    gpu: str
-    sets: Sequence[str]
-    data: "DataChoice"
-    jobs: int | None
-    inputs: Path | None
-    outputs: Path | None
-    json_file: Path | None
-    keep: Path | None
-    markdown: bool
-    verify: bool
-    quiet: bool
-    engine: "EngineMode"
-    checked: bool
-
-
-def net_command(source: Source, asked: Asked, size: int | None) -> int:
-    """Run the network, print its table, write what is asked for; returns the exit code."""
+    Returns the exit code.
+    """
     from gpusim.config.network_run import load_settings
 
-    if size is not None:
+    if options.size is not None:
         raise UserError("--size: belongs to --dnnmark; a network's file says its input's shape itself")
     network = source.load()
-    gpu_file = opened(asked.gpu, GPU_FOLDER)
-    settings = load_settings(gpu_file, asked.sets)
-    _check_files(asked, gpu_file, Path(network.source))
-    batch = asked.batch if asked.batch is not None else network.batch or 1
-    reporter = Reporter(asked.quiet)
-    from gpusim.networks.children import default_jobs  # imports what runs kernels: up to a second
-    from gpusim.networks.compare import document, markdown, show
-    from gpusim.networks.modes import run_modes
+    gpu_file = opened(options.gpu, GPU_FOLDER)
+    settings = load_settings(gpu_file, [*options.sets, *sampling.overrides()])
+    store = store_to_write(storing.store)
+    _check_files(options, gpu_file, Path(network.source), store)
+    batch = options.batch if options.batch is not None else network.batch or 1
+    reporter = Reporter(options.quiet)
+    from gpusim.networks.modes import run_modes  # imports what runs kernels: up to a second
     from gpusim.networks.run import Wanted
+    from gpusim.networks.stored import of_network, work_of_network
     from gpusim.networks.values import load_arrays, write_arrays
-    from gpusim.report.document import as_json
 
-    arrays = load_arrays(asked.inputs) if asked.inputs is not None else {}
-    jobs = asked.jobs if asked.jobs is not None else default_jobs()
+    arrays = load_arrays(options.inputs) if options.inputs is not None else {}
+    jobs = options.jobs if options.jobs is not None else default_jobs()
+    train, verify = options.phase is PhaseChoice.TRAIN, not options.no_verify
     wanted = Wanted(
-        batch, asked.train, asked.layers, asked.data, asked.verify, jobs=jobs, keep=asked.keep, checked=asked.checked,
-        engine=asked.engine,
+        batch, train, options.layers, options.data.value, verify, jobs=jobs, store=store, fresh=storing.fresh,
+        checked=options.checked, engine=options.engine.value,
     )  # fmt: skip
-    with Interrupt() as interrupt:
-        found = run_modes(
-            network, settings, wanted, reporter, interrupt, arrays, asked.outputs is not None, str(asked.inputs)
-        )
-    if asked.outputs is not None:
-        write_arrays(asked.outputs, found.last.outputs)
-    to_output = _write(asked, as_json(document(found)))
-    printed = sys.stderr if to_output else sys.stdout
-    if asked.markdown:
-        printed.write(markdown(found))
-    elif not asked.quiet:
-        show(found, printed)
+    writes = options.outputs is not None
+    work = work_of_network(network, settings, wanted, options.inputs, writes)
+    with opened_store(storing) as keeper:
+        known = keeper.found(work) if keeper is not None else None
+        if keeper is not None and known is not None:
+            reporter.say(known.sentence(keeper.path))
+            _put(known.content, options)
+            return known.exit_code
+        started = Started()
+        with Interrupt() as interrupt:
+            found = run_modes(network, settings, wanted, reporter, interrupt, arrays, writes, str(options.inputs))
+        if options.outputs is not None:
+            write_arrays(options.outputs, found.last.outputs)
+        code = EXIT_NOT_AS_EXPECTED if found.passed is False else 0
+        if found.stopped_by:
+            code = EXIT_INTERRUPTED if found.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
+        outcome = of_network(found, code)
+        with kept(keeper, work, lambda: outcome, started, reporter):
+            _put(outcome.content, options, found)
     if found.stopped_by:
         reporter.say(f"{found.stopped_by}: the results are partial")
-        return EXIT_INTERRUPTED if found.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
-    return EXIT_NOT_AS_EXPECTED if found.passed is False else 0
+    return code
 
 
-def dnnmark_command(source: Source, asked: Asked, size: int | None) -> int:
+def _put(content: Mapping[str, Any], options: NetOptions, found: "ModesRecord | None" = None) -> None:
+    """Write the JSON object where it is asked for, and print the table: of a run of this moment for the terminal."""
+    from gpusim.networks.compare import show
+    from gpusim.report.document import as_json
+
+    printed = sys.stderr if _write(options, as_json(content["document"])) else sys.stdout
+    if options.markdown:
+        printed.write(content["markdown"])
+    elif not options.quiet and found is not None:
+        show(found, printed)
+    elif not options.quiet:
+        show_plain(content["plain"], printed)
+
+
+def dnnmark_command(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> int:
     """Run DNNMark's six benchmarks, print their metrics and the claims; returns the exit code."""
     from gpusim.config.network_run import load_settings
 
+    data = None if options.data is DataOption.AUTO else options.data.value
     beside = {
-        "NETWORK": source.name, "--torch": source.torch, "--layers": asked.layers, "--inputs": asked.inputs,
-        "--outputs": asked.outputs, "--keep": asked.keep, "--data": None if asked.data == "auto" else asked.data,
-        "--engine": None if asked.engine == "off" else asked.engine, "--checked": asked.checked or None,
+        "NETWORK": source.name, "--torch": source.torch, "--layers": options.layers, "--inputs": options.inputs,
+        "--outputs": options.outputs, "--store": storing.store, "--data": data, "--checked": options.checked or None,
+        "--engine": None if options.engine is EngineChoice.OFF else options.engine.value,
     }  # fmt: skip
     for option, value in beside.items():
         if value is not None:
             raise UserError(f"{option} {value}: --dnnmark runs benchmarks of its own, forward and backward")
-    gpu_file = opened(asked.gpu, GPU_FOLDER)
-    settings = load_settings(gpu_file, asked.sets)
-    check_outputs({"--json": asked.json_file}, gpu_file.files)
+    gpu_file = opened(options.gpu, GPU_FOLDER)
+    settings = load_settings(gpu_file, [*options.sets, *sampling.overrides()])
+    check_outputs({"--json": options.json_file}, gpu_file.files)
     from gpusim.networks import dnnmark
-    from gpusim.networks.children import default_jobs
     from gpusim.report.document import as_json
 
-    reporter = Reporter(asked.quiet)
-    batch = dnnmark.FULL_BATCH if asked.batch is None else asked.batch
-    rows = dnnmark.FULL_SIZE if size is None else size
-    jobs = asked.jobs if asked.jobs is not None else default_jobs()
+    reporter = Reporter(options.quiet)
+    if store_to_write(None) is not None:
+        reporter.say(f"{store_to_write(None)}: nothing is kept of --dnnmark")
+    batch = dnnmark.FULL_BATCH if options.batch is None else options.batch
+    rows = dnnmark.FULL_SIZE if options.size is None else options.size
+    jobs = options.jobs if options.jobs is not None else default_jobs()
     with Interrupt() as interrupt:
         measured = dnnmark.measure(settings, batch, rows, jobs, reporter, interrupt)
-    to_output = _write(asked, as_json(dnnmark.document(settings, measured, batch, rows)))
+    to_output = _write(options, as_json(dnnmark.document(settings, measured, batch, rows)))
     printed = sys.stderr if to_output else sys.stdout
-    if asked.markdown:
+    if options.markdown:
         printed.write(dnnmark.markdown(measured, batch, rows))
-    elif not asked.quiet:
+    elif not options.quiet:
         dnnmark.show(measured, batch, rows, printed)
     if interrupt.asked:
         reporter.say(f"{interrupt.reason}: the results are partial")
@@ -124,18 +132,18 @@ def dnnmark_command(source: Source, asked: Asked, size: int | None) -> int:
     return 0
 
 
-def _write(asked: Asked, text: str) -> bool:
+def _write(options: NetOptions, text: str) -> bool:
     """Write the JSON object where it is asked for; whether that is standard output."""
-    if asked.json_file == STANDARD_OUTPUT:
+    if options.json_file == STANDARD_OUTPUT:
         sys.stdout.write(text)
         return True
-    if asked.json_file is not None:
-        write_whole(asked.json_file, text)
+    if options.json_file is not None:
+        write_whole(options.json_file, text)
     return False
 
 
-def _check_files(asked: Asked, gpu: Document, network: Path) -> None:
-    read = [*gpu.files, network, *([asked.inputs] if asked.inputs is not None else [])]
-    check_outputs({"--json": asked.json_file, "--outputs": asked.outputs}, read)
-    if asked.outputs is not None and asked.outputs.suffix != ".npz":
-        raise UserError(f"--outputs {asked.outputs}: the arrays are written as .npz")
+def _check_files(options: NetOptions, gpu: Document, network: Path, store: Path | None) -> None:
+    read = [*gpu.files, network, *([options.inputs] if options.inputs is not None else [])]
+    check_outputs({"--json": options.json_file, "--outputs": options.outputs, "--store": store}, read)
+    if options.outputs is not None and options.outputs.suffix != ".npz":
+        raise UserError(f"--outputs {options.outputs}: the arrays are written as .npz")

@@ -9,90 +9,120 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import folder, write_together, write_whole
-from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
+from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
+from gpusim.cli.options import JobOptions, StoreOptions
+from gpusim.cli.storing import kept, opened_store
 from gpusim.cli.timeline import drawing, window_of
+from gpusim.keeping.keeper import Keeper, Started
+from gpusim.keeping.outcome import EXIT_NOT_AS_EXPECTED, exit_code, of_records, stopped_by
+from gpusim.keeping.records import restored
+from gpusim.keeping.work import Work
 from gpusim.report import terminal
 from gpusim.report.document import as_json, document
+from gpusim.store.project import store_to_write
+from gpusim.timeline.window import Window
 
 if TYPE_CHECKING:
     from gpusim.jobs.job import Job
     from gpusim.results.record import RunRecord
 
-EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
 LISTED_HOTSPOTS = 25
 KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
 
 
+def overrides(options: JobOptions) -> list[str]:
+    """Values of `run:` of a configuration that the options say, each as `--set` takes it."""
+    said = {
+        "checked": "true" if options.checked else None,
+        "hotspots": LISTED_HOTSPOTS if options.hotspots else None,
+        "max_cycles": options.max_cycles,
+    }
+    return [f"run.{name}={value}" for name, value in said.items() if value is not None]
+
+
 @dataclass(frozen=True)
-class Asked:
-    """What the options ask for beside the run itself.
+class JobAsked:
+    """A job as a command has it. inputs: all files that it reads; outputs: what it writes, by what asks for them."""
 
-    json_file: gets the result as one JSON object, `-`: standard output does; out: folder that gets it, the report and
-    the configuration; timeout_s: wall time for the job, which is then stopped as by Ctrl-C, None: any;
-    inputs: files that the job reads; outputs: those that it writes itself, by what asks for them.
-    """
-
-    quiet: bool
-    json_file: Path | None = None
-    out: Path | None = None
-    timeline: Path | None = None
-    window: str | None = None
-    timeout_s: float | None = None
-    inputs: Sequence[Path] = ()
+    make: "Callable[[Reporter], Job]"
+    work: Work
+    inputs: Sequence[Path]
     outputs: Mapping[str, Path] = field(default_factory=dict)
 
 
-def run_job(make: "Callable[[Reporter], Job]", asked: Asked) -> int:
-    """Run the job that `make` makes; returns the exit code."""
-    written = {"--json": asked.json_file, "--timeline": asked.timeline, **asked.outputs}
+def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, out: Path | None = None) -> int:
+    """Run a job, or find what an equal one left in the store; returns the exit code.
+
+    out: folder that gets the result, the report and the configuration.
+    """
+    written = {"--json": options.json_file, "--timeline": options.timeline, **asked.outputs}
+    written |= {"--store": store_to_write(storing.store)}
     check_outputs(written, asked.inputs)
-    if asked.out is not None:
-        folder(asked.out)
-        check_outputs(written | {f"--out {asked.out}: {name}": asked.out / name for name in KEPT}, asked.inputs)
-    cycles = window_of(asked.timeline, asked.window)
-    reporter = Reporter(asked.quiet)
+    if out is not None:
+        folder(out)
+        check_outputs(written | {f"--out {out}: {name}": out / name for name in KEPT}, asked.inputs)
+    terminal.Wanted(options.sections, options.details).check()
+    cycles = window_of(options.timeline, options.window)
+    reporter = Reporter(options.quiet)
+    with opened_store(storing, again=options.timeline is not None) as keeper:
+        found = keeper.found(asked.work) if keeper is not None else None
+        if keeper is not None and found is not None:
+            records = restored(found.content["records"])
+            reporter.say(found.sentence(keeper.path))
+            _write(asked.work, records, found.content["variants"], options, out)
+            return exit_code(records)
+        return _run(asked, options, cycles, reporter, keeper, out)
+
+
+def _run(
+    asked: JobAsked, options: JobOptions, cycles: Window, reporter: Reporter, keeper: Keeper | None, out: Path | None
+) -> int:
     from gpusim.jobs import runner  # imports the compiled core: up to a second
 
+    started = Started()
     with Interrupt() as interrupt:
         try:
-            with interrupt.timeout(asked.timeout_s):
-                job = make(reporter)
-                with drawing(asked.timeline, cycles, reporter) as drawn:
+            with interrupt.timeout(options.timeout_s):
+                job = asked.make(reporter)
+                with drawing(options.timeline, cycles, reporter) as drawn:
                     records = runner.run(job, reporter, interrupt, drawn)
         except KeyboardInterrupt:
             if interrupt.reason != OUT_OF_TIME:
                 raise
             reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
             return EXIT_NOT_AS_EXPECTED
-        _write(job, records, asked)
-    stopped = next((record.stopped_by for record in records if record.partial), "")
+        code, variants = exit_code(records), [variant.name for variant in job.variants]
+        with kept(keeper, asked.work, lambda: of_records(records, variants, code), started, reporter):
+            _write(asked.work, records, variants, options, out)
+    stopped = stopped_by(records)
     if stopped:
         reporter.say(f"{stopped}: the results are partial")
-        return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_AS_EXPECTED
-    wrong = any(r.verification is not None and not r.verification.passed for r in records)
-    return EXIT_NOT_AS_EXPECTED if wrong else 0
+    return code
 
 
-def _write(job: "Job", records: "list[RunRecord]", asked: Asked) -> None:
+def _write(
+    work: Work, records: "list[RunRecord]", variants: Sequence[str], options: JobOptions, out: Path | None
+) -> None:
     """Write the result where it is asked for; files first: the reader of what is printed may have gone."""
-    result = document(job.resolved(), records, [variant.name for variant in job.variants])
-    to_output = asked.json_file == STANDARD_OUTPUT
-    if asked.json_file is not None and not to_output:
-        write_whole(asked.json_file, as_json(result))
-    if asked.out is not None:
+    wanted = terminal.Wanted(options.sections, options.details)
+    configuration = dict(work.configuration)
+    result = document(configuration, records, variants)
+    to_output = options.json_file == STANDARD_OUTPUT
+    if options.json_file is not None and not to_output:
+        write_whole(options.json_file, as_json(result))
+    if out is not None:
         text = io.StringIO()
-        terminal.show(records, text)
+        terminal.show(result, text, wanted)
         contents = (
-            yaml.safe_dump(job.resolved(), sort_keys=False, allow_unicode=True),
+            yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True),
             text.getvalue(),
             as_json(result),
         )
-        write_together({asked.out / name: content for name, content in zip(KEPT, contents, strict=True)})
+        write_together({out / name: content for name, content in zip(KEPT, contents, strict=True)})
     if to_output:
         sys.stdout.write(as_json(result))
-    if not asked.quiet:
-        terminal.show(records, sys.stderr if to_output else sys.stdout)
+    if not options.quiet:
+        terminal.show(result, sys.stderr if to_output else sys.stdout, wanted)

@@ -11,8 +11,10 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
+from workloads.operators.conv_buffer import BUFFER_BYTES
 
 DEFAULT_ALGORITHM = "implicit"
 DEFAULT_SPARSE_ALGORITHM = "ellpack_dib"
@@ -47,6 +49,17 @@ class NetworkSettings(Spec):
         None, "fraction of zeros in made-up activation maps, uniformly random; none: values are real", "user"
     )
     layer_sparsity: dict[str, Fraction] = param({}, "the same for the input of single layers, by name", "user")
+    sampling: SamplingSpec | None = param(
+        None,
+        "simulate launches in part and estimate the rest; error: of the whole network's cycles; null: in whole",
+        "",
+    )
+    convolution_buffer_bytes: int = param(
+        BUFFER_BYTES,
+        "memory that a chunk of images fills, for algorithms that work by chunks; at least an image is taken",
+        "MXNet's operator Convolution, parameter `workspace`",
+        ge=1,
+    )
     seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
 
     def sparsity_of(self, layer: str) -> float | None:

@@ -6,9 +6,10 @@ from typing import Any, TextIO
 
 from gpusim.base.progress import scaled
 from gpusim.networks import report
+from gpusim.networks.columns import three_digits
 from gpusim.networks.modes import ModesRecord
 from gpusim.networks.rows import Row, rows_of
-from gpusim.report.terminal import wrapped
+from gpusim.report.layout import fitted
 from workloads.networks.kind import Pass
 
 HEAD = ("layer", "zeros", "padded", "us", "dense us", "speed-up", "dense by")
@@ -123,7 +124,7 @@ def show(found: ModesRecord, out: TextIO) -> None:
     else:
         print("\n".join("\t".join(cells) for cells in (head, *rows)), file=out)
     for line in _closing(found, layers):
-        print(wrapped(line, 2, out), file=out)
+        print(fitted(line, 2, out), file=out)
 
 
 def markdown(found: ModesRecord) -> str:
@@ -151,9 +152,9 @@ def _cells(layer: SparseLayer, layers: Sequence[SparseLayer]) -> list[str]:
     zeros = report.zeros_tree(layer.row)
     cells = [layer.row.layer]
     cells += ["–", "–"] if zeros is None else [f"{100 * zeros[key]:.1f}%" for key in ("fraction", "of_terms")]
-    cells.append("–" if layer.row.facts is None else report.three_digits(layer.row.facts.time_us))
+    cells.append("–" if layer.row.facts is None else three_digits(layer.row.facts.time_us))
     best = layer.dense[0] if layer.dense else None
-    cells.append("–" if best is None or best.facts is None else report.three_digits(best.facts.time_us))
+    cells.append("–" if best is None or best.facts is None else three_digits(best.facts.time_us))
     cells.append("–" if layer.speed_up is None else f"{layer.speed_up:.2f}x")
     cells.append("–" if best is None else best.operators.partition("(")[2].rstrip(")"))
     counts = _engine_counts(layer)

@@ -34,9 +34,9 @@ class Wanted:
 
     layers: 'conv2:conv5', either end may be left out, one layer, or a set of them; data: real: every step is executed
     on the values of those before; synthetic: launches are simulated alone, over made-up values; auto: real unless the
-    iteration has more than MOST_REAL_BYTES; checked: assert conservation laws; jobs: processes; keep: folder of
-    what earlier runs found out about launches; engine: off: dense; on: convolutions over activation maps skip zeros;
-    both: one after the other (gpusim.networks.modes).
+    iteration has more than MOST_REAL_BYTES; checked: assert conservation laws; jobs: processes; store: where what is
+    found out about launches is kept for later runs; fresh: what earlier ones found out does not count; engine: off:
+    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.modes).
     """
 
     batch: int = 1
@@ -46,7 +46,8 @@ class Wanted:
     verify: bool = True
     timing: bool = True
     jobs: int = 1
-    keep: Path | None = None
+    store: Path | None = None
+    fresh: bool = False
     checked: bool = False
     engine: EngineMode = "off"
 
@@ -125,8 +126,17 @@ def run_iteration(
     if real:
         fill(storage, settings.seed, given)
     verified = wanted.verify and real
-    how = How(selected, real, wanted.timing, verified, wanted.checked, wanted.jobs, settings.sparsity_of)
-    kept = Kept(wanted.keep, settings.gpu, engine_spec) if wanted.keep is not None else None
+    how = How(
+        selected,
+        real,
+        wanted.timing,
+        verified,
+        wanted.checked,
+        wanted.jobs,
+        settings.sparsity_of,
+        settings.sampling,
+    )
+    kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec) if wanted.store is not None else None
     execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept, engine_spec, dict(known or {}))
     outputs: dict[str, np.ndarray] = {}
     asked_for = written_results(schedule) if keep_outputs else set()
@@ -135,8 +145,12 @@ def run_iteration(
         for one in {name, schedule.memory_of(name)} & asked_for:
             outputs[one] = array.copy()
 
-    with reporting(reporter):
-        steps = execution.run(iteration, keep if keep_outputs else None)
+    try:
+        with reporting(reporter):
+            steps = execution.run(iteration, keep if keep_outputs else None)
+    finally:
+        if kept is not None:
+            kept.close()
     if keep_outputs and not execution.partial:
         parameters = [n for n, t in schedule.tensors.items() if t.role is Role.PARAMETER and schedule.training]
         outputs |= {name: storage.array(name).copy() for name in parameters}

@@ -19,6 +19,8 @@ from gpusim.config.workload import EngineMode
 from gpusim.networks.compare import document
 from gpusim.networks.modes import ModesRecord, run_modes
 from gpusim.networks.run import DataChoice, Wanted
+from gpusim.report import terminal
+from gpusim.report.page.fragment import fragment
 
 Phase = Literal["inference", "train"]
 
@@ -40,6 +42,13 @@ class NetworkResult(Section):
         found: bool | None = self._values["verification"]["passed"]
         return found
 
+    def __repr__(self) -> str:
+        return terminal.as_text(self._values)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return fragment(self._values)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON object, as plain data."""
         return dict(self._values)
@@ -58,7 +67,7 @@ def run_network(
     inputs: Mapping[str, np.ndarray] | None = None,
     outputs: bool = False,
     verify: bool = True,
-    keep: str | Path | None = None,
+    store: str | Path | None = None,
     engine: EngineMode = "off",
     checked: bool = False,
     quiet: bool = False,
@@ -68,8 +77,8 @@ def run_network(
     network: a file, a shipped one's name, or a mapping such as a YAML file holds; batch: None: the file's, or 1; phase:
     "inference" or "train"; layers: "conv2:conv5" reports these alone; gpu: a GPU's file, name or mapping; sets: values
     laid over it, and `training.rate` and the like; data: "real", "synthetic" or "auto"; jobs: processes; inputs: arrays
-    by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; keep: a
-    folder where what is found out about launches is kept for later runs; engine: "on": convolutions over activation
+    by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; store: a
+    file where what is found out about launches is kept for later runs; engine: "on": convolutions over activation
     maps skip zeros, "off", or "both", compared; checked: assert the model's conservation laws; quiet: report no
     progress on standard error.
 
@@ -84,9 +93,16 @@ def run_network(
     loaded = load_network(network)
     settings = load_settings(opened(gpu, GPU_FOLDER, "gpu"), sets)
     images = batch if batch is not None else loaded.batch or 1
-    folder = None if keep is None else Path(keep)
     wanted = Wanted(
-        images, phase == "train", layers, data, verify, jobs=jobs, keep=folder, checked=checked, engine=engine
+        images,
+        phase == "train",
+        layers,
+        data,
+        verify,
+        jobs=jobs,
+        store=None if store is None else Path(store),
+        checked=checked,
+        engine=engine,
     )
     with Interrupt() as interrupt:
         record = run_modes(loaded, settings, wanted, Reporter(quiet), interrupt, inputs, outputs)

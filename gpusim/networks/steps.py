@@ -12,6 +12,7 @@ from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOp
 from gpusim.host.untimed import execute
 from gpusim.networks.launches import deciding, has_tables
 from gpusim.results.record import RunRecord, VerificationFacts
+from gpusim.sampling.spec import SamplingSpec
 from isa.launch import Launch
 from spartan.engine_spec import EngineSpec
 from workloads.operators.operator import before
@@ -31,10 +32,12 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Timing:
-    """How launches are simulated. engine_spec: serves their sparse regions; checked: conservation laws are asserted."""
+    """How launches are simulated. engine_spec: serves their sparse regions; checked: conservation laws are asserted;
+    sampling: of the step's launches by their number, those that are simulated in part."""
 
     engine_spec: EngineSpec | None = None
     checked: bool = False
+    sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def run_step(
             zeros = zeros or _zeros(operator)
         for launch in operator.launches:
             if number in simulated:
-                facts[number] = simulate_launch(launch, gpu, observer, timing)
+                facts[number] = simulate_launch(launch, gpu, observer, timing, timing.sampling.get(number))
             elif not execute(launch, observer=observer).finished:
                 raise Stopped
             number += 1
@@ -111,7 +114,7 @@ def run_synthetic(
         last = max(simulated)
         for launch in operator.launches:
             if number in simulated:
-                facts[number] = simulate_launch(launch, gpu, observer, timing)
+                facts[number] = simulate_launch(launch, gpu, observer, timing, timing.sampling.get(number))
             elif number < last and has_tables(operator.primitive):
                 execute(launch)
             number += 1
@@ -156,11 +159,17 @@ def filled_bytes(operator: TensorOperator) -> int:
     return max(0, min(MOST_FILLED_BYTES, ROOM_BYTES - taken))
 
 
-def simulate_launch(launch: Launch, gpu: GpuSpec, observer: Observer, timing: Timing = Timing()) -> RunFacts:
-    """One launch from empty caches; without sparse regions it has all of L2."""
+def simulate_launch(
+    launch: Launch,
+    gpu: GpuSpec,
+    observer: Observer,
+    timing: Timing = Timing(),
+    sampling: SamplingSpec | None = None,
+) -> RunFacts:
+    """One launch from empty caches, in whole or sampled; without sparse regions it has all of L2."""
     record = RunRecord(bool(launch.regions), launch.kernel.name, [])
     processor = CommandProcessor(gpu, Reporter(quiet=True), engine_spec=timing.engine_spec)
-    processor.run([LaunchCommand(launch)], record, RunOptions(timing.checked), observer)
+    processor.run([LaunchCommand(launch)], record, RunOptions(timing.checked, sampling=sampling), observer)
     if record.partial:
         raise Stopped
     return record.launches[0]

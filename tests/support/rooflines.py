@@ -19,6 +19,7 @@ from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.conv_passes import ConvolutionPass
 from workloads.operators.convolution import Convolution
+from workloads.operators.count_zeros import CountZeros
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
     FullyConnected,
@@ -72,6 +73,7 @@ MEASURED: tuple[Primitive, ...] = (
     Split((32, 96, 28, 28), (64, 32)),
     Concat((32, 96, 27, 27), (63, 33)),
     Bypass(IMAGES),
+    CountZeros(IMAGES),
     *(made(shape) for shape in (IMAGES, ODD) for made in (LrnForward, LrnBackward)),
     Sgd(CLASSES),
     Adam(CLASSES),

@@ -119,7 +119,7 @@ def test_output_folder_report_and_quiet(tmp_path: Path, capfd) -> None:  # type:
     out = tmp_path / "deep" / "out"
     assert invoke(small("--engine", "off", "--out", str(out), "--no-verify")) == 0
     captured = capfd.readouterr()
-    assert "kernel.cycles" in captured.out
+    assert "cycles    " in captured.out and "\nmore: --details" in captured.out
     assert "preparing layerB" in captured.err
     assert captured.out == (out / "report.txt").read_text()
     run = json.loads((out / "result.json").read_text())

@@ -145,7 +145,11 @@ def test_the_second_table_fits_a_terminal(engine: EngineMode, monkeypatch: pytes
     (layer_,) = sparse_layers(found)
     last = next(line for line in reversed(lines) if line.startswith("a "))
     assert last.split()[0] == "a" and last.rstrip().endswith("%")
-    assert (f"{layer_.speed_up:.2f}x implicit" in last) if engine == "both" else layer_.speed_up is None
+    if engine == "both":
+        fastest = layer_.dense[0].operators.partition("(")[2].rstrip(")")
+        assert f"{layer_.speed_up:.2f}x {fastest} " in last
+    else:
+        assert layer_.speed_up is None and not layer_.dense
     text = markdown(found)
     assert text.count("| a |") == 1 + 1 and ("speed-up:" in text) == (engine == "both")
 
@@ -171,15 +175,15 @@ POOL = layer("pool", "average_pool", whole=True)
 
 
 def test_what_is_kept_is_the_engine_s(tmp_path: Path) -> None:
-    found = record_of(layers="a", data="synthetic", settings={"sparsity": 0.5}, keep=tmp_path)
+    found = record_of(layers="a", data="synthetic", settings={"sparsity": 0.5}, store=tmp_path / "s.db")
     (step,) = found.last.steps
     served = [one for one in step.classes if one.regions]
     assert len(served) == 1
     small = EngineSpec(compaction_units=1)
     for one in step.classes:
-        assert Kept(tmp_path, GPU, EngineSpec()).get(one) is not None
-        assert (Kept(tmp_path, GPU, small).get(one) is None) == bool(one.regions)
-    again = record_of(layers="a", data="synthetic", settings={"sparsity": 0.5}, keep=tmp_path)
+        assert Kept(tmp_path / "s.db", GPU, engine_spec=EngineSpec()).get(one) is not None
+        assert (Kept(tmp_path / "s.db", GPU, engine_spec=small).get(one) is None) == bool(one.regions)
+    again = record_of(layers="a", data="synthetic", settings={"sparsity": 0.5}, store=tmp_path / "s.db")
     assert simulated(again) == {"a": 0} and again.last.steps[0].facts == step.facts
 
 

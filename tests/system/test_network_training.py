@@ -92,7 +92,7 @@ def test_gradients_are_those_of_pytorch_s_autograd() -> None:
         function.linear(x, held["ip2.weight"], held["ip2.bias"]), torch.tensor(one["labels"].astype(np.int64))
     )
     loss.backward()
-    assert losses[0] == pytest.approx(float(loss), rel=1e-5)
+    assert losses[0] == pytest.approx(loss.item(), rel=1e-5)
     for name, tensor in held.items():
         moved = (first[name] - run.array(name)) / RATE
         wanted = tensor.grad.numpy()

@@ -195,9 +195,10 @@ class FullyConnectedBackwardData(FullyConnected):
 
 @dataclass(frozen=True)
 class FullyConnectedBackwardWeights(FullyConnected):
-    """dweight = the sum over images of dy[n] times x[n]."""
+    """dweight = the sum over images of dy[n] times x[n]; each output's weights have a row of their own."""
 
-    divisible = Divisible.NOTHING
+    divisible = Divisible.CHANNELS
+    undivided = frozenset({"x"})
     name = "fully connected backward weights"
 
     @property

@@ -54,13 +54,14 @@ class Primitive(ABC):
 
     in_place: results that may take the memory of an operand, with that operand; a name that is both an operand and a
     result is updated where it lies. divisible: whether each image's or each channel's results follow from that image or
-    channel alone, so that the reference can go by parts. skips_zeros_of: operands whose zeros cost less than other
-    values.
+    channel alone, so that the reference can go by parts; undivided: operands with images that each part needs whole.
+    skips_zeros_of: operands whose zeros cost less than other values.
     """
 
     in_place: ClassVar[Mapping[str, str]] = {}
     skips_zeros_of: ClassVar[tuple[str, ...]] = ()
     divisible: ClassVar[Divisible] = Divisible.IMAGES
+    undivided: ClassVar[frozenset[str]] = frozenset()
 
     @property
     @abstractmethod
@@ -178,24 +179,31 @@ class TensorOperator:
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
         """The primitive's reference, some images or channels at a time where they do not depend on one another."""
-        takes, gives, axis = self.primitive.takes, self.primitive.gives, self.primitive.divisible.value
-        operands = [*takes.values(), *gives.values()]
-        # parameters count no images, however large they are
-        counting = [operand for operand in operands if operand.by_image] if axis is not None else []
-        largest = max(counting or operands, key=lambda operand: operand.size)
-        count = 1 if axis is None else largest.shape[axis]
-        step = max(1, count * REFERENCE_ELEMENTS // largest.size)
+        operands, axis = {**self.primitive.takes, **self.primitive.gives}, self.primitive.divisible.value
+        axes = {name: self._divided_axis(name, operand) for name, operand in operands.items()}
+        divided = [operand for name, operand in operands.items() if axes[name] is not None]
+        # a result that is added up over images, such as a gradient of parameters, counts none
+        count = next((o.shape[axis] for n, o in operands.items() if o.by_image and axes[n] is not None), 1)
+        step = max(1, count * REFERENCE_ELEMENTS // max(operand.size for operand in divided)) if divided else 1
         for start in range(0, count, step):
-            part = slice(start, min(start + step, count)) if axis is not None else slice(None)
+            part = slice(start, min(start + step, count))
 
-            def place_of(operand: Operand, part: slice = part) -> tuple[slice, ...]:
-                if operand.by_image:
-                    return (slice(None), part) if axis == Divisible.CHANNELS.value else (part,)
-                return (part,) if axis == Divisible.CHANNELS.value else (slice(None),)
+            def place_of(name: str, part: slice = part) -> tuple[slice, ...]:
+                at = axes[name]
+                return (slice(None),) if at is None else (*[slice(None)] * at, part)
 
-            some = {name: array[place_of(takes[name])] for name, array in inputs.items()}
+            some = {name: array[place_of(name)] for name, array in inputs.items()}
             for output, (value, bound) in self.primitive.reference(some, start).items():
-                yield Expected(output, place_of(gives[output]), value, bound)
+                yield Expected(output, place_of(output), value, bound)
+
+    def _divided_axis(self, name: str, operand: Operand) -> int | None:
+        """Along which axis the parts of a divisible primitive take or give their own piece; None: all of it."""
+        by = self.primitive.divisible
+        if by is Divisible.NOTHING or name in self.primitive.undivided:
+            return None
+        if by is Divisible.CHANNELS:
+            return by.value if operand.by_image else 0
+        return by.value if operand.by_image else None
 
 
 def place(primitive: Primitive, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> TensorOperator:

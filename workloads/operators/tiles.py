@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isa.kernarg import Pointer
-from workloads.operators.launching import GROUP, launch
+from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Tensor
 from workloads.shapes import round_up
@@ -150,6 +152,47 @@ def product(
     values = {**names, **shape, "split_depth": split.part_depth, "add": int(add)}
     grid = tile.groups(columns, rows, split.parts)
     return launch("sgemm", f"sgemm_{layout}_{tile.text}", memory, grid, values, tile.work_items)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Products of one shape, of so many places and groups. a, b, c: elements from the matrix of a place to that of the
+    next one, and of a group; part: from the C of a part of k."""
+
+    places: int
+    groups: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    c: tuple[int, int]
+    part: int = 0
+
+    @property
+    def count(self) -> int:
+        """Products."""
+        return self.places * self.groups
+
+    @property
+    def words(self) -> np.ndarray:
+        """workloads/kernels/sgemm_batched.cl, Batch."""
+        return words(*self.a, *self.b, *self.c, self.part, divisor(self.count), divisor(self.groups))
+
+
+def products(
+    layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory", sizes: tuple[int, int, int],
+    leading: tuple[int, int, int], batch: Batch, gpu: GpuFacts, split: Split | None = None, add: bool = False,
+) -> "Launch":  # fmt: skip
+    """As `product`, for several at once by a kernel of workloads/kernels/sgemm_batched.cl ("nn", "nt", "tn").
+
+    leading: of A, B and C; split: of k, each part's sums into C of their own.
+    """
+    columns, rows, depth = sizes
+    split = split or Split(depth, round_up(depth, DEPTH))
+    tile = choose_tile(columns, rows, batch.count * split.parts, gpu)
+    names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
+    shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1], "ldc": leading[2]}
+    values = {**names, **shape, "split_depth": split.part_depth, "add": int(add), "batch": batch.words}
+    grid = tile.groups(columns, rows, batch.count * split.parts)
+    return launch("sgemm_batched", f"sgemm_batched_{layout}_{tile.text}", memory, grid, values, tile.work_items)
 
 
 def sum_parts(sums: Tensor, total: Tensor, split: Split) -> "tuple[Launch, ...]":

@@ -26,8 +26,9 @@ from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat
 from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.convolution import Convolution
+from workloads.operators.count_zeros import GROUP_ELEMENTS, CountZeros
 from workloads.operators.dropout import DropoutForward, philox
-from workloads.operators.fully_connected import FullyConnectedForward
+from workloads.operators.fully_connected import FullyConnectedBackwardWeights, FullyConnectedForward
 from workloads.operators.launching import divisor
 from workloads.operators.lrn import SIZES, LrnForward
 from workloads.operators.operator import GpuFacts, before
@@ -179,6 +180,7 @@ STREAMED = (4, 32, 96, 96)
         (PoolingBackward(Pooling("max", (3, 3), (2, 2)), STREAMED), 0.5),
         (DropoutForward(STREAMED), 0.7),
         (LrnForward(STREAMED), 0.65),
+        (CountZeros(STREAMED), 0.7),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -187,6 +189,14 @@ def test_streaming_kernels_keep_dram_busy(primitive: Primitive, least: float) ->
 
 
 # Random numbers
+
+
+@pytest.mark.parametrize("size", [7, GROUP_ELEMENTS + 7])
+def test_both_zeros_count_and_the_smallest_numbers_do_not(size: int) -> None:
+    x = np.resize(np.array([0.0, -0.0, 1e-45, -1e-45, np.nan, np.inf, 1.0], np.float32), size)
+    operator, checked = executed(CountZeros((size,)), x=x)
+    assert checked.passed
+    assert operator.outputs["zeros"][0] == 2 * (size // 7) + min(size % 7, 2)
 
 
 def test_philox_is_the_published_one() -> None:
@@ -424,6 +434,16 @@ def test_a_large_reference_goes_by_images_or_channels(monkeypatch: pytest.Monkey
         for part in parts:
             of_whole = whole[part.output].value[part.where]
             np.testing.assert_allclose(part.value, of_whole, rtol=1e-12, atol=1e-14)
+
+
+def test_a_gradient_of_weights_goes_by_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workloads.operators.primitive.REFERENCE_ELEMENTS", 45)
+    operator = build(FullyConnectedBackwardWeights((3, 20), 7), DeviceMemory(MEMORY_BYTES), GPU)
+    parts = list(operator.expected(operator.inputs))
+    assert [part.where for part in parts] == [(slice(n, min(n + 2, 7)),) for n in range(0, 7, 2)]
+    x, dy = operator.inputs["x"], operator.inputs["dy"]
+    whole = dy.T.astype(np.float64) @ x.astype(np.float64)
+    np.testing.assert_allclose(np.concatenate([part.value for part in parts]), whole, rtol=1e-12)
 
 
 def test_parameters_count_no_images(monkeypatch: pytest.MonkeyPatch) -> None:
