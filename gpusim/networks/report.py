@@ -223,10 +223,14 @@ def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) 
             f" {100 * how['confidence']:g} % confidence"
         )
     compared = [row for row in rows if row.passed is not None]
-    data = "real values" if record.real else "made-up values: no result is compared"
+    data = "real values" if record.real else "made-up values"
     wrong = ", ".join(f"{row.layer} {PASSES[row.what][0]}" for row in compared if not row.passed)
-    said = f"WRONG: {wrong}" if wrong else f"{len(compared)} of {len(rows)} rows compared with NumPy, all as expected"
-    lines.append(f"{data}; {said}" if compared or record.real else data)
+    if wrong:
+        lines.append(f"{data}; WRONG: {wrong}")
+    elif compared:
+        lines.append(f"{data}; {len(compared)} of {len(rows)} rows compared with NumPy, all as expected")
+    else:
+        lines.append(f"{data}; no result is compared")
     reasons: dict[str, list[str]] = {}
     for row in rows:
         reasons.setdefault(row.why_dense, []).append(f"{row.layer} {PASSES[row.what][0]}")

@@ -300,21 +300,13 @@ def test_the_command_writes_json_and_arrays(file: Path, tmp_path: Path, capsys: 
     given = {"input": rng.normal(size=(2, *INPUT)).astype(np.float32), "labels": np.array([0, 1])}
     np.savez(tmp_path / "x.npz", **given)
     arguments = [
-        "net",
-        str(file),
-        "--batch",
-        "2",
-        "--phase",
-        "train",
-        "--jobs",
-        "1",
-        "--inputs",
-        str(tmp_path / "x.npz"),
+        *("net", str(file), "--batch", "2", "--phase", "train", "--jobs", "1"),
+        *("--inputs", str(tmp_path / "x.npz")),
     ]
     assert invoke([*arguments, "--outputs", str(tmp_path / "y.npz"), "--json", "-"]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)
-    assert "of 13 rows compared with NumPy, all as expected" in captured.err or "rows compared" in captured.err
+    assert "real values; 14 of 14 rows compared with NumPy, all as expected\n" in captured.err
     first = found["layers"][0]
     assert {"name", "operator", "pass", "cycles", "launches", "macs", "verification"} <= set(first)
     assert (first["name"], first["pass"], first["verification"]["passed"]) == ("bn1", "forward", True)
@@ -325,6 +317,24 @@ def test_the_command_writes_json_and_arrays(file: Path, tmp_path: Path, capsys: 
     outputs = np.load(tmp_path / "y.npz")
     assert outputs["softmax.output"].sum(axis=1) == pytest.approx(1.0)
     assert outputs["bn1.scale.gradient"].shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--no-verify"], "real values; no result is compared"),
+        (["--data", "synthetic"], "made-up values; no result is compared"),
+        (["--layers", "relu2"], "real values; 1 of 1 rows compared with NumPy, all as expected"),
+    ],
+)
+def test_nothing_compared_is_not_said_to_be_as_expected(
+    options: list[str], said: str, file: Path, capsys: pytest.CaptureFixture
+) -> None:
+    for more in ([], ["--markdown"]):
+        assert invoke(["net", str(file), "--jobs", "1", *options, *more]) == 0
+        lines = [line.removeprefix("- ") for line in capsys.readouterr().out.splitlines()]
+        assert said in lines
+        assert ("as expected" in said) == any("expected" in line for line in lines)
 
 
 OTHER = "input: [4]\nlayers: [{name: a, kind: relu}]\n"
