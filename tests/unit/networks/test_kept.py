@@ -1,0 +1,107 @@
+"""Are facts of launches that a store keeps found where they are good enough, and only there?"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpusim.core.count_vector import CountVector
+from gpusim.core.facts import RunFacts
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
+from gpusim.networks.kept import Kept
+from gpusim.networks.launches import LaunchClass
+from gpusim.sampling.spec import SamplingSpec
+from spartan.engine_spec import EngineSpec
+
+ONE = LaunchClass("k", "code", b"", (), ((64, 1, 1), (64, 1, 1), 0), (), "", True)
+SPARSE = ONE._replace(regions=((16, 4),))
+CYCLES = 10_000
+EXACT = RunFacts.of(kernel={"name": "k", "cycles": CYCLES, "clock_ghz": 1.0})
+
+
+def estimate(half_width: float, method: str = WINDOWS) -> RunFacts:
+    """Facts whose cycles have this half-width."""
+    facts = RunFacts.of(kernel={"name": "k", "cycles": CYCLES + 1, "clock_ghz": 1.0})
+    vector = CountVector.of(facts.sections)
+    deviations = np.zeros((1, sum(vector.sizes)))
+    deviations[0, vector.at("kernel", "cycles")] = half_width / 2
+    doubts = (Doubt(vector, Replicates(4.0, deviations)),)
+    facts.sampling = Sampling(0.95, method, "", 100.0, 5000.0, 500.0, False, doubts)
+    return facts
+
+
+def asked(error: float, **more: Any) -> SamplingSpec:
+    return SamplingSpec(error=error, **more)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Kept]:
+    held = Kept(tmp_path / "s.db", GpuSpec())
+    yield held
+    held.close()
+
+
+def cycles(facts: RunFacts | None) -> int | None:
+    return None if facts is None else facts.cycles
+
+
+def test_an_exact_one_serves_always(kept: Kept) -> None:
+    kept.put(ONE, EXACT)
+    for sampling in (None, asked(0.5), asked(1e-9), asked(0.01, confidence=0.5)):
+        assert kept.get(ONE, sampling) == EXACT
+    assert kept.get(SPARSE) is None
+
+
+def test_an_estimate_serves_where_it_is_good_enough(kept: Kept) -> None:
+    kept.put(ONE, estimate(100), asked(0.02))  # 1 % though 2 % were asked for
+    for error, serves in ((0.5, True), (0.0101, True), (0.0099, False), (1e-9, False)):
+        found = kept.get(ONE, asked(error))
+        assert (found is not None) == serves
+        if found is not None:
+            assert found.sampling is not None
+            assert found.sampling.half_width("kernel", "cycles") == pytest.approx(100)
+
+
+def test_an_estimate_serves_no_exact_run(kept: Kept) -> None:
+    kept.put(ONE, estimate(0.0), asked(0.02))
+    assert kept.get(ONE) is None
+    assert kept.get(ONE, asked(0.02)) is not None
+
+
+def test_an_estimate_that_was_made_otherwise_does_not_serve(kept: Kept) -> None:
+    kept.put(ONE, estimate(10), asked(0.02))
+    assert kept.get(ONE, asked(0.02, functional=True)) is not None, "the same windows"
+    for other in (asked(0.02, confidence=0.99), asked(0.02, least_batches=9), asked(0.02, bias=0.002)):
+        assert kept.get(ONE, other) is None
+
+
+def test_an_exact_one_comes_before_an_estimate_and_stays(kept: Kept) -> None:
+    kept.put(ONE, estimate(10), asked(0.02))
+    kept.put(ONE, EXACT)
+    assert cycles(kept.get(ONE, asked(0.5))) == CYCLES
+    kept.put(ONE, estimate(1), asked(0.02))
+    assert cycles(kept.get(ONE, asked(0.5))) == cycles(kept.get(ONE)) == CYCLES
+
+
+def test_what_was_to_be_sampled_and_ran_whole_is_exact(kept: Kept) -> None:
+    kept.put(ONE, estimate(0, WHOLE), asked(0.02))
+    for sampling in (None, asked(1e-9), asked(0.02, confidence=0.5)):
+        found = kept.get(ONE, sampling)
+        assert cycles(found) == CYCLES + 1 and found is not None and found.sampling is None
+
+
+def test_engines_have_estimates_of_their_own(tmp_path: Path) -> None:
+    for size, there in ((256, False), (128, True)):
+        held = Kept(tmp_path / "s.db", GpuSpec(), engine_spec=EngineSpec(sib_kib=size))
+        if size == 256:
+            held.put(ONE, estimate(1), asked(0.02))
+            held.put(SPARSE, estimate(1), asked(0.02))
+        found = [held.get(one, asked(0.02)) is not None for one in (ONE, SPARSE)]
+        assert found == [True, not there]
+        held.close()
+    held = Kept(tmp_path / "s.db", GpuSpec(), fresh=True)
+    assert held.get(ONE, asked(0.02)) is None
+    held.close()
