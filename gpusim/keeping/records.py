@@ -89,13 +89,11 @@ def _plain_sampling(sampling: Sampling) -> dict[str, Any]:
 def _restored_sampling(held: Mapping[str, Any]) -> Sampling:
     doubts = []
     for doubt in held["doubts"]:
-        vector = doubt["vector"]
-        keys = tuple((section, name) for section, name in vector["keys"])
-        deviations = np.frombuffer(b64decode(doubt["deviations"]), "<f8").reshape(doubt["rows"], -1)
-        replicates = Replicates(doubt["factor"], deviations)
-        doubts.append(
-            Doubt(CountVector(keys, tuple(vector["sizes"]), tuple(vector["whole"])), replicates, doubt["times"])
-        )
+        held_vector = doubt["vector"]
+        keys = tuple((section, name) for section, name in held_vector["keys"])
+        vector = CountVector(keys, tuple(held_vector["sizes"]), tuple(held_vector["whole"]))
+        deviations = np.frombuffer(b64decode(doubt["deviations"]), "<f8").reshape(doubt["rows"], sum(vector.sizes))
+        doubts.append(Doubt(vector, Replicates(doubt["factor"], deviations), doubt["times"]))
     return Sampling(**{**held, "doubts": tuple(doubts)})
 
 

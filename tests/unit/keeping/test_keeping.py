@@ -5,13 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from gpusim.core.count_vector import CountVector
 from gpusim.core.counters import TABLES
 from gpusim.core.facts import Hotspot, RunFacts
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
+from gpusim.energy.dram import POWER
+from gpusim.energy.model import EnergyModel
+from gpusim.energy.spec import EnergySpec
 from gpusim.keeping import keeper as keeping
 from gpusim.keeping import sources
 from gpusim.keeping.keeper import Keeper, Started
@@ -26,6 +33,7 @@ from gpusim.store.project import store_to_read, store_to_write
 from gpusim.store.reading import Results
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
+from spartan.engine_spec import EngineSpec
 
 LINE = SourceLine(SourceFile("a.cl", "/b", b"\x01\xff"), 12)
 WORK = Work("run", "layer", {"gpu": {"name": "g", "cus": 4}, "run": {"verify": True}}, (), "g", 1, 8)
@@ -44,24 +52,73 @@ def record(*launches: RunFacts, **more: Any) -> RunRecord:
 
 
 @st.composite
-def run_records(draw: st.DrawFn) -> RunRecord:
-    """Records with any counts."""
-    launches = []
-    for _ in range(draw(st.integers(1, 3))):
+def run_records(draw: st.DrawFn, launches: int = 3) -> RunRecord:
+    """Records with any counts, of so many launches at most."""
+    found = []
+    for _ in range(draw(st.integers(1, launches))):
         held = facts(draw(st.text()), draw(st.integers(0, 2**62)))
         for table in draw(st.lists(st.sampled_from(TABLES), unique=True)):
             for counter in table.counters:
                 if counter.name not in held.sections.get(table.section, {}):
                     held.add(table.section, {counter.name: draw(st.integers(0, 2**62) | st.floats(allow_nan=False))})
-        launches.append(held)
+        found.append(held)
     verification = draw(st.none() | st.just(VerificationFacts(False, 2.0, 1.0)))
-    return replace(record(*launches, variant=draw(st.sampled_from(["", "dense"]))), verification=verification)
+    return replace(record(*found, variant=draw(st.sampled_from(["", "dense"]))), verification=verification)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(run_records(), max_size=2))
 def test_records_come_back_as_they_were(records: list[RunRecord]) -> None:
     assert restored(json.loads(json.dumps(plain(records)))) == records
+
+
+@st.composite
+def samplings(draw: st.DrawFn) -> Sampling:
+    """Of facts with any counts, each with any deviations."""
+    (held,) = draw(run_records(launches=1)).launches
+    vector = CountVector.of(held.sections)
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    doubts = []
+    for _ in range(draw(st.integers(0, 3))):
+        deviations = random.normal(scale=draw(st.floats(0, 1e12)), size=(draw(st.integers(0, 3)), sum(vector.sizes)))
+        replicates = Replicates(draw(st.floats(0, 1e3)), deviations)
+        doubts.append(Doubt(vector, replicates, draw(st.integers(1, 9))))
+    return Sampling(
+        *(draw(st.floats(0.5, 0.999)), draw(st.sampled_from([WHOLE, WINDOWS])), draw(st.text())),
+        *(draw(st.floats(0, 1e9)) for _ in range(3)),
+        draw(st.booleans()),
+        tuple(doubts),
+        unasked=draw(st.floats(0, 1e9)),
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(samplings())
+def test_how_a_launch_was_sampled_comes_back_as_it_was(sampling: Sampling) -> None:
+    held = facts("k", 1000)
+    held.sampling = sampling
+    (found,) = restored(json.loads(json.dumps(plain([record(held)]), allow_nan=False)))
+    back = found.launches[0].sampling
+    assert back is not None
+    assert replace(back, doubts=()) == replace(sampling, doubts=())
+    assert back.described() == sampling.described()
+    assert len(back.doubts) == len(sampling.doubts)
+    for one, other in zip(back.doubts, sampling.doubts, strict=True):
+        assert (one.vector, one.times, one.replicates.factor) == (other.vector, other.times, other.replicates.factor)
+        assert np.array_equal(one.replicates.deviations, other.replicates.deviations)
+    for section, name in sampling.doubts[0].vector.keys if sampling.doubts else ():
+        assert back.half_width(section, name) == sampling.half_width(section, name)
+
+
+@pytest.mark.parametrize("standard", sorted(POWER))
+@pytest.mark.parametrize("engine", [None, EngineSpec()])
+def test_a_machine_s_energies_come_back_as_they_were(standard: str, engine: EngineSpec | None) -> None:
+    gpu = GpuSpec.model_validate({"dram": {"standard": standard}})
+    model = EnergyModel.of(EnergySpec(), gpu, engine)
+    run = record(facts("k", 1000, dram={"activates": 7, "bytes_read": 640}), energy=model)
+    (found,) = restored(json.loads(json.dumps(plain([run]))))
+    assert found == run and found.energy == model
+    assert metrics.to_tree(found)["energy"] == metrics.to_tree(run)["energy"] is not None
 
 
 def kept(path: Path, work: Work, outcome: Outcome) -> int:

@@ -1,13 +1,19 @@
 """Do the half-widths of metrics follow from the doubts of counts, for one launch and for several?"""
 
+from collections import Counter
+from dataclasses import replace
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gpusim.core.count_vector import CountVector
 from gpusim.core.facts import RunFacts, combined
-from gpusim.core.sampled import WINDOWS, Doubt, Replicates, Sampling
+from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
+from gpusim.keeping.outcome import values_of
 from gpusim.results import metrics
 
 
@@ -36,6 +42,11 @@ def sampled(factor: float = 1.0, **off: float) -> RunFacts:
     doubt = Doubt(vector, Replicates(factor, deviations))
     made.sampling = Sampling(0.95, WINDOWS, "", 100.0, 5000, 500, False, (doubt,))
     return made
+
+
+def known(of: RunFacts) -> Sampling:
+    assert of.sampling is not None
+    return of.sampling
 
 
 def half_width(of: RunFacts, path: str) -> float:
@@ -81,6 +92,65 @@ def test_what_was_simulated_of_several() -> None:
     assert both is not None
     assert both.instructions == 15_000 and both.simulated == 5_500 and not both.complete
     assert both.rounds == 200
+
+
+# launches by number; the negative ones were simulated whole, unasked
+TREES = st.recursive(st.integers(-2, 3), lambda inner: st.lists(inner, min_size=1, max_size=4), max_leaves=12).filter(
+    lambda tree: isinstance(tree, list)
+)
+ERRORS = (3.0, 40.0, 500.0, 6000.0)
+
+
+def flat(tree: Any) -> list[int]:
+    return [tree] if isinstance(tree, int) else [leaf for inner in tree for leaf in flat(inner)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(TREES)
+def test_combinations_of_combinations_say_what_one_of_all_launches_says(tree: list[Any]) -> None:
+    launches = {n: sampled(kernel__cycles=error) if n >= 0 else facts() for n, error in enumerate(ERRORS)}
+    launches |= {-1: facts(), -2: facts()}
+
+    def combination(of: Any) -> RunFacts:
+        return launches[of] if isinstance(of, int) else combined([combination(inner) for inner in of])
+
+    found, times = combination(tree), Counter(flat(tree))
+    estimated = {n: count for n, count in times.items() if n >= 0}
+    assert found.cycles == 1000 * times.total()
+    if not estimated:
+        assert found.sampling is None
+        return
+    assert found.sampling is not None
+    whole = times.total() - sum(estimated.values())
+    assert found.sampling.instructions == 5000 * times.total()
+    assert found.sampling.simulated == 500 * len(estimated) + 5000 * whole, "each launch is simulated once"
+    assert found.sampling.rounds == 100 * sum(estimated.values())
+    in_all = sqrt(sum((count * ERRORS[n]) ** 2 for n, count in estimated.items()))
+    assert found.sampling.half_width("kernel", "cycles") == pytest.approx(in_all)
+    if whole == 0:  # others have fewer counts
+        assert half_width(found, "kernel.cycles") == pytest.approx(in_all)
+
+
+def test_methods_and_reasons_are_each_named_once() -> None:
+    a, b = sampled(), sampled()
+    a.sampling = replace(known(a), reason="steady")
+    b.sampling = replace(known(b), method=WHOLE, reason="short", complete=True)
+    found = known(combined([combined([a, b]), a, facts()]))
+    assert (found.method, found.reason, found.complete) == ("windows + whole", "steady; short", False)
+
+
+def test_values_have_the_half_widths_of_their_metrics() -> None:
+    one = sampled(factor=4.0, kernel__cycles=30, l2__hits=5)
+    tree = metrics.launch_tree(one)
+    values = {value.name: value for value in values_of(tree)}
+    held = dict(metrics.leaves(tree))
+    for name, value in values.items():
+        width = held.get(name + metrics.SUFFIX)
+        assert value.half_width == (None if isinstance(width, list) else width)
+    assert values["kernel.cycles"].half_width == pytest.approx(60)
+    assert values["l2.hits"].half_width == pytest.approx(10)
+    assert values["kernel.name"].half_width is None and values["l2.misses"].half_width == 0
+    assert not [name for name in values if name.endswith(metrics.SUFFIX) or name.startswith("sampling")]
 
 
 def test_nothing_is_added_to_what_was_not_sampled() -> None:
