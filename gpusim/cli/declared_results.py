@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpusim.cli.options import JobsOption, JsonOption, QuietOption
+from gpusim.cli.options import DetailsOption, JobsOption, JsonOption, QuietOption, SectionsOption
 
 StoreToRead = Annotated[
     str | None,
@@ -67,11 +67,18 @@ def list_(options: ListOptions) -> None:
     list_command(options)
 
 
-def show(run: RunArgument, store: StoreToRead = None, json_file: JsonOption = None) -> None:
+def show(
+    run: RunArgument,
+    store: StoreToRead = None,
+    json_file: JsonOption = None,
+    details: DetailsOption = False,
+    *,
+    sections: SectionsOption,
+) -> None:
     """Show a run's result again, as its command did."""
     from gpusim.cli.results import show_command
 
-    show_command(run, store, json_file)
+    show_command(run, store, json_file, details, sections)
 
 
 def delete(

@@ -15,7 +15,14 @@ import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
-from gpusim.cli import declared_measurements, declared_results, declared_runs, declared_tools
+from gpusim.cli import (
+    declared_measurements,
+    declared_monitor,
+    declared_reports,
+    declared_results,
+    declared_runs,
+    declared_tools,
+)
 from gpusim.cli.options import grouped, with_values
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
@@ -25,10 +32,12 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "layers": declared_runs.layers,
     "net": declared_runs.net,
     "sweep": declared_results.sweep,
+    "report": declared_reports.report,
     "compare": declared_results.compare,
     "query": declared_results.query,
     "metrics": declared_tools.metrics,
     "capture": declared_tools.capture,
+    "monitor": declared_monitor.monitor,
     "bench": declared_measurements.bench,
     "disasm": declared_tools.disasm,
     "microbench": declared_measurements.microbench,

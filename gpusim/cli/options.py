@@ -50,6 +50,18 @@ NoVerifyOption = Annotated[bool, typer.Option("--no-verify", help="Do not compar
 CheckedOption = Annotated[
     bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
 ]
+DetailsOption = Annotated[bool, typer.Option("--details", help="Print all metrics below the screen, by sections.")]
+SectionsOption = Annotated[
+    list[str],
+    typer.Option(
+        "--section",
+        metavar="NAME",
+        help="Print this section instead of the screen: speed_of_light, launch, occupancy, scheduler, stalls, "
+        "instructions, memory, engine, distribution, source or session; repeatable.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
 GpuOption = Annotated[
     str, typer.Option("--gpu", metavar="GPU", help="GPU: the name of a shipped one (mi6, r9nano) or a file's path.")
 ]
@@ -71,6 +83,8 @@ class JobOptions:
     sets: SetOption = field(default_factory=list)
     json_file: JsonOption = None
     quiet: QuietOption = False
+    details: DetailsOption = False
+    sections: SectionsOption = field(default_factory=list)
     checked: CheckedOption = False
     hotspots: Annotated[
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")

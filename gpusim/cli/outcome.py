@@ -64,6 +64,7 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, out: Pa
     if out is not None:
         folder(out)
         check_outputs(written | {f"--out {out}: {name}": out / name for name in KEPT}, asked.inputs)
+    terminal.Wanted(options.sections, options.details).check()
     cycles = window_of(options.timeline, options.window)
     reporter = Reporter(options.quiet)
     with opened_store(storing, again=options.timeline is not None) as keeper:
@@ -106,6 +107,7 @@ def _write(
     work: Work, records: "list[RunRecord]", variants: Sequence[str], options: JobOptions, out: Path | None
 ) -> None:
     """Write the result where it is asked for; files first: the reader of what is printed may have gone."""
+    wanted = terminal.Wanted(options.sections, options.details)
     configuration = dict(work.configuration)
     result = document(configuration, records, variants)
     to_output = options.json_file == STANDARD_OUTPUT
@@ -113,7 +115,7 @@ def _write(
         write_whole(options.json_file, as_json(result))
     if out is not None:
         text = io.StringIO()
-        terminal.show(records, text)
+        terminal.show(result, text, wanted)
         contents = (
             yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True),
             text.getvalue(),
@@ -123,4 +125,4 @@ def _write(
     if to_output:
         sys.stdout.write(as_json(result))
     if not options.quiet:
-        terminal.show(records, sys.stderr if to_output else sys.stdout)
+        terminal.show(result, sys.stderr if to_output else sys.stdout, wanted)

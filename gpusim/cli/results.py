@@ -17,6 +17,7 @@ from gpusim.store.reading import Results, Table
 
 if TYPE_CHECKING:
     from gpusim.keeping.stored import StoredRun
+    from gpusim.report.terminal import Wanted
 
 LISTED = "runs.id AS run, runs.name, runs.kind, runs.title, runs.gpu, runs.state"
 _TIMES = """
@@ -75,8 +76,14 @@ def _path_and_value(text: str) -> tuple[str, Any]:
     return "$" + "".join(f'."{step}"' for step in steps), value
 
 
-def show_command(run: str, store: str | None, json_file: Path | None) -> None:
+def show_command(
+    run: str, store: str | None, json_file: Path | None, details: bool = False, sections: Sequence[str] = ()
+) -> None:
     """Print what is known of the run, then its result as its command printed it; or write its JSON object."""
+    from gpusim.report.terminal import Wanted
+
+    wanted = Wanted(sections, details)
+    wanted.check()
     check_outputs({"--json": json_file})
     from gpusim.keeping.stored import stored_run
     from gpusim.report.document import as_json
@@ -99,15 +106,15 @@ def show_command(run: str, store: str | None, json_file: Path | None) -> None:
         print(f"{head:<8} {text}")
     if stored.content:
         print()
-        _show_result(stored)
+        _show_result(stored, wanted)
 
 
-def _show_result(stored: "StoredRun") -> None:
+def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
     """As the command of its kind does."""
     from gpusim.report import terminal
 
     if stored.records:
-        terminal.show(stored.records)
+        terminal.show(stored.document(), wanted=wanted)
     elif "plain" in stored.content:
         listing.show_plain(stored.content["plain"], sys.stdout)
     else:

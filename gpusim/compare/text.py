@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 from gpusim.compare.comparison import TIME, Change, Comparison, PartCompared
 from gpusim.report import listing
-from gpusim.report.terminal import shown
+from gpusim.report.values import shown
 from gpusim.results import metrics
 
 MOST_FINDINGS, MOST_CHANGES, MOST_VALUES, MOST_PARTS = 8, 12, 10, 12

@@ -12,6 +12,7 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 
@@ -105,6 +106,7 @@ class ExecConfig(Spec):
     global_offset: tuple[int, ...] = param((0,), "first work-item's number", "", min_length=1, max_length=3)
     dynamic_lds_bytes: int = param(0, "LDS in addition to that of arguments", "", ge=0, le=65536)
     arguments: dict[str, ArgumentSpec] = param({}, "by name; in order where the code object tells no names", "user")
+    energy: EnergySpec = EnergySpec()
     run: ExecRunSpec = ExecRunSpec()
 
     @model_validator(mode="after")

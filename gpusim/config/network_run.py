@@ -14,6 +14,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
+from workloads.operators.conv_buffer import BUFFER_BYTES
 
 DEFAULT_ALGORITHM = "implicit"
 DEFAULT_SPARSE_ALGORITHM = "ellpack_dib"
@@ -52,6 +53,12 @@ class NetworkSettings(Spec):
         None,
         "simulate launches in part and estimate the rest; error: of the whole network's cycles; null: in whole",
         "",
+    )
+    convolution_buffer_bytes: int = param(
+        BUFFER_BYTES,
+        "memory that a chunk of images fills, for algorithms that work by chunks; at least an image is taken",
+        "MXNet's operator Convolution, parameter `workspace`",
+        ge=1,
     )
     seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
 

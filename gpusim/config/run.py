@@ -13,6 +13,7 @@ from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.config.workload import KernelsSpec, RunSpec, Workload
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
 from spartan.engine_spec import EngineSpec
 from workloads.data.operands import activations_path
 from workloads.operators.gemm_kernels import GEMM_KERNELS
@@ -27,6 +28,7 @@ class RunConfig(Spec):
     workload: Workload = param(..., "what is computed", "user")
     kernels: KernelsSpec = KernelsSpec()
     engine: EngineSpec = EngineSpec()
+    energy: EnergySpec = EnergySpec()
     run: RunSpec = RunSpec()
 
     @model_validator(mode="after")

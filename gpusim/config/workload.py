@@ -107,7 +107,7 @@ Workload = Annotated[
 class KernelsSpec(Spec):
     """Which kernels compute the layer."""
 
-    dense: str = param("sgemm_4x4", "kernel with the engine off", "Dong 2020, section 6.5: AMD APP SDK's shape")
+    dense: str = param("sgemm", "kernel with the engine off", "the fastest; of Dong 2020's baseline's shape: sgemm_4x4")
     sparse: str = param("sgemm_dib_tiled", "kernel with the engine on; software: conversion kernel and no engine", "")
 
     @field_validator("dense")

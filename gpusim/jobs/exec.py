@@ -16,6 +16,7 @@ from gpusim.base.files import write_whole
 from gpusim.base.progress import Reporter
 from gpusim.config.exec import ExecConfig, file_beside
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
 from gpusim.host.command_processor import LaunchCommand
 from gpusim.jobs.arguments import expected_of, value_of
 from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
@@ -44,6 +45,11 @@ class ExecJob:
     def gpu(self) -> GpuSpec:
         """As configured."""
         return self._config.gpu
+
+    @property
+    def energy_spec(self) -> EnergySpec:
+        """As configured."""
+        return self._config.energy
 
     @property
     def options(self) -> JobOptions:

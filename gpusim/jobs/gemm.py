@@ -9,6 +9,7 @@ from gpusim.base.errors import UserError
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
 from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from gpusim.jobs.operators import OperatorTask, gpu_facts
 from isa.device_memory import DeviceMemory
@@ -70,6 +71,11 @@ class GemmJob:
     def engine_spec(self) -> EngineSpec:
         """As configured."""
         return self._config.engine
+
+    @property
+    def energy_spec(self) -> EnergySpec:
+        """As configured."""
+        return self._config.energy
 
     @property
     def options(self) -> JobOptions:

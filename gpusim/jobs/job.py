@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from gpusim.config.exec import ExecRunSpec
 from gpusim.config.workload import RunSpec
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
 from gpusim.host.command_processor import HostCommand, RunOptions
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Verification
@@ -76,6 +77,10 @@ class Job(Protocol):
     @property
     def engine_spec(self) -> EngineSpec | None:
         """With which compaction engine, in the variants that use one."""
+
+    @property
+    def energy_spec(self) -> EnergySpec:
+        """What is said of energy."""
 
     @property
     def options(self) -> JobOptions:

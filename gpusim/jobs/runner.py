@@ -7,6 +7,7 @@ from gpusim.base.host_memory import peak_memory_mb
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.recording import Watcher
+from gpusim.energy.model import EnergyModel
 from gpusim.host.command_processor import CommandProcessor
 from gpusim.jobs.job import Job, Task, Variant
 from gpusim.results.record import RunRecord, VerificationFacts
@@ -56,6 +57,8 @@ def _run_variant(
         return not interrupt.asked
 
     engine_spec = job.engine_spec if variant.uses_engine else None
+    if job.energy_spec.enabled and job.options.timing:
+        record.energy = EnergyModel.of(job.energy_spec, job.gpu, engine_spec)
     processor = CommandProcessor(job.gpu, reporter, timing=job.options.timing, engine_spec=engine_spec)
     options = replace(job.options.launches, timeline=timeline)
     try:

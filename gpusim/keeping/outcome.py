@@ -104,7 +104,7 @@ def of_records(records: Sequence[RunRecord], variants: Sequence[str], exit_code:
         numbered = Numbering()
         for facts in record.launches:
             if len(record.launches) > 1:  # a single one's metrics are the run's
-                values = list(values_of(metrics.launch_tree(facts)))
+                values = list(values_of(metrics.launch_tree(facts, record.energy)))
                 measured.append(Measured(values, record.variant, launch=len(launches)))
             launches.append(LaunchRow(record.variant, facts.kernel.name, *numbered.next(facts.kernel.name)))
     state: State = "partial" if any(record.partial for record in records) else "done"

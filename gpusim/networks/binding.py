@@ -22,6 +22,7 @@ from workloads.operators.bias import BiasBackward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
+from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.operators.convolution import Convolution
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
@@ -50,19 +51,21 @@ class Iteration:
     """What a step's primitives depend on beside the schedule.
 
     number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm, where it can
-    compute a layer; sparse_convolution: that of forward passes over activation maps, where it can; None: there is none.
+    compute a layer; sparse_convolution: that of forward passes over activation maps, where it can; None: there is none;
+    convolution_buffer_bytes: for those that work by chunks of images.
     """
 
     number: int = 1
     training: TrainingSpec = field(default_factory=TrainingSpec)
     convolution: str = DEFAULT_ALGORITHM
     sparse_convolution: str | None = None
+    convolution_buffer_bytes: int = BUFFER_BYTES
 
     @classmethod
     def under(cls, settings: NetworkSettings, number: int = 1, sparse: bool = False) -> "Iteration":
         """As the settings say. sparse: zeros of activation maps are skipped."""
         skipping = settings.sparse_convolution if sparse else None
-        return cls(number, settings.training, settings.convolution, skipping)
+        return cls(number, settings.training, settings.convolution, skipping, settings.convolution_buffer_bytes)
 
 
 @dataclass(frozen=True)
@@ -262,7 +265,8 @@ def _convolution(case: Case) -> Use:
     if sparse is not None and not _why_dense(case, sparse, windows):
         return Use(sparse.forward(windows, bias=kind.bias))
     wanted = ALGORITHMS[iteration.convolution]
-    row = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
+    chosen = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
+    row = chosen.within(iteration.convolution_buffer_bytes)
     if case.step.what is Pass.FORWARD:
         return Use(row.forward(windows, bias=kind.bias))
     return Use((row.backward_data if case.step.what is Pass.BACKWARD_DATA else row.backward_weights)(windows))

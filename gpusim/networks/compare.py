@@ -7,7 +7,7 @@ from typing import Any, TextIO
 from gpusim.networks import report
 from gpusim.networks.modes import ModesRecord
 from gpusim.networks.rows import Row, rows_of
-from gpusim.report.terminal import wrapped
+from gpusim.report.layout import fitted
 from workloads.networks.kind import Pass
 
 HEAD = ("layer", "zeros", "padded", "sparse us", "dense us", "speed-up", "dense by")
@@ -124,7 +124,7 @@ def show(found: ModesRecord, out: TextIO) -> None:
     else:
         print("\n".join("\t".join(cells) for cells in (head, *rows)), file=out)
     for line in _closing(found):
-        print(wrapped(line, 2, out), file=out)
+        print(fitted(line, 2, out), file=out)
 
 
 def markdown(found: ModesRecord) -> str:

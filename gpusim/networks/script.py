@@ -19,6 +19,8 @@ from gpusim.config.workload import EngineMode
 from gpusim.networks.compare import document
 from gpusim.networks.modes import ModesRecord, run_modes
 from gpusim.networks.run import DataChoice, Wanted
+from gpusim.report import terminal
+from gpusim.report.page.fragment import fragment
 
 Phase = Literal["inference", "train"]
 
@@ -39,6 +41,13 @@ class NetworkResult(Section):
         """Whether every result that was compared with NumPy's was as expected; None where nothing was compared."""
         found: bool | None = self._values["verification"]["passed"]
         return found
+
+    def __repr__(self) -> str:
+        return terminal.as_text(self._values)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return fragment(self._values)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object, as plain data."""

@@ -53,6 +53,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "workloads": (),
     "workloads.toolchain": ("gpusim.base",),
     "workloads.data": ("gpusim.base", "workloads"),
+    "workloads.monitor": ("gpusim.base", "workloads.data"),
     "workloads.networks": ("gpusim.base", "workloads"),
     "workloads.operators": (
         *("gpusim.base", "isa.object", "isa", "memory", "memory.dram", "spartan"),
@@ -60,6 +61,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "workloads.vendor": ("gpusim.base", "isa.object", "isa", "isa.encoding"),
     # the user's side
+    "gpusim.energy": ("gpusim.base", "isa", "memory.dram", "spartan", "gpusim.core"),
     "gpusim.config": (
         "gpusim.base",
         "isa",
@@ -68,6 +70,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "spartan",
         "gpusim.core",
         "gpusim.sampling",
+        "gpusim.energy",
         "workloads",
         "workloads.data",
         "workloads.networks",
@@ -75,12 +78,16 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.store": ("gpusim.base",),
     # gpusim.store: a script asks it under the name gpusim.results.open
-    "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core", "gpusim.store"),
-    "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.results"),
+    "gpusim.results": (
+        *("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core", "gpusim.energy"),
+        "gpusim.store",
+    ),
+    "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.energy", "gpusim.results"),
     "gpusim.report": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan"),
         *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
     ),
+    "gpusim.report.page": ("gpusim.base", "gpusim.results.metrics", "gpusim.report"),
     "gpusim.keeping": (
         *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.config", "gpusim.store"),
         *("gpusim.results", "gpusim.results.metrics", "gpusim.report"),
@@ -99,19 +106,21 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.results",
             "gpusim.results.metrics",
             "gpusim.report",
+            "gpusim.report.page",
             "gpusim.timeline",
             "gpusim.host",
         ),
     ),
     "gpusim.jobs": (
-        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core"),
+        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.energy"),
         *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
-        *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
+        *("gpusim.results", "gpusim.report", "gpusim.report.page", "gpusim.host", "gpusim.api"),
     ),
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.store", "gpusim.report", "gpusim.keeping", "gpusim.host", "gpusim.api", "gpusim.jobs"),
+        *("gpusim.store", "gpusim.report", "gpusim.report.page", "gpusim.keeping", "gpusim.host", "gpusim.api"),
+        "gpusim.jobs",
     ),
     "gpusim.sweep": (
         *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.keeping"),
@@ -134,7 +143,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
     ),
     "gpusim.cli": (
-        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.networks"),
+        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.monitor", "workloads.networks"),
         *(
             "workloads.operators",
             "gpusim.config",
@@ -145,6 +154,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.compare",
             "gpusim.sweep",
             "gpusim.report",
+            "gpusim.report.page",
             "gpusim.timeline",
             "gpusim.jobs",
             "gpusim.networks",

@@ -11,6 +11,7 @@ from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.convolution import Convolution
+from workloads.operators.count_zeros import GROUP_ELEMENTS, CountZeros
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
     FullyConnectedBackwardData,
@@ -111,6 +112,8 @@ CASES: tuple[Primitive, ...] = (
     Sgd((5, 7), decay=0.1),
     Adam((5, 7), step=3, decay=0.1),
     Bypass((5, 7)),
+    *(CountZeros((size,)) for size in (1, GROUP_ELEMENTS, 2 * GROUP_ELEMENTS + 5)),
+    CountZeros((3, 5, 7, 11)),
     *CONVOLVED,
     *(FullyConnectedForward(shape, outputs, bias=len(shape) > 2) for shape, outputs in FULLY_CONNECTED),
     *(FullyConnectedBackwardData(shape, outputs) for shape, outputs in FULLY_CONNECTED),

@@ -43,7 +43,7 @@ def written(folder: Path, **changes: object) -> Path:
 def test_result_is_compared_saved_and_reported(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
     path, json_file = written(tmp_path), tmp_path / "result.json"
     assert invoke(["exec", str(path), "--json", str(json_file), "--checked"]) == 0
-    assert "kernel.cycles" in capfd.readouterr().out
+    assert "verified               passed" in capfd.readouterr().out
     result = json.loads(json_file.read_text())
     assert result["verification"] == {"passed": True, "max_error": 0.0, "bound": 0.0}
     assert result["kernel"]["cycles"] > 0
@@ -179,8 +179,8 @@ def test_a_cycle_limit_ends_the_kernel_and_says_where_it_stands(tmp_path: Path, 
     captured = capfd.readouterr()
     assert captured.err.splitlines()[-1] == "cycle limit: the results are partial"
     head, group = captured.out.splitlines()[-2:]
-    assert head == "endless: stopped in cycle 3,000, 0 of 1 workgroups had ended; resident:"
-    assert group.startswith("  1 wavefront at 0x")
+    assert head == "  endless: stopped in cycle 3,000, 0 of 1 workgroups had ended; resident:"
+    assert group.startswith("    1 wavefront at 0x")
     result = json.loads(json_file.read_text())
     assert (result["partial"], result["stopped_by"], result["kernel"]["cycles"]) == (True, "cycle limit", 3000)
     assert [row["count"] for row in result["resident_wavefronts"]] == [1]

@@ -14,6 +14,7 @@ from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
+from gpusim.networks import run
 from gpusim.networks.kept import Kept
 from gpusim.networks.modes import ModesRecord, run_modes
 from gpusim.networks.run import Wanted
@@ -100,6 +101,22 @@ def test_each_chunk_of_images_has_zeros_of_its_own(monkeypatch: pytest.MonkeyPat
     assert found.passed is True and simulated(found) == {"a": 1 + 2 * 3}
     made_up = record_of(layers="a", data="synthetic", settings={"sparsity": 0.5})
     assert simulated(made_up) == {"a": 1 + 3}
+
+
+def test_what_a_sparse_product_cannot_do_is_dense_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conv_sparse, "MAX_TILED_ROWS", 16 * 9 - 1)
+    found = record_of(layers=":a")
+    step = next(step for step in found.last.steps if step.step.layer == "a")
+    assert found.passed is True and step.operators == ("convolution forward (implicit)",)
+    assert step.why_dense.startswith("144 weights of a filter; allowed are at most 143") and not step.skips_zeros
+
+
+def test_both_variants_have_data_of_one_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = record_of(engine="off", timing=False).last.planned_bytes
+    monkeypatch.setattr(run, "MOST_REAL_BYTES", plain)  # with the sparse algorithm's workspace it is too large
+    found = record_of(engine="both", settings={"sparsity": 0.5})
+    assert [record.real for record in found.variants.values()] == [False, False]
+    assert found.variants["sparse"].planned_bytes > plain
 
 
 def test_more_zeros_cost_less_and_are_those_that_were_asked_for() -> None:

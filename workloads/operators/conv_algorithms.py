@@ -9,6 +9,10 @@ from functools import partial
 from typing import Protocol
 
 from gpusim.base.errors import unknown_name
+from workloads.operators.conv_buffer import BUFFER_BYTES
+from workloads.operators.conv_direct import DirectForward
+from workloads.operators.conv_direct import backward_data as direct_backward_data
+from workloads.operators.conv_direct import refuses as direct_refuses
 from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
 from workloads.operators.conv_im2col import refuses as im2col_refuses
 from workloads.operators.conv_im2col_chunked import (
@@ -43,8 +47,9 @@ class MakesForward(Protocol):
 class ConvolutionAlgorithm:
     """How a convolution's passes are computed.
 
-    refuses: why not one of these windows; '': it can be. activations: how the forward pass takes x. Passes that an
-    algorithm has none of its own for are those of the default, and have its name.
+    A pass that an algorithm does not have is another one's, which its name says. refuses: why not one of these windows;
+    '': it can be. activations: how the forward pass takes x; resized: makes the row for a buffer of that many bytes,
+    where images are taken by chunks.
     """
 
     name: str
@@ -53,6 +58,7 @@ class ConvolutionAlgorithm:
     backward_weights: Callable[[Convolution], ConvolutionBackwardWeights]
     refuses: Callable[[Convolution], str] = lambda convolution: ""
     activations: Activations = Activations.DENSE
+    resized: "Callable[[int], ConvolutionAlgorithm] | None" = None
 
     @property
     def sparse(self) -> bool:
@@ -64,14 +70,30 @@ class ConvolutionAlgorithm:
         """Whether the compaction engine serves its loads of x."""
         return self.activations is Activations.COMPACTED
 
+    def within(self, buffer_bytes: int) -> "ConvolutionAlgorithm":
+        """With a buffer of that size, where it needs one."""
+        return self.resized(buffer_bytes) if self.resized else self
 
-def _winograd(size: int) -> ConvolutionAlgorithm:
+
+def _chunked(buffer_bytes: int = BUFFER_BYTES) -> ConvolutionAlgorithm:
+    return ConvolutionAlgorithm(
+        "im2col_chunked",
+        partial(Im2colChunkedForward, buffer_bytes=buffer_bytes),
+        partial(Im2colChunkedBackwardData, buffer_bytes=buffer_bytes),
+        partial(Im2colChunkedBackwardWeights, buffer_bytes=buffer_bytes),
+        chunked_refuses,
+        resized=_chunked,
+    )
+
+
+def _winograd(size: int, buffer_bytes: int = BUFFER_BYTES) -> ConvolutionAlgorithm:
     return ConvolutionAlgorithm(
         f"winograd_{size}x{size}",
-        partial(WinogradForward, size=size),
-        partial(WinogradBackwardData, size=size),
-        partial(WinogradBackwardWeights, size=size),
+        partial(WinogradForward, size=size, buffer_bytes=buffer_bytes),
+        partial(WinogradBackwardData, size=size, buffer_bytes=buffer_bytes),
+        partial(WinogradBackwardWeights, size=size, buffer_bytes=buffer_bytes),
         partial(winograd_refuses, size=size),
+        resized=partial(_winograd, size),
     )
 
 
@@ -79,13 +101,9 @@ _IMPLICIT_BACKWARD = (ImplicitBackwardData, ImplicitBackwardWeights)
 _TABLE = (
     ConvolutionAlgorithm("implicit", ImplicitForward, ImplicitBackwardData, ImplicitBackwardWeights),
     ConvolutionAlgorithm("im2col", Im2colForward, Im2colBackwardData, Im2colBackwardWeights, im2col_refuses),
-    ConvolutionAlgorithm(
-        "im2col_chunked",
-        Im2colChunkedForward,
-        Im2colChunkedBackwardData,
-        Im2colChunkedBackwardWeights,
-        chunked_refuses,
-    ),
+    _chunked(),
+    # the gradients of the weights, and most of those of the data, are the implicit product's and have its name
+    ConvolutionAlgorithm("direct", DirectForward, direct_backward_data, ImplicitBackwardWeights, direct_refuses),
     *(_winograd(size) for size in SIZES),
     ConvolutionAlgorithm("ellpack_dib", EllpackDibForward, *_IMPLICIT_BACKWARD, sparse_refuses, Activations.COMPACTED),
     ConvolutionAlgorithm(

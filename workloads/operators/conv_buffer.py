@@ -11,6 +11,7 @@ BUFFER_BYTES = 1 << 30
 MAX_BYTES = (1 << 32) - (1 << 24)  # of an array of a chunk, and what rounds it up: 32-bit offsets
 
 LINE = 16  # elements of a cache line
+CHANNEL = 64  # elements that lie in one DRAM channel
 
 
 def chunk_images(images: int, image_bytes: int, buffer_bytes: int, largest_bytes: int) -> int:
@@ -33,8 +34,9 @@ def at(tensor: Tensor, *index: int) -> Pointer:
     return Pointer(tensor.address + 4 * before, FLOAT)
 
 
-def odd_lines(columns: int) -> int:
-    """The pitch of rows of so many elements with which columns do not meet in few channels and sets: rows of an odd
-    number of cache lines."""
-    lines = -(-columns // LINE)
-    return LINE * (lines + 1 - lines % 2)
+def apart(columns: int) -> int:
+    """The pitch of rows of so many elements with which columns do not meet in few channels and sets: an odd number of
+    cache lines, or, where that is little more, of the 256 bytes that a channel has at a time."""
+    unit = CHANNEL if columns >= 8 * CHANNEL else LINE
+    units = -(-columns // unit)
+    return unit * (units + 1 - units % 2)

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from workloads.operators.bias import BiasBackward, BiasForward
-from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, at, chunk_images, chunks, odd_lines
+from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, apart, at, chunk_images, chunks
 from workloads.operators.conv_im2col import image_words
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
@@ -83,7 +83,7 @@ class _Chunked(ConvolutionPass):
         return images * self.convolution.positions
 
     def _pitch(self, images: int) -> int:
-        return odd_lines(self._positions(images))
+        return apart(self._positions(images))
 
     def _im2col(self, x: Tensor, chunk: tuple[int, int], columns: Tensor) -> "Launch":
         c, pitch = self.convolution, self._pitch(chunk[1])

@@ -13,6 +13,8 @@ from isa.kernarg import Pointer, pack
 from isa.region import LINE_ELEMENTS
 from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations, GemmKernel
 from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.tensor import Tensor
+from workloads.operators.tiles import Split, sum_parts
 from workloads.operators.tiling import WAVEFRONT, Tiling, WorkSplit
 from workloads.operators.verify import Expected, inner_product_bound
 from workloads.shapes import GemmShape, round_up
@@ -95,11 +97,12 @@ class Converted:
 
 @dataclass(frozen=True)
 class GemmOperator:
-    """C = A·B by one kernel of the table (workloads.operators.operator.Operator)."""
+    """C = A·B by one kernel of the table (workloads.operators.operator.Operator). parts: of the sum over k."""
 
     kernel: GemmKernel
     buffers: GemmBuffers
     launches: "tuple[Launch, ...]"
+    parts: int = 1
 
     @property
     def name(self) -> str:
@@ -121,10 +124,12 @@ class GemmOperator:
     def work(self) -> Work:
         """A kernel that skips zeros needs a multiply-accumulate a row of A for each non-zero of B, the columns of A
         that one of them meets, and the non-zeros themselves; the conversion in software reads all of B, and stores
-        bundles in whole lines and a count a column."""
+        bundles in whole lines and a count a column. Parts of a sum are stored, and C with what pads it."""
         m, n, k = self.buffers.shape.m, self.buffers.shape.n, self.buffers.shape.k
         macs, written = m * n * k, 4 * m * n
         stored = 4 * round_up(m, self.kernel.stored_rows) * n
+        if self.parts > 1:
+            stored = self.parts * stored + 4 * self.buffers.shape.ldc * n
         if not self.kernel.sparse:
             return Work(macs, macs, 4 * (m * k + k * n), written, stored)
         set_ = self.inputs["B"] != 0
@@ -184,6 +189,8 @@ def gemm(
         raise GemmError(f"{kernel}: {error}") from None
     if row.activations is Activations.CONVERTED:
         return GemmOperator(row, buffers, _converted(row, buffers, split, converted or Converted.allocate(buffers)))
+    if split.parts > 1:
+        return GemmOperator(row, buffers, _in_parts(row, buffers, split), split.parts)
     return GemmOperator(row, buffers, (_multiplication(row, buffers, split, _operands(buffers)),))
 
 
@@ -222,10 +229,21 @@ def _converted(
     values = {"b_matrix": Pointer(buffers.b.address), **held, "n": shape.n, "k": shape.k, "ldb": shape.ldb}
     local = (WAVEFRONT * CONVERT_COLUMNS, 1, 1)
     convert = _launch(
-        _function("dib_convert", "dib_convert"), buffers, values, (-(-shape.n // CONVERT_COLUMNS), 1), local
+        _function("dib_convert", "dib_convert"), buffers, values, (-(-shape.n // CONVERT_COLUMNS), 1, 1), local
     )
     operands = {**_operands(buffers), "b_matrix": held["bundles"], "counts": held["counts"]}
     return convert, _multiplication(row, buffers, split, operands)
+
+
+def _in_parts(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit) -> "tuple[Launch, ...]":
+    """Parts of the sum into matrices of their own, and what adds them up."""
+    shape, memory = buffers.shape, buffers.memory
+    partial = memory.allocate(4 * shape.ldc * shape.n * split.parts, "C (parts of the sum)")
+    operands = {**_operands(buffers), "c_matrix": Pointer(partial.address)}
+    sums = Tensor(memory, partial.address, (split.parts, shape.n, shape.ldc))
+    total = Tensor(memory, buffers.c.address, (shape.n, shape.ldc))
+    made = _multiplication(row, buffers, split, operands)
+    return made, *sum_parts(sums, total, Split(shape.k, split.arguments["split_depth"]))
 
 
 def _multiplication(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any]) -> "Launch":
@@ -247,7 +265,7 @@ def _launch(
     function: "Kernel",
     buffers: GemmBuffers,
     values: Mapping[str, Any],
-    groups: tuple[int, int],
+    groups: tuple[int, int, int],
     local: tuple[int, int, int],
     uses_engine: bool = False,
 ) -> "Launch":
@@ -256,7 +274,7 @@ def _launch(
 
     shape = buffers.shape
     regions = (SparseRegion(buffers.b.address, shape.k, shape.n, shape.ldb),) if uses_engine else ()
-    total = (groups[0] * local[0], groups[1] * local[1], 1)
+    total = (groups[0] * local[0], groups[1] * local[1], groups[2])
     packed = pack(function, values)
     return Launch(function, buffers.memory, packed.block, total, local, packed.dynamic_lds_bytes, regions)
 

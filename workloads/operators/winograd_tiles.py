@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from workloads.operators.conv_buffer import BUFFER_BYTES, LINE, MAX_BYTES, chunk_images, chunks, odd_lines
+from workloads.operators.conv_buffer import BUFFER_BYTES, LINE, MAX_BYTES, apart, chunk_images, chunks
 from workloads.operators.convolution import Convolution, Pair
 from workloads.operators.launching import divisor, words
 from workloads.operators.tensor import Operand
@@ -34,7 +34,7 @@ class Places:
     @property
     def pitch(self) -> int:
         """Elements from a row to the next."""
-        return odd_lines(self.columns) if self.apart else self.columns
+        return apart(self.columns) if self.apart else self.columns
 
     @property
     def step(self) -> int:

@@ -48,13 +48,14 @@ def test_any_zeros_give_what_numpy_gives(c: Convolution, forward: Forward, data:
 @pytest.mark.parametrize("forward", [EllpackDibForward, EllpackDibSoftwareForward])
 def test_chunks_give_the_same(forward: Forward, monkeypatch: pytest.MonkeyPatch) -> None:
     found, counts = [], []
-    whole = forward(PADDED).workspace["columns"].size_bytes
+    whole = forward(PADDED, bias=True).workspace["columns"].size_bytes
     for limit in (whole, 3 * whole // 4, 1):
         monkeypatch.setattr(conv_sparse, "CHUNK_BYTES", limit)
-        operator = build(forward(PADDED), DeviceMemory(MEMORY_BYTES), GPU)
+        operator = build(forward(PADDED, bias=True), DeviceMemory(MEMORY_BYTES), GPU)
         assert operator.tensors["columns"].size_bytes <= max(limit, whole // 4)
         for launch in operator.launches:
             execute(launch)
+        assert verify(operator).passed
         found.append(operator.outputs["y"].copy())
         counts.append(sum(launch.kernel.name == "im2col_columns" for launch in operator.launches))
     assert counts == [1, 2, 4]

@@ -26,6 +26,7 @@ from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat
 from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.convolution import Convolution
+from workloads.operators.count_zeros import GROUP_ELEMENTS, CountZeros
 from workloads.operators.dropout import DropoutForward, philox
 from workloads.operators.fully_connected import FullyConnectedBackwardWeights, FullyConnectedForward
 from workloads.operators.launching import divisor
@@ -179,6 +180,7 @@ STREAMED = (4, 32, 96, 96)
         (PoolingBackward(Pooling("max", (3, 3), (2, 2)), STREAMED), 0.5),
         (DropoutForward(STREAMED), 0.7),
         (LrnForward(STREAMED), 0.65),
+        (CountZeros(STREAMED), 0.7),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -187,6 +189,14 @@ def test_streaming_kernels_keep_dram_busy(primitive: Primitive, least: float) ->
 
 
 # Random numbers
+
+
+@pytest.mark.parametrize("size", [7, GROUP_ELEMENTS + 7])
+def test_both_zeros_count_and_the_smallest_numbers_do_not(size: int) -> None:
+    x = np.resize(np.array([0.0, -0.0, 1e-45, -1e-45, np.nan, np.inf, 1.0], np.float32), size)
+    operator, checked = executed(CountZeros((size,)), x=x)
+    assert checked.passed
+    assert operator.outputs["zeros"][0] == 2 * (size // 7) + min(size % 7, 2)
 
 
 def test_philox_is_the_published_one() -> None:
