@@ -57,7 +57,7 @@ SectionsOption = Annotated[
         "--section",
         metavar="NAME",
         help="Print this section instead of the screen: speed_of_light, launch, occupancy, scheduler, stalls, "
-        "instructions, memory, engine, distribution, source or session; repeatable.",
+        "instructions, memory, engine, energy, distribution, source or session; repeatable.",
         default_factory=list,
         show_default=False,
     ),

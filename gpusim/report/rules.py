@@ -252,6 +252,15 @@ RULES: tuple[Rule, ...] = (
         "more engine.compaction_units or a longer engine.prefetch_length",
     ),
     Rule(
+        "energy_dram",
+        "energy",
+        part_of("energy.dram_uj", "energy.total_uj"),
+        0.75,
+        "DRAM takes {measure} of the counted energy ({energy.dram_uj}, {energy.dram_pj_per_bit})",
+        "move fewer bytes, in longer runs within an open row",
+        weight=0.2,
+    ),
+    Rule(
         "uneven_compute_units",
         "distribution",
         uneven,

@@ -33,6 +33,8 @@ def screen(result: Result, width: int) -> list[Line]:
     lines += _memory(page)
     if any(column.tree.get("engine") for column in result.columns):
         lines += _engine(page)
+    if any(column.get("energy.total_uj") is not None for column in result.columns):
+        lines += page.row("energy", _energy)
     lines += page.row("verified", verified)
     lines += _found(result, width)
     return lines
@@ -126,16 +128,16 @@ def _bars(title: str, explained: str, group: str, count: int, page: _Page) -> It
         return
     shares = {name: [column.share(f"{group}.{name}") for column in page.measured] for name in names}
     order = sorted(names, key=lambda name: -max(share or 0.0 for share in shares[name]))
-    worth = [name for name in order if max(share or 0.0 for share in shares[name]) >= _LEAST_SHARE]
+    worth = [name for name in order if max(share or 0.0 for share in shares[name]) >= _LEAST_SHARE][:count]
     yield [(title, "bold"), (f"  ({explained})", "dim")]
-    for name in worth[:count]:
+    for name in worth:
         yield page.bars(unit_name(name) if group == "roofline" else name.replace("_", " "), shares[name])
-    if group == "stalls" and len(worth) > count:
+    if group == "stalls":  # they tile the whole
         rest = [
-            None if all(shares[name][i] is None for name in names) else sum(shares[n][i] or 0.0 for n in order[count:])
-            for i in range(len(page.measured))
+            sum(shares[name][number] or 0.0 for name in order[len(worth) :]) for number in range(len(page.measured))
         ]
-        yield page.bars("others", rest)
+        if max(rest) >= _LEAST_SHARE:
+            yield page.bars("others", rest)
 
 
 def _memory(page: _Page) -> Iterator[Line]:
@@ -174,6 +176,12 @@ def _wasted(column: Measured) -> str:
     if not fetched:
         return NOTHING
     return f"{percent(column.number('engine.lines_wasted') / fetched)} of {fetched:,.0f} lines"
+
+
+def _energy(column: Measured) -> str:
+    total = column.number("energy.total_uj")
+    share = f", DRAM {percent(column.number('energy.dram_uj') / total)}" if total else ""
+    return f"{column.text('energy.total_uj')}{share}"
 
 
 def _found(result: Result, width: int) -> Iterator[Line]:

@@ -76,7 +76,7 @@ SECTIONS: tuple[Section, ...] = (
         ),
     ),
     Section("engine", "Compaction Engine", "the engine's modes, buffers and waits", ("engine.*",)),
-    Section("energy", "Energy", "what DRAM, caches, LDS and engine take (docs/energy.md)", ("energy.*",)),
+    Section("energy", "Energy", "what the memory system took, by part, from counts (docs/energy.md)", ("energy.*",)),
     Section(
         "distribution",
         "GPU Workload Distribution",
@@ -116,9 +116,9 @@ def _matches(path: str, pattern: str) -> bool:
 
 
 def _owner(path: str) -> str:
-    """The most definite mention counts: the path itself, then the longest pattern."""
+    """The most definite mention counts: the path itself, then the longest pattern; empty where there is none."""
     mentions = [(p == path, len(p), s.key) for s in SECTIONS for p in s.metrics if _matches(path, p)]
-    return max(mentions, key=lambda mention: mention[:2])[2]
+    return max(mentions, key=lambda mention: mention[:2], default=(False, 0, ""))[2]
 
 
 _OWNER = {metric.path: _owner(metric.path) for metric in METRICS}

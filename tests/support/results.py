@@ -8,8 +8,12 @@ from gpusim.base.counters import DISTINCT, EACH, JOINED
 from gpusim.core.counters import TABLES
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.facts import Hotspot, RunFacts
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.model import EnergyModel
+from gpusim.energy.spec import EnergySpec
 from gpusim.report.document import document
 from gpusim.results.record import RunRecord, VerificationFacts
+from spartan.engine_spec import EngineSpec
 
 CONFIG: dict[str, Any] = {
     "gpu": {"name": "small", "shader_arrays": 2, "cus_per_array": 2, "clock_ghz": 1.0, "cu": {"lds_write_passes": 2}},
@@ -40,6 +44,10 @@ QUIET: dict[str, Any] = {
         "requests": 1000, "accurate": 400, "prudent": 100, "hasty": 0, "prefetch_buffer_hits": 500, "past_end": 0,
         "lines_fetched": 1000, "lines_wasted": 10, "lookup_blocked_cycles": 0, "request_latency_cycles": 200.0,
         "latency_histogram": [0, 0, 10, 500, 490],
+    },
+    "energy": {
+        "total_uj": 100.0, "dram_uj": 60.0, "l1_uj": 10.0, "l2_uj": 20.0, "lds_uj": 5.0, "engine_uj": 5.0,
+        "dram_pj_per_bit": 4.5,
     },
     "stalls": {
         "issued": 600, "not_selected": 100, "execution_dependency": 100, "memory_dependency": 100,
@@ -96,7 +104,13 @@ def everything(value: int, variant: str = "sparse") -> RunRecord:
     facts.hotspots = [Hotspot("k", 0x1A00, instruction, dict.fromkeys(STALL_REASONS, value // 8))]
     compared = VerificationFacts(True, 3.847e-7, 1.734e-5)
     return RunRecord(
-        True, "sgemm_dib_tiled_nnz", [facts, facts], host_time_us=1e9 + 0.5, variant=variant, verification=compared
+        True,
+        "sgemm_dib_tiled_nnz",
+        [facts, facts],
+        host_time_us=1e9 + 0.5,
+        variant=variant,
+        verification=compared,
+        energy=EnergyModel.of(EnergySpec(), GpuSpec(), EngineSpec()),
     )
 
 

@@ -10,6 +10,8 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.config.files import SHIPPED
+from tests.support import report_page
+from tests.support.figures import section
 from tests.support.interrupted import interrupted
 
 DATA = Path(__file__).parents[1] / "data/kernels"
@@ -223,3 +225,15 @@ def test_interrupt_ends_the_kernel_with_partial_results(number: signal.Signals, 
     assert result["kernel"]["workgroups"] == 0
     assert result["verification"] is None
     assert result["stopped_by"] == "interrupted" and result["resident_wavefronts"][0]["count"] == 1
+
+
+def test_the_screen_of_the_readme_is_what_is_printed() -> None:
+    readme = report_page.README.read_text(encoding="utf-8")
+    assert section(readme, "screen") == report_page.screen(), "run python -m tests.support.report_page"
+
+
+def test_an_unknown_section_is_refused_before_anything_runs(capfd) -> None:  # type: ignore[no-untyped-def]
+    assert invoke(["exec", "vector_add", "--section", "ocupancy"]) == 2
+    captured = capfd.readouterr()
+    assert captured.err.startswith("gpusim: error: --section: unknown section 'ocupancy'; did you mean 'occupancy'?")
+    assert captured.err.count("\n") == 1 and captured.out == ""

@@ -19,6 +19,7 @@ _CACHES = {
     "L1 TLB": "translation.l1_hit_rate",
     "DRAM rows": "dram.row_hit_rate",
 }
+_ENERGIES = {"L1": "l1", "L2": "l2", "LDS": "lds", "DRAM": "dram", "engine": "engine"}
 _COMPARED = (
     *("kernel.cycles", "kernel.wavefront_instructions", "kernel.valu_instructions", "kernel.vmem_instructions"),
     *("l1.transactions", "l2.transactions", "dram.bytes", "l2.read_latency_cycles", "dram.read_latency_cycles"),
@@ -35,6 +36,7 @@ def pictures_of(result: Result) -> dict[str, list[Picture]]:
         "stalls": [_stalls(measured)],
         "memory": [_hit_rates(measured), *(_histogram(path, result.columns) for path in _HISTOGRAMS)],
         "engine": [_engine(measured)],
+        "energy": [_energy(measured)],
         "launch": [_layers(result), _normalized(result)],
     }
     return {key: [picture for picture in drawn if picture is not None] for key, drawn in made.items()}
@@ -149,6 +151,15 @@ def _engine(measured: Sequence[Measured]) -> Picture | None:
     return _stack("engine", "How the engine answered its requests", _names(used), parts, "% of the requests")
 
 
+def _energy(measured: Sequence[Measured]) -> Picture | None:
+    """What was counted of energy, by part."""
+    known = [one for one in measured if one.number("energy.total_uj")]
+    if not known:
+        return None
+    parts = {name: [one.number(f"energy.{path}_uj") for one in known] for name, path in _ENERGIES.items()}
+    return _stack("energy", "Energy by part", _names(known), parts, "uJ")
+
+
 def _layers(result: Result) -> Picture | None:
     """A network's time by layer and pass."""
     timed = [row for row in result.rows if row.measured.tree][:_MOST_LAYERS]
@@ -188,7 +199,8 @@ def _bars(
 def _stack(name: str, title: str, rows: Sequence[str], parts: dict[str, list[float]], axis: str) -> Picture:
     table = [(row, *(values[number] for values in parts.values())) for number, row in enumerate(rows)]
     means = sorted(((sum(values) / len(values), part) for part, values in parts.items()), reverse=True)[:3]
-    said = ", ".join(f"{part} {percent(mean / 100)}" for mean, part in means)
+    whole = sum(map(sum, parts.values())) / len(rows) or 1.0
+    said = ", ".join(f"{part} {percent(mean / whole)}" for mean, part in means)
     return Picture(
         name, title, f"The largest parts, on average: {said}.", (axis, *parts), table,
         lambda figure: charts.stacked_bars(figure, rows, parts, axis), charts.bars_size(len(rows)),

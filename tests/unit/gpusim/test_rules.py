@@ -129,6 +129,11 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
         {"engine.prefetch_buffer_hits": 100, "engine.past_end": 400},
         "90.0 % of the engine's requests find no finished line; an answer takes 200.0 cycles",
     ),
+    "energy_dram": (
+        {"energy.dram_uj": 80.0},
+        {"energy.dram_uj": 74.0},
+        "DRAM takes 80.0 % of the counted energy (80 uJ, 4.5 pJ/bit)",
+    ),
     "uneven_compute_units": (
         {"stalls_by_compute_unit.issued": [100, 100, 100, 300]},
         {"stalls_by_compute_unit.issued": [100, 110, 120, 130]},

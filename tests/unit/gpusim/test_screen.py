@@ -11,6 +11,7 @@ from gpusim.base.errors import UserError
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.report import terminal
+from gpusim.report.layout import bar
 from gpusim.report.result import read
 from gpusim.report.sections import SECTIONS, paths_of
 from gpusim.report.terminal import Wanted
@@ -59,11 +60,12 @@ def test_the_screen_of_one_run() -> None:
     assert row(lines, "  DRAM traffic") == "11.0 GB/s, 10.0 % busy"
     assert row(lines, "  requests") == "prefetch buffer hits 50 %, accurate 40 %, prudent 10 %"
     assert row(lines, "  wasted lines") == "1.0 % of 1,000 lines"
+    assert row(lines, "energy") == "100.0 uJ, DRAM 60.0 %"
     assert row(lines, "verified") == "passed, error 1e-07 ≤ 1e-05"
     look = lines[lines.index("look at") + 1 :]
     assert look[0].startswith("  ! wavefronts wait at s_waitcnt for memory or LDS in 55.0 % of wavefront-cycles")
     assert lines[-1].startswith("more: --details")
-    assert len(lines) <= 32
+    assert len(lines) <= 33
 
 
 def test_the_reasons_on_the_screen_tile_the_wavefronts_cycles() -> None:
@@ -71,6 +73,16 @@ def test_the_reasons_on_the_screen_tile_the_wavefronts_cycles() -> None:
     start = next(n for n, line in enumerate(lines) if line.startswith("wavefronts' cycles"))
     shares = [float(re.findall(r"([\d.]+) %", line)[0]) for line in lines[start + 1 : start + 6]]
     assert sum(shares) == pytest.approx(100, abs=0.3)
+
+
+def test_many_small_reasons_are_one_that_is_shown() -> None:
+    small = dict.fromkeys(STALL_REASONS, 4) | {"issued": 968}
+    lines = printed(result_of({**PLAIN, "stalls": small}))
+    assert row(lines, "  issued").endswith(" 96.8 %") and row(lines, "  others").endswith(" 3.2 %")
+
+
+def test_a_little_is_seen_in_a_bar() -> None:
+    assert [bar(share, 4) for share in (0, 0.001, 0.5, 1, 1.2)] == ["░░░░", "█░░░", "██░░", "████", "████"]
 
 
 def test_two_runs_stand_side_by_side_with_their_speed_up() -> None:
@@ -137,6 +149,7 @@ def test_every_pattern_of_a_section_names_a_metric() -> None:
 def test_details_have_a_line_for_each_metric_of_the_run_with_its_unit() -> None:
     lines = printed(of_records(everything(999_999)), ALL)
     unknown = {"data.zero_fraction", "data.zero_line_fraction", "simulator.peak_memory_mb"}
+    unknown |= {metric.path for metric in METRICS if metric.path.startswith("energy.")}  # the record has no model
     for metric in METRICS:
         rows = [line for line in lines if line.startswith(f"  {metric.path} ")]
         assert len(rows) == (metric.path not in unknown), metric.path
@@ -268,7 +281,7 @@ def test_a_poor_terminal_gets_ascii(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ([1, 2], "f.json: is not a result that gpusim run, exec or net has written"),
         ({"kernel": {}}, "is not a result"),
         ({"config": {}, "schema_version": 1}, "has schema_version 1; this version of gpusim reads 2"),
-        ({"config": {"gpu": {}}, "schema_version": 2, "partial": False, "kernel": {}}, "f.json: is damaged: KeyError"),
+        ({"config": {"gpu": {}}, "schema_version": 2, "kernel": {}}, "f.json: is damaged: KeyError"),
         ({"config": 5, "schema_version": 2, "partial": False}, "f.json: is damaged: "),
     ],
 )
