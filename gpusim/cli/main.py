@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "disasm": declared_tools.disasm,
     "microbench": declared_measurements.microbench,
     "correlate": declared_measurements.correlate,
+    "check-sampling": declared_measurements.check_sampling,
 }  # in the order of the help
 KERNELS_COMMANDS: Mapping[str, Callable[..., None]] = {
     "build": declared_tools.kernels_build,

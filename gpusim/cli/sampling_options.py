@@ -7,6 +7,19 @@ import typer
 
 from gpusim.base.errors import UserError
 
+ErrorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--error", metavar="PERCENT", help="Of a sampled launch: wanted half-width of the cycles. [default: 0.5%]"
+    ),
+]
+ConfidenceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--confidence", metavar="PERCENT", help="Of a sampled launch: how sure half-widths are to be. [default: 95%]"
+    ),
+]
+
 
 @dataclass(frozen=True)
 class SamplingOptions:
@@ -20,30 +33,17 @@ class SamplingOptions:
             show_default=False,
         ),
     ] = None
-    error: Annotated[
-        str | None,
-        typer.Option(
-            "--error", metavar="PERCENT", help="With --sample: wanted half-width of the cycles. [default: 0.5%]"
-        ),
-    ] = None
-    confidence: Annotated[
-        str | None,
-        typer.Option(
-            "--confidence", metavar="PERCENT", help="With --sample: how sure half-widths are to be. [default: 95%]"
-        ),
-    ] = None
+    error: ErrorOption = None
+    confidence: ConfidenceOption = None
 
     def overrides(self, path: str = "sampling") -> list[str]:
-        """Values of a configuration that the options say, each as `--set` takes it; raises UserError.
-
-        path: where the configuration has its sampling.
-        """
-        said = {"error": _share("--error", self.error), "confidence": _share("--confidence", self.confidence)}
+        """What the options say of a configuration, as `--set` takes it; raises UserError. path: of its sampling."""
+        said = shares(self.error, self.confidence)
         if not self.sample:
-            for option in (name for name, value in said.items() if value is not None):
+            for option in said:
                 raise UserError(f"--{option}: belongs to --sample")
             return [] if self.sample is None else [f"{path}=null"]
-        values = [f"{name}: {value}" for name, value in said.items() if value is not None]
+        values = [f"{name}: {value}" for name, value in said.items()]
         return [f"{path}={{{', '.join([*values, *self._more()])}}}"]
 
     def _more(self) -> list[str]:
@@ -66,6 +66,12 @@ class JobSamplingOptions(SamplingOptions):
 
     def _more(self) -> list[str]:
         return [f"functional: {str(self.functional).lower()}"]
+
+
+def shares(error: str | None, confidence: str | None) -> dict[str, float]:
+    """What is said of the two, by `SamplingSpec`'s names; raises UserError."""
+    said = {"error": _share("--error", error), "confidence": _share("--confidence", confidence)}
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _share(option: str, text: str | None) -> float | None:

@@ -29,7 +29,7 @@ class Cell:
     source: str
 
 
-_DALLY = "Dally, tutorial at NIPS 2015, from Horowitz's figures of 45 nm, quoted from memory"
+_DALLY = "Dally, tutorial at NIPS 2015, from Horowitz's figures of 45 nm, quoted by heart"
 CELLS: Mapping[str, Cell] = {
     "adder, 32 bits": Cell(137, _DALLY),
     "multiplier, 32 bits": Cell(3495, _DALLY),

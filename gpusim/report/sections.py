@@ -76,7 +76,7 @@ SECTIONS: tuple[Section, ...] = (
         ),
     ),
     Section("engine", "Compaction Engine", "the engine's modes, buffers and waits", ("engine.*",)),
-    Section("energy", "Energy", "what memories and the engine take, as far as it is counted", ("energy.*",)),
+    Section("energy", "Energy", "what the memory system took, by part, from counts (docs/energy.md)", ("energy.*",)),
     Section(
         "distribution",
         "GPU Workload Distribution",

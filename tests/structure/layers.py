@@ -89,7 +89,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.report.page": ("gpusim.base", "gpusim.results.metrics", "gpusim.report"),
     "gpusim.keeping": (
-        *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.config", "gpusim.store"),
+        *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.energy"),
+        *("gpusim.config", "gpusim.store"),
         *("gpusim.results", "gpusim.results.metrics", "gpusim.report"),
     ),
     "gpusim.compare": (
@@ -119,8 +120,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.store", "gpusim.report", "gpusim.report.page", "gpusim.keeping", "gpusim.host", "gpusim.api"),
-        "gpusim.jobs",
+        *("gpusim.sampling", "gpusim.store", "gpusim.report", "gpusim.report.page", "gpusim.keeping"),
+        *("gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
     "gpusim.sweep": (
         *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.keeping"),
@@ -142,6 +143,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
     ),
+    "gpusim.sampling_check": (
+        *("gpusim.base", *_KERNEL, "isa.execution", "spartan", "gpusim.core", "gpusim.sampling", "workloads.operators"),
+        *(
+            "gpusim.config",
+            "gpusim.results",
+            "gpusim.results.metrics",
+            "gpusim.jobs",
+            "gpusim.networks",
+            "gpusim.bench",
+        ),
+    ),
     "gpusim.cli": (
         *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.monitor", "workloads.networks"),
         *(
@@ -161,6 +173,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.correlation",
             "gpusim.microbench",
             "gpusim.bench",
+            "gpusim.sampling",
+            "gpusim.sampling_check",
         ),
     ),
 }

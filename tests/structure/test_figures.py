@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import report_page
+from tests.support import energy_pages, report_page
 from tests.support.figures import DOCS, PAGES, SLOW, section
 from tests.support.monitor_pages import COUNTED
 
@@ -32,6 +32,12 @@ def test_the_report_s_tables_are_those_of_the_code(name: str) -> None:
 def test_the_monitor_s_tables_are_counted(name: str) -> None:
     page = (DOCS / "monitor.md").read_text(encoding="utf-8")
     assert section(page, name) == PAGES["monitor"][name](), "run .ci/generate"
+
+
+@pytest.mark.parametrize("name", energy_pages.COUNTED)
+def test_the_energies_are_counted(name: str) -> None:
+    page = (DOCS / "energy.md").read_text(encoding="utf-8")
+    assert section(page, name) == PAGES["energy"][name](), "run .ci/generate"
 
 
 @pytest.mark.parametrize("page", [*PAGES, *SLOW])

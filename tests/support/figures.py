@@ -21,7 +21,14 @@ from pathlib import Path
 import numpy as np
 
 from gpusim.config.run import load_run
-from tests.support import correlation_pages, library_accuracy, monitor_pages, network_pages, vendor_kernels
+from tests.support import (
+    correlation_pages,
+    energy_pages,
+    library_accuracy,
+    monitor_pages,
+    network_pages,
+    vendor_kernels,
+)
 from tests.support.pages import renewed, table
 from tests.support.rooflines import primitives_table, products_table
 from tests.support.trace_reader import read_trace
@@ -217,6 +224,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "kernels": {"products": products_table, "primitives": primitives_table},
     "activations": {"files": map_files, "zero maps": zero_maps, "training": training},
     "opencl": {"accuracy": library_accuracy.table},
+    "energy": energy_pages.SECTIONS,
     "monitor": monitor_pages.SECTIONS,
     "own-kernels": {"sweep": sweep},
     "own-kernels-hip": {"precision": precision},

@@ -8,8 +8,12 @@ from gpusim.base.counters import DISTINCT, EACH, JOINED
 from gpusim.core.counters import TABLES
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.facts import Hotspot, RunFacts
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.model import EnergyModel
+from gpusim.energy.spec import EnergySpec
 from gpusim.report.document import document
 from gpusim.results.record import RunRecord, VerificationFacts
+from spartan.engine_spec import EngineSpec
 
 CONFIG: dict[str, Any] = {
     "gpu": {"name": "small", "shader_arrays": 2, "cus_per_array": 2, "clock_ghz": 1.0, "cu": {"lds_write_passes": 2}},
@@ -100,7 +104,13 @@ def everything(value: int, variant: str = "sparse") -> RunRecord:
     facts.hotspots = [Hotspot("k", 0x1A00, instruction, dict.fromkeys(STALL_REASONS, value // 8))]
     compared = VerificationFacts(True, 3.847e-7, 1.734e-5)
     return RunRecord(
-        True, "sgemm_dib_tiled_nnz", [facts, facts], host_time_us=1e9 + 0.5, variant=variant, verification=compared
+        True,
+        "sgemm_dib_tiled_nnz",
+        [facts, facts],
+        host_time_us=1e9 + 0.5,
+        variant=variant,
+        verification=compared,
+        energy=EnergyModel.of(EnergySpec(), GpuSpec(), EngineSpec()),
     )
 
 
