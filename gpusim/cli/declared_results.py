@@ -56,6 +56,7 @@ class ListOptions:
             show_default=False,
         ),
     ] = field(default_factory=list)
+    sweep: Annotated[int | None, typer.Option("--sweep", metavar="N", help="Only points of this sweep.")] = None
     last: Annotated[int, typer.Option("--last", metavar="N", min=0, help="The newest N; 0: all.")] = 40
 
 

@@ -52,6 +52,9 @@ def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
         if choice is not None:
             where.append(f"runs.{column} = ?")
             values.append(choice.value)
+    if options.sweep is not None:
+        where.append("runs.id IN (SELECT run FROM points WHERE points.sweep = ?)")
+        values.append(options.sweep)
     if options.text is not None:
         where.append("(ifnull(runs.name, '') || ' ' || runs.title || ' ' || runs.command) LIKE ? ESCAPE '\\'")
         escaped = options.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

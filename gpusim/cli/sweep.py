@@ -6,6 +6,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
 from gpusim.cli.declared_results import SweepOptions
 from gpusim.config.sweep import Method, Overrides, SweepSpec, load_sweep
@@ -25,7 +26,6 @@ def sweep_command(file: str, options: SweepOptions) -> int:
     if options.listed:
         _list(spec)
         return 0
-    from gpusim.base.processors import default_jobs
     from gpusim.keeping.keeper import Keeper  # imports what runs kernels: up to a second
     from gpusim.sweep.executor import LocalProcesses
     from gpusim.sweep.running import Sweep

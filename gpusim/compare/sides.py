@@ -9,9 +9,11 @@ from typing import Any
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.keeping.stored import stored_run
 from gpusim.results import metrics
+from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.store.reading import Results
 
 WHOLE = "all"  # the part that is the whole network
+VARIANTS = ("dense", "sparse")
 
 
 @dataclass(frozen=True)
@@ -85,16 +87,9 @@ def _is_run(name: str, store: Path) -> bool:
 def _of_store(name: str, store: Path) -> Side:
     with Results(store) as results:
         stored = stored_run(results, name)
-        sql = "SELECT variant, layer, pass, name, half_width FROM metrics WHERE run = ? AND half_width IS NOT NULL"
-        sampled = results.rows(f"{sql} AND launch IS NULL", [stored.row["id"]]).rows
         units = dict(results.rows("SELECT name, unit FROM metric_names").rows)
-    half_widths: dict[str, dict[str, float]] = {}
-    for variant, layer, what, metric, half_width in sampled:
-        part = f"{layer} {what}" if layer is not None else variant
-        half_widths.setdefault(part, {})[metric] = half_width
     found = _of_document(stored.document(), f"run {stored.label}", str(stored.row["title"]))
-    parts = {name: Part(part.metrics, half_widths.get(name, {})) for name, part in found.parts.items()}
-    return Side(found.label, found.title, parts, dict(flat(stored.configuration)), {**units, **found.units})
+    return Side(found.label, found.title, found.parts, dict(flat(stored.configuration)), {**units, **found.units})
 
 
 def _of_file(path: Path) -> Side:
@@ -112,10 +107,13 @@ def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
     configuration = document.get("config", {"gpu": document.get("gpu", {})})
     parts: dict[str, Part] = {}
     units: dict[str, str] = {}
-    if "layers" in document and "total" in document:
+    if "network" in document:
         title = title or f"{document['network']}, {document['phase']}, batch {document['batch']}"
-        rows = {WHOLE: document["total"]} | {f"{row['name']} {row['pass']}": row for row in document["layers"]}
-        parts = {name: _metrics(row["metrics"]) for name, row in rows.items() if row.get("metrics")}
+        for variant in ("", *VARIANTS):
+            body = document.get(variant) if variant else document
+            for name, row in _rows(body or {}):
+                if row.get("metrics"):
+                    parts[f"{variant} {name}".strip()] = _metrics(row["metrics"])
     elif "figures" in document:
         title = title or "microbenchmarks"
         parts = {"": Part({figure["name"]: figure["value"] for figure in document["figures"]})}
@@ -130,9 +128,19 @@ def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
     return Side(label, title, parts, dict(flat(configuration)), units)
 
 
+def _rows(body: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The whole network and its layers' passes."""
+    if "total" not in body:
+        return []
+    return [(WHOLE, body["total"]), *((f"{row['name']} {row['pass']}", row) for row in body["layers"])]
+
+
 def _metrics(tree: Mapping[str, Any]) -> Part:
     groups = {name: held for name, held in tree.items() if name in metrics.GROUPS and isinstance(held, dict)}
-    return Part(dict(metrics.leaves(groups)))
+    values = dict(metrics.leaves(groups))
+    widths = {path.removesuffix(SUFFIX): width for path, width in values.items() if path.endswith(SUFFIX)}
+    exact = {path: value for path, value in values.items() if not path.endswith(SUFFIX)}
+    return Part(exact, {path: width for path, width in widths.items() if isinstance(width, float)})
 
 
 def flat(values: Any, prefix: str = "") -> list[tuple[str, Any]]:

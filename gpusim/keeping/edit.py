@@ -27,9 +27,7 @@ def delete(path: Path, runs: Sequence[str]) -> int:
 
 
 _VALUES_OF_A_RUN = """
-    DELETE FROM metric_values WHERE (metric, subject) IN (
-        SELECT metric_names.id, subjects.id FROM metric_names, subjects WHERE subjects.run = ?
-    )
+    DELETE FROM metric_values WHERE subject IN (SELECT id FROM subjects WHERE run = ?)
 """
 _UNUSED_CONFIGURATION = """
     DELETE FROM configurations

@@ -9,6 +9,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR
 from gpusim.base.interrupt import INTERRUPTED
 from gpusim.keeping.records import plain
 from gpusim.results import metrics
+from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.results.record import RunRecord
 
 EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
@@ -82,12 +83,16 @@ def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> Outcome:
 
 
 def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
-    """The metrics of a tree, as `gpusim.results.metrics` makes them; what does not apply is left out."""
-    leaves = dict(metrics.leaves(dict(tree)))
-    for path, value in leaves.items():
+    """The metrics of a tree, as `gpusim.results.metrics` makes them, those sampled with their half-widths.
+
+    What does not apply is left out.
+    """
+    held = dict(metrics.leaves(dict(tree)))
+    for path, value in held.items():
         metric = metrics.describe(path)
         if value is not None and metric is not None:
-            yield Value(path, metric.unit, metric.definition, value, leaves.get(path + metrics.SUFFIX))
+            width = held.get(f"{path}{SUFFIX}")
+            yield Value(path, metric.unit, metric.definition, value, width if isinstance(width, float) else None)
 
 
 def of_records(records: Sequence[RunRecord], variants: Sequence[str], exit_code: int) -> Outcome:

@@ -62,7 +62,7 @@ def _verified(row: Row, _: RunFacts) -> str:
     return {None: "–", True: "yes", False: "WRONG"}[row.passed]
 
 
-def _three(value: float) -> str:
+def three_digits(value: float) -> str:
     """At least three digits of it."""
     return f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
 
@@ -107,7 +107,7 @@ COLUMNS = (
     Column(
         ("time us", "us"),
         lambda row, _: _time(_facts(row)),
-        (_time_text("{:,.1f}".format), _time_text(_three)),
+        (_time_text("{:,.1f}".format), _time_text(three_digits)),
         unknown="–",
     ),
     Column(("share", "%"), _share, (lambda share: f"{100 * share:.1f}%", _percent[1])),
@@ -118,7 +118,7 @@ COLUMNS = (
     ),
     Column(("L1", "L1%"), lambda row, _: row.metrics["l1"]["hit_rate"], _percent),
     Column(("L2", "L2%"), lambda row, _: row.metrics["l2"]["hit_rate"], _percent),
-    Column(("DRAM MB", "MB"), lambda row, _: row.metrics["dram"]["bytes"] / 1e6, ("{:,.1f}".format, _three)),
+    Column(("DRAM MB", "MB"), lambda row, _: row.metrics["dram"]["bytes"] / 1e6, ("{:,.1f}".format, three_digits)),
     Column(
         ("launches", "run"),
         lambda row, _: (row.launches, row.simulated),

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from gpusim.base.progress import scaled
 from gpusim.networks import report
+from gpusim.networks.columns import three_digits
 from gpusim.networks.modes import ModesRecord
 from gpusim.networks.rows import Row, rows_of
 from gpusim.report.layout import fitted
 from workloads.networks.kind import Pass
 
-HEAD = ("layer", "zeros", "padded", "sparse us", "dense us", "speed-up", "dense by")
+HEAD = ("layer", "zeros", "padded", "us", "dense us", "speed-up", "dense by")
 ENGINE_HEAD = ("requests", "lines", "wasted")
-MEANINGS = (
-    "zeros: of the map's values; padded: of the products with them, where the padding's zeros count too",
-    "requests: the engine's; lines: that it read from DRAM, and the share of them that went into no answer",
-)
+ZEROS = "zeros: of the map's values; padded: of the products with them, where the padding's zeros count too"
+ENGINE = "requests: the engine's; lines: that it read from DRAM; wasted: the share of them that went into no answer"
 SPEED_UP = "cycles of the fastest dense algorithm / those of the sparse one, im2col and transpositions included"
 
 
@@ -123,7 +123,7 @@ def show(found: ModesRecord, out: TextIO) -> None:
         Console(file=out).print(table)
     else:
         print("\n".join("\t".join(cells) for cells in (head, *rows)), file=out)
-    for line in _closing(found):
+    for line in _closing(found, layers):
         print(fitted(line, 2, out), file=out)
 
 
@@ -135,7 +135,7 @@ def markdown(found: ModesRecord) -> str:
     head = _head(layers)
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     lines += [f"| {' | '.join(_cells(layer, layers))} |" for layer in layers]
-    return "\n".join([text, *lines, "", *(f"- {line}" for line in _closing(found))]) + "\n"
+    return "\n".join([text, *lines, "", *(f"- {line}" for line in _closing(found, layers))]) + "\n"
 
 
 def _engine_counts(layer: SparseLayer) -> dict[str, Any] | None:
@@ -152,9 +152,9 @@ def _cells(layer: SparseLayer, layers: Sequence[SparseLayer]) -> list[str]:
     zeros = report.zeros_tree(layer.row)
     cells = [layer.row.layer]
     cells += ["–", "–"] if zeros is None else [f"{100 * zeros[key]:.1f}%" for key in ("fraction", "of_terms")]
-    cells.append("–" if layer.row.facts is None else f"{layer.row.facts.time_us:,.1f}")
+    cells.append("–" if layer.row.facts is None else three_digits(layer.row.facts.time_us))
     best = layer.dense[0] if layer.dense else None
-    cells.append("–" if best is None or best.facts is None else f"{best.facts.time_us:,.1f}")
+    cells.append("–" if best is None or best.facts is None else three_digits(best.facts.time_us))
     cells.append("–" if layer.speed_up is None else f"{layer.speed_up:.2f}x")
     cells.append("–" if best is None else best.operators.partition("(")[2].rstrip(")"))
     counts = _engine_counts(layer)
@@ -163,14 +163,14 @@ def _cells(layer: SparseLayer, layers: Sequence[SparseLayer]) -> list[str]:
     if counts is None:
         return [*cells, "–", "–", "–"]
     wasted = counts["lines_wasted"] / counts["lines_fetched"] if counts["lines_fetched"] else 0.0
-    return [*cells, f"{counts['requests']:,}", f"{counts['lines_fetched']:,}", f"{100 * wasted:.0f}%"]
+    return [*cells, scaled(counts["requests"]), scaled(counts["lines_fetched"]), f"{100 * wasted:.0f}%"]
 
 
-def _closing(found: ModesRecord) -> list[str]:
-    lines = list(MEANINGS)
+def _closing(found: ModesRecord, layers: Sequence[SparseLayer]) -> list[str]:
+    lines = [ZEROS, *([ENGINE] if len(_head(layers)) > len(HEAD) else [])]
     if found.mode == "both":
         lines.append(f"speed-up: {SPEED_UP}")
     whole = total_speed_up(found)
     if whole is not None:
-        lines.append(f"whole iteration: {whole:.3f}x of the same with every layer by its fastest dense algorithm")
+        lines.append(f"all rows: {whole:.3f}x, each layer by its fastest dense algorithm")
     return lines

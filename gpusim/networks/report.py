@@ -22,6 +22,7 @@ MEANINGS = {
     "simulated_launches": "those that were simulated for this row; the others equal one that was, here or before, in "
     "code, geometry, arguments and class of data, and count as it does",
     "macs": "multiply-accumulates of the definition",
+    "needed_macs": "those that the kernels cannot leave out: without the padding's, and as few as an algorithm needs",
     "operations": "its other arithmetic",
     "minimum_bytes": "operands and results, each once",
     "ipc": "wavefront instructions a cycle, of the whole GPU",
@@ -90,6 +91,7 @@ def _row_tree(row: Row, whole: RunFacts | None) -> dict[str, Any]:
         "launches": row.launches,
         "simulated_launches": row.simulated,
         "macs": row.macs,
+        "needed_macs": row.needed_macs,
         "operations": sum(work.operations for work in works),
         "minimum_bytes": sum(work.read_bytes + work.written_bytes for work in works),
         "verification": _verification(row),
@@ -149,6 +151,7 @@ def _total_tree(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | No
         "launches": launches,
         "simulated_launches": sum(row.simulated for row in rows),
         "macs": sum(row.macs for row in rows),
+        "needed_macs": sum(row.needed_macs for row in rows),
         "planned_bytes": record.planned_bytes,
         "launch_overhead_us": launches * record.settings.gpu.kernel_launch_us,
         **_timed_tree(whole, whole),
@@ -202,11 +205,13 @@ def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) 
     if whole is not None:
         overhead = launches * record.settings.gpu.kernel_launch_us
         bound, near = bound_of(whole)
-        macs = sum(row.macs for row in rows if row.facts is not None)
-        rate = 2e-3 * macs / whole.time_us if whole.cycles else 0.0
+        timed = [row for row in rows if row.facts is not None]
+        counted = (sum(row.macs for row in timed), sum(row.needed_macs for row in timed))
+        rate, needed = (2e-3 * macs / whole.time_us if whole.cycles else 0.0 for macs in counted)
         lines.append(
             f"total: {whole.time_us:,.1f} us in {whole.cycles:,} cycles, and {overhead:,.0f} us of launching;"
-            f" {rate:,.0f} GFLOP/s in multiply-accumulates; {bound} {100 * near:.0f}%"
+            f" {rate:,.0f} GFLOP/s in multiply-accumulates ({needed:,.0f} in those that are needed);"
+            f" {bound} {100 * near:.0f}%"
         )
     lines.append(f"launches: {launches}, of which {simulated} were simulated; equal ones count as the first")
     if whole is not None and whole.sampling is not None:

@@ -48,6 +48,11 @@ class Row:
         return sum(work.macs for step in self.steps for work in step.work)
 
     @property
+    def needed_macs(self) -> int:
+        """Those that the kernels cannot leave out: fewer where an algorithm does with fewer."""
+        return sum(work.needed_macs for step in self.steps for work in step.work)
+
+    @property
     def passed(self) -> bool | None:
         """Whether the results were as expected; None where they were not compared."""
         compared = [step.verification.passed for step in self.steps if step.verification is not None]

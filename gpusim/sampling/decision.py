@@ -1,6 +1,7 @@
 """When there are windows enough: whether they have settled, and how many more the wanted error takes."""
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -56,20 +57,41 @@ def decide(windows: np.ndarray, columns: Columns, spec: SamplingSpec, left: Left
         ]
         if not settled(series, spec.confidence):
             continue
-        more = -(-(_needed(columns.rates(last), spec, left.share) - len(last)) // spec.lap_windows)
-        affordable = max(int(spec.share * left.rounds / left.stop_rounds(1)), left.least)
-        count = min(max(affordable, min(more, 4)), spec.most_stops)
-        each = max(1, -(-more // count)) if count else 1
-        if count * left.stop_rounds(each) <= left.rounds / 2:
-            return Stops(count, each, len(last))
+        stops = _cheapest(_needed(columns.rates(last), spec, left.share), len(last), spec, left)
+        if stops is not None:
+            return stops
     return None
 
 
-def _needed(rates: np.ndarray, spec: SamplingSpec, skippable: float) -> int:
+def _cheapest(needed: float, kept: int, spec: SamplingSpec, left: Left) -> Stops | None:
+    """The stops that take the fewest rounds of those by which the error is as wanted; None: half of what is left is too
+    little for any.
+
+    needed: windows for that if all count the same; kept: those that there are.
+    """
+    affordable = int(spec.share * left.rounds / left.stop_rounds(1))
+    fewest = min(max(affordable, left.least), spec.most_stops)
+    if fewest == 0 and kept >= needed:
+        return Stops(0, 0, kept)
+    possible: list[tuple[float, Stops]] = []
+    for count in range(max(fewest, 1), spec.most_stops + 1):
+        # Of count + 1 equal jumps the windows before the first count half a jump's, the last one's one and a half
+        # (gpusim.sampling.grid.block_weights): (1/4 / kept + (count - 1 + 9/4) / measured) / (count + 1)^2 = 1 / needed
+        left_over = (count + 1) ** 2 / max(needed, 1) - 0.25 / kept
+        if left_over <= 0:
+            continue
+        laps = max(1, ceil((count + 1.25) / left_over / spec.lap_windows))
+        rounds = count * left.stop_rounds(laps)
+        if rounds <= left.rounds / 2:
+            possible.append((rounds, Stops(count, laps, kept)))
+    return min(possible, key=lambda one: one[0])[1] if possible else None
+
+
+def _needed(rates: np.ndarray, spec: SamplingSpec, skippable: float) -> float:
     """Windows for which the half-width of the launch's cycles is what is wanted, if they go on like these."""
     found = batched(rates, spec)
     means = np.array([rates[part].mean() for part in found.ranges(len(rates))])
     spread = float(means.std(ddof=1) * np.sqrt(found.inflation)) / max(float(means.mean()), 1e-300)
     t, z = quantile(spec.confidence, found.count - 1), quantile(spec.confidence, MANY_DEGREES)
     wanted = max(spec.error**2 - (z * spec.bias * skippable) ** 2, (spec.error / 4) ** 2)
-    return int(np.ceil((t * spread * skippable) ** 2 / wanted * found.size))
+    return float((t * spread * skippable) ** 2 / wanted * found.size)

@@ -127,9 +127,9 @@ class _Course:
         looks.append(self._look())
 
     def _settling_rounds(self, looks: list[np.ndarray]) -> float:
-        """Rounds until windows are worth measuring, from what the first round's wavefronts were like."""
+        """Rounds until windows are worth measuring, from what the first round's workgroups were like."""
         spec, columns, last = self._spec, self._columns, looks[-1]
-        length = last[columns.ended_work] / max(last[columns.ended], 1)
+        length = self._waves * last[columns.ended_work] / max(last[columns.ended], 1)
         if columns.l2_hit_rates(windows_of([[looks[0], last]]))[0] < spec.streaming_hit_rate:
             return spec.streaming_settling_rounds
         if length >= spec.long_instructions:

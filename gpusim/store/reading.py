@@ -127,40 +127,41 @@ class Results:
         """
         if name not in self.tables():
             raise UserError(f"table: {unknown_name('table', name, self.tables())}")
-        columns = [row[1] for row in self.rows(f"PRAGMA table_info({name})").rows]
+        where = self._where(name, equal)
+        by_number = " ORDER BY id" if "id" in self._columns(name) else ""
+        return self.rows(f"SELECT * FROM {name}{where}{by_number}", list(equal.values()))
+
+    def _columns(self, table: str) -> list[str]:
+        return [row[1] for row in self.rows(f"PRAGMA table_info({table})").rows]
+
+    def _where(self, table: str, equal: Mapping[str, Any]) -> str:
+        """The condition that columns have these values; raises UserError that names the nearest column."""
+        columns = self._columns(table)
         for column in equal:
             if column not in columns:
-                raise UserError(f"table: {unknown_name(f'column of {name}', column, columns)}")
-        where = " AND ".join(f'"{column}" IS ?' for column in equal)
-        sql = f"SELECT * FROM {name}" + (f" WHERE {where}" if where else "")
-        return self.rows(sql + (" ORDER BY id" if "id" in columns else ""), list(equal.values()))
+                raise UserError(f"table: {unknown_name(f'column of {table}', column, columns)}")
+        return " WHERE " + " AND ".join(f'"{column}" IS ?' for column in equal) if equal else ""
 
     def wide(self, *metrics: str, **equal: Any) -> Table:
         """A row for each run and variant with the metrics of the whole run, a column each.
 
         metrics: None given: all that are numbers or text; equal: as in `table("runs", …)`. Raises UserError.
         """
-        runs = self.table("runs", **equal)
         known = [row[0] for row in self.rows("SELECT DISTINCT name FROM metric_names ORDER BY id").rows]
         for metric in metrics:
             if metric not in known:
                 guess = nearest(metric, known)
                 hint = f"did you mean '{guess}'? " if guess else ""
                 raise UserError(f"wide: unknown metric '{metric}'; {hint}the table metric_names lists them")
-        values: dict[tuple[int, str], dict[str, Any]] = {}
-        numbers = {row["id"] for row in runs}
-        for metric in metrics or known:
-            for run, variant, value in self.rows(_WHOLE_RUNS, [metric]).rows:
-                if run in numbers:
-                    values.setdefault((run, variant), {})[metric] = value
-        shown = metrics or [m for m in known if any(_is_plain(held.get(m)) for held in values.values())]
-        by_run = {row["id"]: row for row in runs}
-        heads = ("name", "kind", "title", "gpu", "state")
-        rows = [
-            (run, *(by_run[run][head] for head in heads), variant, *(held.get(metric) for metric in shown))
-            for (run, variant), held in sorted(values.items())
-        ]
-        return Table(["run", *heads, "variant", *shown], rows)
+        heads = ("id", "name", "kind", "title", "gpu", "state")
+        where = self._where("runs", equal)
+        sql = f"SELECT {', '.join(heads)} FROM runs{where} ORDER BY id"
+        by_run = {row[0]: row for row in self.rows(sql, list(equal.values())).rows}
+        measured = self._of_runs(f"SELECT id FROM runs{where}", list(equal.values()), metrics or known)
+        found = [(run, variant, held) for run in by_run for variant, held in measured.get(run, {}).items()]
+        shown = metrics or [m for m in known if any(_is_plain(held.get(m)) for _, _, held in found)]
+        rows = [(*by_run[run], variant, *map(held.get, shown)) for run, variant, held in found]
+        return Table(["run", *heads[1:], "variant", *shown], rows)
 
     def sweep(self, number: int, *metrics: str) -> Table:
         """A row for each point of a sweep that is known, and variant: a column for each axis, then for each metric.

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, get_args
 
-from gpusim.base.errors import GpusimError, SimulationError, UserError, nearest, unknown_name
+from gpusim.base.errors import GpusimError, UserError, nearest, unknown_name
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config import files
@@ -18,13 +18,14 @@ from gpusim.config.network_run import NetworkSettings, load_settings
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.sweep import SweepSpec
 from gpusim.config.tree import Assignment
+from gpusim.config.workload import EngineMode
 from gpusim.jobs import runner
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
 from gpusim.keeping.asked import work_of_exec, work_of_run
 from gpusim.keeping.keeper import Started
-from gpusim.keeping.outcome import Outcome, exit_code, failed, of_records
+from gpusim.keeping.outcome import EXIT_NOT_AS_EXPECTED, Outcome, exit_code, failed, of_records
 from gpusim.keeping.work import Work
 from gpusim.networks.modes import run_modes
 from gpusim.networks.run import DataChoice, Wanted
@@ -98,16 +99,12 @@ class NetTask:
 
     def run(self) -> Outcome:
         """Run an iteration."""
-        with Interrupt() as interrupt:
-            record = run_modes(self.network, self.settings, self.wanted, Reporter(quiet=True), interrupt)
-        if record.stopped_by:
-            raise SimulationError(record.stopped_by)
-        return of_network(record, 1 if record.passed is False else 0)
+        found = run_modes(self.network, self.settings, self.wanted, Reporter(quiet=True), Interrupt())
+        return of_network(found, EXIT_NOT_AS_EXPECTED if found.passed is False else 0)
 
 
 def _ran(job: Job) -> Outcome:
-    with Interrupt() as interrupt:
-        records = runner.run(job, Reporter(quiet=True), interrupt)
+    records = runner.run(job, Reporter(quiet=True), Interrupt())  # not entered: who sent the task decides about Ctrl-C
     return of_records(records, [variant.name for variant in job.variants], exit_code(records))
 
 
@@ -165,7 +162,8 @@ def _net(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Wo
     network = _network(str(said.get(NETWORK, varied)))
     gpu = next((a.value for a in laid if a.path == ("gpu",)), "mi6")
     settings = load_settings(_opened(gpu, GPU_FOLDER, beside), [a for a in laid if a.path != ("gpu",)])
-    for name, allowed in (("phase", get_args(Phase)), ("data", get_args(DataChoice))):
+    choices = (("phase", get_args(Phase)), ("data", get_args(DataChoice)), ("engine", get_args(EngineMode)))
+    for name, allowed in choices:
         if name in said and said[name] not in allowed:
             raise UserError(f"{name}: {unknown_name('choice', str(said[name]), allowed)}")
     batch = said.get("batch", network.batch or 1)
@@ -173,7 +171,11 @@ def _net(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Wo
         raise UserError(f"batch: {batch!r} is not allowed: must be a whole number of at least 1")
     layers = said.get("layers")
     wanted = Wanted(
-        batch, said.get("phase") == "train", None if layers is None else str(layers), said.get("data", "auto"), jobs=1
+        batch,
+        said.get("phase") == "train",
+        None if layers is None else str(layers),
+        said.get("data", "auto"),
+        engine=said.get("engine", "off"),
     )
     return work_of_network(network, settings, wanted, None), NetTask(network, settings, wanted)
 
@@ -196,5 +198,5 @@ _KINDS: dict[str, Callable[[str, Sequence[tuple[str, Any]], Path], tuple[Work, T
     "exec": _exec,
     "net": _net,
 }
-_BESIDE = {"run": (CONFIG,), "exec": (CONFIG,), "net": (NETWORK, "batch", "phase", "layers", "data")}
+_BESIDE = {"run": (CONFIG,), "exec": (CONFIG,), "net": (NETWORK, "batch", "phase", "layers", "data", "engine")}
 _FREE = {"run": ("gpu.base",), "exec": ("arguments.", "gpu.base"), "net": ("gpu.base",)}

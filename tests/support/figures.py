@@ -22,6 +22,7 @@ import numpy as np
 
 from gpusim.config.run import load_run
 from tests.support import (
+    conv_tables,
     correlation_pages,
     energy_pages,
     library_accuracy,
@@ -221,7 +222,7 @@ def best_cycles() -> str:
 
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
-    "kernels": {"products": products_table, "primitives": primitives_table},
+    "kernels": {"products": products_table, **conv_tables.SECTIONS, "primitives": primitives_table},
     "activations": {"files": map_files, "zero maps": zero_maps, "training": training},
     "opencl": {"accuracy": library_accuracy.table},
     "energy": energy_pages.SECTIONS,

@@ -120,9 +120,8 @@ class Measurement:
         return max(((n, s) for n, s in self.shares.items() if n != "latency"), key=lambda pair: pair[1])
 
 
-def measure(primitive: Primitive) -> Measurement:
-    """On the default GPU with data of its own; AssertionError where the result is wrong."""
-    gpu = GpuSpec()
+def measure(primitive: Primitive, gpu: GpuSpec = GpuSpec()) -> Measurement:
+    """With data of its own; AssertionError where the result is wrong."""
     operator = build(primitive, DeviceMemory(MEMORY_BYTES), gpu_facts(gpu))
     for name in primitive.skips_zeros_of:
         skipped = operator.tensors[name].array

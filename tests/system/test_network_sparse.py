@@ -1,6 +1,7 @@
 """Do networks skip the zeros of their activation maps as they should: values right, launches told apart, compared?"""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
+from gpusim.config.workload import EngineMode
 from gpusim.networks import run
+from gpusim.networks.compare import markdown, show, sparse_layers
 from gpusim.networks.kept import Kept
 from gpusim.networks.modes import ModesRecord, run_modes
 from gpusim.networks.run import Wanted
 from spartan.engine_spec import EngineSpec
 from tests.support.small_networks import layer
+from tests.system.test_network_runs import Terminal
 from workloads.operators import conv_sparse
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
 
@@ -128,6 +132,26 @@ def test_more_zeros_cost_less_and_are_those_that_were_asked_for() -> None:
         assert step.zeros.fraction == pytest.approx(sparsity, abs=0.05)
         cycles.append(step.facts.cycles)
     assert cycles == sorted(cycles, reverse=True) and len(set(cycles)) == 3
+
+
+@pytest.mark.parametrize("engine", ["on", "both"])
+def test_the_second_table_fits_a_terminal(engine: EngineMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    found = record_of(layers=":a", engine=engine)
+    out = Terminal()
+    show(found, out)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    assert max(map(len, lines)) <= 80 and not any("…" in line for line in lines)
+    (layer_,) = sparse_layers(found)
+    last = next(line for line in reversed(lines) if line.startswith("a "))
+    assert last.split()[0] == "a" and last.rstrip().endswith("%")
+    if engine == "both":
+        fastest = layer_.dense[0].operators.partition("(")[2].rstrip(")")
+        assert f"{layer_.speed_up:.2f}x {fastest} " in last
+    else:
+        assert layer_.speed_up is None and not layer_.dense
+    text = markdown(found)
+    assert text.count("| a |") == 1 + 1 and ("speed-up:" in text) == (engine == "both")
 
 
 def test_in_software_there_is_no_engine() -> None:

@@ -155,7 +155,7 @@ class Odd:
 
 def test_a_worker_that_dies_or_fails_is_its_points_error_alone() -> None:
     ends = {
-        "killed": "2: its process was killed by SIGKILL",
+        "killed": "its process was ended by SIGKILL",
         "wrong": "a; b",
         "defect": "ValueError: no",
         "simulation": "SimulationError: stuck",
@@ -174,23 +174,26 @@ def test_a_worker_that_dies_or_fails_is_its_points_error_alone() -> None:
         how: "done" if how == "well" else "failed" for how in ends
     }
     assert by_how["wrong"].error == "a; b"
-    assert "killed by SIGKILL" in by_how["killed"].error
+    assert "ended by SIGKILL" in by_how["killed"].error
     assert "ValueError: no" in by_how["defect"].error
     assert by_how["simulation"].error == "SimulationError: stuck"
     executor.stop()
 
 
-def test_ctrl_c_keeps_what_has_ended(folder: Path) -> None:
+def test_ctrl_c_keeps_what_has_ended_and_nothing_else(folder: Path) -> None:
     script = f"from gpusim.cli.start import main; import sys; sys.argv[1:] = {[*SWEEP, '--jobs', '1']!r}; main()"
-    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", script]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     for _ in range(400):
         if count():
             break
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
     _, err = process.communicate()
     if process.returncode == 0:
         pytest.skip("it had ended before")
     assert process.returncode == 130
     assert "interrupted: the same command goes on" in err
     assert 1 <= count() < 12
+    with Results("gpusim.db") as results:
+        assert {row["state"] for row in results.table("runs")} == {"done"}

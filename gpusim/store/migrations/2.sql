@@ -26,3 +26,5 @@ CREATE TABLE axes (
     value,
     PRIMARY KEY (sweep, path, number)
 ) WITHOUT ROWID;
+
+CREATE INDEX metric_values_by_subject ON metric_values (subject);

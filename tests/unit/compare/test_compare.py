@@ -196,3 +196,26 @@ def test_files_need_no_store(store: Path, capfd: Any, monkeypatch: pytest.Monkey
     Path("gpusim.db").unlink()
     assert invoke(["compare", "1.json", "2.json"]) == 0
     assert side("1.json:dense", Path("gpusim.db")).parts[""].metrics["kernel.cycles"] == 3000
+
+
+def test_half_widths_are_read_beside_their_metrics(tmp_path: Path) -> None:
+    tree = {"kernel": {"time_us": 5.0, "time_us_half_width": 0.5, "name": "k"}, "sampling": {"method": "windows"}}
+    (tmp_path / "a.json").write_text(json.dumps({"config": {}, **tree}))
+    part = side(str(tmp_path / "a.json"), tmp_path / "none.db").parts[""]
+    assert part.half_widths == {"kernel.time_us": 0.5}
+    assert part.metrics == {"kernel.time_us": 5.0, "kernel.name": "k"}
+
+
+def test_networks_are_compared_by_variant_layer_and_pass(tmp_path: Path) -> None:
+    def body(time: float) -> dict[str, Any]:
+        row = {"name": "conv1", "pass": "forward", "metrics": {"kernel": {"time_us": time}}}
+        return {"layers": [row, {**row, "name": "late", "metrics": None}], "total": row}
+
+    head = {"network": "n", "phase": "train", "batch": 2, "config": {"gpu": {"name": "g"}}}
+    for name, document in (("off", head | body(1.0)), ("both", head | {"dense": body(2.0), "sparse": body(3.0)})):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    none = tmp_path / "none.db"
+    assert list(side(str(tmp_path / "off.json"), none).parts) == ["all", "conv1 forward"]
+    found = side(str(tmp_path / "both.json"), none)
+    assert list(found.parts) == ["dense all", "dense conv1 forward", "sparse all", "sparse conv1 forward"]
+    assert found.title == "n, train, batch 2"

@@ -15,7 +15,7 @@ from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.keeping import keeper as keeping
 from gpusim.keeping import sources
 from gpusim.keeping.keeper import Keeper, Started
-from gpusim.keeping.outcome import Measured, Outcome, Value, of_records
+from gpusim.keeping.outcome import Measured, Outcome, Value, of_records, values_of
 from gpusim.keeping.records import plain, restored
 from gpusim.keeping.work import Work
 from gpusim.report.document import document
@@ -218,3 +218,9 @@ def test_a_project_file_that_is_wrong_says_where(
         store_to_write(None)
     assert said in str(caught.value)
     assert str(tmp_path / "gpusim.toml") in str(caught.value)
+
+
+def test_sampled_values_have_their_half_widths() -> None:
+    tree = {"kernel": {"cycles": 100, "cycles_half_width": 2.5, "name": "k"}, "l2": None, "sampling": {"method": "x"}}
+    found = {value.name: (value.value, value.half_width) for value in values_of(tree)}
+    assert found == {"kernel.cycles": (100, 2.5), "kernel.name": ("k", None)}

@@ -31,6 +31,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             work = Work("run" if number < 2 else "exec", title, {"engine": {"sib_kib": number}}, (), "MI6")
             keeper.keep(work, of_records([RunRecord(False, title, [facts])], [""], 0), Started())
         keeper.keep(Work("run", "bad", {"engine": {"sib_kib": 0}}, (), "MI6"), failed("it does not fit"), Started())
+        sweep = keeper.sweep("s", "s", {}, [{"a": 1}, {"a": 2}])
+        keeper.keep_point(sweep, [0], 2)
+        keeper.keep_point(sweep, [1], 4)
     return tmp_path / "gpusim.db"
 
 
@@ -53,6 +56,7 @@ def rows(text: str) -> list[list[str]]:
         (["--text", "layer"], ["layerA", "layerB"]),
         (["--text", "ayer_"], []),
         (["--with", "engine.sib_kib=0"], ["layerA", "bad"]),
+        (["--sweep", "1"], ["layerB", "bad"]),
         (["--with", "engine.none=null"], ["layerA", "layerB", "vector_add", "bad"]),
         (["--last", "2"], ["vector_add", "bad"]),
     ],

@@ -21,7 +21,7 @@ METRICS = {
 
 def facts(cycles: int = 200) -> Any:
     return SimpleNamespace(
-        cycles=cycles, time_us=1234.56, roofline={"valu": 50, "dram": 100, "latency": 190}, stalls=STALLS
+        cycles=cycles, time_us=1234.56, roofline={"valu": 50, "dram": 100, "latency": 190}, stalls=STALLS, sampling=None
     )
 
 

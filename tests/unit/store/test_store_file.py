@@ -236,7 +236,7 @@ def test_a_killed_writer_leaves_whole_transactions(tmp_path: Path, after_s: floa
         ("PRAGMA user_version = 9", "asked only"),
         ("SELECT 1; SELECT 2", "one statement"),
         ("SELECT cycles FROM runs", "no such column: cycles"),
-        ("SELECT * FROM run", "tables: configurations, "),
+        ("SELECT * FROM run", "tables: axes, "),
         ("SELEC", "syntax error"),
     ],
 )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from gpusim.base.errors import UserError
 from gpusim.host.untimed import execute
 from isa.device_memory import DeviceMemory
+from tests.support.operator_contract import compiled_only
 from tests.unit.workloads.test_convolution import GPU, MEMORY_BYTES, convolutions
 from workloads.operators import conv_sparse
 from workloads.operators.conv_algorithms import ALGORITHMS, DENSE_ALGORITHMS, SPARSE_ALGORITHMS, algorithm
@@ -34,6 +35,7 @@ def maps(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:
     return x
 
 
+@compiled_only
 @settings(max_examples=60)
 @given(convolutions(), st.sampled_from((EllpackDibForward, EllpackDibSoftwareForward)), st.data())
 def test_any_zeros_give_what_numpy_gives(c: Convolution, forward: Forward, data: st.DataObject) -> None:
@@ -45,6 +47,7 @@ def test_any_zeros_give_what_numpy_gives(c: Convolution, forward: Forward, data:
     assert stored == operator.work.stored_bytes
 
 
+@compiled_only
 @pytest.mark.parametrize("forward", [EllpackDibForward, EllpackDibSoftwareForward])
 def test_chunks_give_the_same(forward: Forward, monkeypatch: pytest.MonkeyPatch) -> None:
     found, counts = [], []
