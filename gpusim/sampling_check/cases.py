@@ -103,13 +103,13 @@ _DENSE = (
 )
 # the same with zeros among the activations: the part that they are
 _SPARSE = (
-    ("vgg11 conv2", 128, 112 * 112 * 4, 576, 0.5),
-    ("vgg11 conv4", 256, 56 * 56 * 4, 2304, 0.6),
-    ("vgg11 conv6", 512, 28 * 28 * 6, 4608, 0.7),
-    ("resnet10 conv2", 64, 56 * 56 * 16, 576, 0.4),
-    ("resnet10 conv4", 256, 14 * 14 * 64, 2304, 0.6),
-    ("alexnet conv3", 384, 13 * 13 * 32, 2304, 0.8),
-    ("cifarnet conv3", 64, 8 * 8 * 512, 800, 0.5),
+    ("vgg11 conv2", 128, 112 * 112 * 12, 576, 0.5),
+    ("vgg11 conv4", 256, 56 * 56 * 12, 2304, 0.6),
+    ("vgg11 conv6", 512, 28 * 28 * 18, 4608, 0.7),
+    ("resnet10 conv2", 64, 56 * 56 * 48, 576, 0.4),
+    ("resnet10 conv4", 256, 14 * 14 * 192, 2304, 0.6),
+    ("alexnet conv3", 384, 13 * 13 * 96, 2304, 0.8),
+    ("cifarnet conv3", 64, 8 * 8 * 1536, 800, 0.5),
 )
 _MAPS = (32, 64, 112, 112)
 _MAX = Pooling("max", (3, 3), (2, 2))
