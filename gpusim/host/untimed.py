@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 
-import numpy as np
-
 from gpusim.base.progress import Progress
-from isa.device_memory import VIRTUAL_BASE
 from isa.execution.emulator import FunctionalResult, run_functional
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
-from spartan.format import pack
+from spartan.shadows import shadows_of
 
 
 def execute(
@@ -20,12 +17,4 @@ def execute(
 
     Raises what `isa.execution.emulator.run_functional` raises.
     """
-    shadows = [_packed(launch, number) for number in range(len(launch.regions))]
-    return run_functional(launch, max_instructions, shadows or None, observer)
-
-
-def _packed(launch: Launch, number: int) -> tuple[np.ndarray, np.ndarray]:
-    region = launch.regions[number]
-    start = region.address - VIRTUAL_BASE
-    dense = launch.memory.image[start : start + region.column_bytes * region.columns].view(np.float32)
-    return pack(dense, region.rows, region.columns, region.leading_dimension)
+    return run_functional(launch, max_instructions, shadows_of(launch) or None, observer)
