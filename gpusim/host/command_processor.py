@@ -134,10 +134,13 @@ class CommandProcessor:
                 " cycles to be limited"
             )
 
+    def flush_l2(self) -> None:
+        """L2's lines have been written back and dropped, as before a copy, whose engine passes L2 by."""
+        self._warm.flush_l2()
+
     def _copy(self, command: CopyCommand) -> float:
         command.move()
-        # the copy engine passes L2 by: what L2 held has been written back and dropped before
-        self._warm.flush_l2()
+        self.flush_l2()
         return self.gpu.host_link.copy_us(command.size_bytes)
 
     def _launch(self, command: LaunchCommand, options: RunOptions, observer: Observer | None) -> RunFacts:
@@ -149,7 +152,7 @@ class CommandProcessor:
                 return observer is None or observer(progress)
 
             if not self.timing:
-                return _executed(launch, self.gpu, command.max_instructions, observe)
+                return executed(launch, self.gpu, command.max_instructions, observe)
             warm, self._warm = self._warm if command.warm else WarmCaches(), WarmCaches()
             facts = simulate(
                 launch,
@@ -172,8 +175,8 @@ def _name(command: HostCommand) -> str:
     return command.name if isinstance(command, CopyCommand) else command.launch.kernel.name
 
 
-def _executed(launch: Launch, gpu: GpuSpec, max_instructions: int, observe: Observer) -> RunFacts:
-    """Execute without the timing model; what it counts."""
+def executed(launch: Launch, gpu: GpuSpec, max_instructions: int, observe: Observer | None) -> RunFacts:
+    """Execute without the timing model; what it counts. Raises what `run_functional` raises."""
     start = time.perf_counter()
     done = run_functional(launch, max_instructions, observer=observe)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
