@@ -1,4 +1,4 @@
-"""The command line: one module for each command; `main` reads the arguments.
+"""The command line: `main` reads the arguments that `options` and the files "declared" list; a module does a command.
 
 Importing it sets what holds for the whole process, before anything large is imported.
 """

@@ -4,7 +4,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from gpusim.base.interrupt import interrupt_python
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, clock
+from gpusim.cli.declared_measurements import CorrelateOptions
 from gpusim.config.exec import file_beside
 from gpusim.config.measured import MeasuredTable, Point, load_measured, read_points
 from gpusim.report.document import as_json
@@ -24,47 +24,30 @@ if TYPE_CHECKING:
     from gpusim.correlation.predict import Prediction
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The command's options."""
-
-    kernels: Path | None
-    sets: Sequence[str]
-    only: Sequence[str]
-    limit_gflop: float
-    fit: bool
-    earlier: Path | None
-    jobs: int | None
-    json_file: Path | None
-    picture: Path | None
-    markdown: bool
-    quiet: bool
-
-
-def correlate_command(name: str, wanted: Wanted) -> int:
+def correlate_command(name: str, options: CorrelateOptions) -> int:
     """Run the points, print, and write what is asked for; returns the exit code."""
-    table, document = load_measured(name, wanted.sets)
+    table, document = load_measured(name, options.sets)
     file = file_beside(table.points, document.path)
-    points = _chosen(read_points(file), wanted.only, file)
-    check_outputs({"--json": wanted.json_file, "--picture": wanted.picture}, [*document.files, file])
-    if wanted.picture is not None:
-        check_format(wanted.picture)
+    points = _chosen(read_points(file), options.only, file)
+    check_outputs({"--json": options.json_file, "--picture": options.picture}, [*document.files, file])
+    if options.picture is not None:
+        check_format(options.picture)
         require_matplotlib("correlate")
     from gpusim.correlation import report  # NumPy and what runs kernels: after the checks
     from gpusim.correlation.compare import Compared
     from gpusim.correlation.fit import fit
     from gpusim.correlation.kernels import kernel_files
 
-    if wanted.earlier is not None:
-        rows, fitted = report.restored(_earlier(wanted.earlier))
+    if options.earlier is not None:
+        rows, fitted = report.restored(_earlier(options.earlier))
         chosen = {point.label for point in points}
-        return _shown(table, [row for row in rows if row.prediction.point.label in chosen], fitted, False, wanted)
-    paths = kernel_files(table.kernels, wanted.kernels)
+        return _shown(table, [row for row in rows if row.prediction.point.label in chosen], fitted, False, options)
+    paths = kernel_files(table.kernels, options.kernels)
     interrupt_python()
-    run = _Runs(table, points, paths, wanted)
+    run = _Runs(table, points, paths, options)
     fitted = None
     try:
-        if wanted.fit:
+        if options.fit:
             run.points = _searched(points, table)
             fitted = fit(table.fit, run.all_of)
             run.points = points
@@ -73,33 +56,33 @@ def correlate_command(name: str, wanted: Wanted) -> int:
             (predictions,), launch_us = run.all_of([{}]), table.launch_us
     except KeyboardInterrupt:
         predictions, launch_us = run.done_so_far(), table.launch_us
-        if wanted.fit or not predictions:
+        if options.fit or not predictions:
             run.reporter.say("interrupted: nothing is reported")
             return EXIT_INTERRUPTED
     rows = [Compared(prediction, launch_us) for prediction in predictions]
     partial = len(rows) < len(points)
     if partial:
         run.reporter.say(f"interrupted: {len(rows)} of {len(points)} points")
-    return _shown(table, rows, fitted, partial, wanted)
+    return _shown(table, rows, fitted, partial, options)
 
 
 def _shown(
-    table: MeasuredTable, rows: "Sequence[Compared]", fitted: "Fitted | None", partial: bool, wanted: Wanted
+    table: MeasuredTable, rows: "Sequence[Compared]", fitted: "Fitted | None", partial: bool, options: CorrelateOptions
 ) -> int:
     from gpusim.correlation import report
 
-    to_output = wanted.json_file == STANDARD_OUTPUT
-    if wanted.json_file is not None:
+    to_output = options.json_file == STANDARD_OUTPUT
+    if options.json_file is not None:
         content = as_json(report.document(table, rows, fitted, partial))
         if to_output:
             sys.stdout.write(content)
         else:
-            write_whole(wanted.json_file, content)
-    if wanted.picture is not None:
+            write_whole(options.json_file, content)
+    if options.picture is not None:
         from gpusim.correlation.picture import draw
 
-        write_whole(wanted.picture, draw(rows, table.title, wanted.picture.suffix.lower()))
-    shown = report.markdown if wanted.markdown else report.text
+        write_whole(options.picture, draw(rows, table.title, options.picture.suffix.lower()))
+    shown = report.markdown if options.markdown else report.text
     print(shown(table, rows, fitted), end="", file=sys.stderr if to_output else sys.stdout)
     return EXIT_INTERRUPTED if partial else 0
 
@@ -129,9 +112,11 @@ def _searched(points: Sequence[Point], table: MeasuredTable) -> list[Point]:
 class _Runs:
     """The points under one or several sets of values, with progress."""
 
-    def __init__(self, table: MeasuredTable, points: Sequence[Point], paths: list[Path], wanted: Wanted) -> None:
-        self.table, self.points, self.paths, self.wanted = table, points, paths, wanted
-        self.reporter = Reporter(wanted.quiet)
+    def __init__(
+        self, table: MeasuredTable, points: Sequence[Point], paths: list[Path], options: CorrelateOptions
+    ) -> None:
+        self.table, self.points, self.paths, self.options = table, points, paths, options
+        self.reporter = Reporter(options.quiet)
         self._done: dict[tuple[int, int], Prediction] = {}
 
     def all_of(self, values: Sequence[dict[str, Any]]) -> "list[list[Prediction]]":
@@ -140,12 +125,12 @@ class _Runs:
 
         work, under = [], []
         for variant, held in enumerate(values):
-            condition = Conditions.of(self.table, self.wanted.limit_gflop)
+            condition = Conditions.of(self.table, self.options.limit_gflop)
             for path, value in held.items():
                 condition = condition.with_gpu(replaced(condition.gpu, path, value))
             work += [((variant, index), point) for index, point in enumerate(self.points)]
             under += [condition] * len(self.points)
-        jobs = min(self.wanted.jobs or default_jobs(), len(work))
+        jobs = min(self.options.jobs or default_jobs(), len(work))
         change = self.table.kernels.multiply_accumulate
         self._done = {}
         start = time.monotonic()

@@ -1,16 +1,15 @@
 """`gpusim layers`: what a network's layers cost, without simulating."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.cli.options import Source
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER, load_gpu
-from gpusim.config.network import load_network, load_torch
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.report.document import as_json
 from workloads.networks.figures import LayerFigures, document, layer_figures
@@ -22,25 +21,6 @@ from workloads.networks.tensor import shown
 
 COLUMNS = ("layer", "output", "GEMM an image", "M MACs", "parameters", "MiB")
 PLAIN = ("layer", "kind", "output", "gemm", "macs", "parameters", "biases", "memory_bytes", "live_bytes")
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the network comes from: a file's name, or `module:function` of PyTorch with an image's shape if need be."""
-
-    name: str | None
-    torch: str | None = None
-    input_shape: str | None = None
-
-    def load(self) -> Network:
-        """The network; raises UserError."""
-        if self.torch is not None and self.name is None:
-            return load_torch(self.torch, self.input_shape)
-        if self.name is None or self.torch is not None:
-            raise UserError("one of NETWORK and --torch must say which network is meant")
-        if self.input_shape is not None:
-            raise UserError("--input-shape: belongs to --torch; a file says its input's shape itself")
-        return load_network(self.name)
 
 
 def layers_command(

@@ -3,8 +3,8 @@
 import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import yaml
@@ -14,6 +14,7 @@ from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
+from gpusim.cli.options import JobOptions
 from gpusim.cli.timeline import drawing, window_of
 from gpusim.report import terminal
 from gpusim.report.document import as_json, document
@@ -27,48 +28,49 @@ LISTED_HOTSPOTS = 25
 KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the options ask for beside the run itself.
+def overrides(options: JobOptions) -> list[str]:
+    """Values of `run:` of a configuration that the options say, each as `--set` takes it."""
+    said = {
+        "checked": "true" if options.checked else None,
+        "hotspots": LISTED_HOTSPOTS if options.hotspots else None,
+        "max_cycles": options.max_cycles,
+    }
+    return [f"run.{name}={value}" for name, value in said.items() if value is not None]
 
-    json_file: gets the result as one JSON object, `-`: standard output does; out: folder that gets it, the report and
-    the configuration; timeout_s: wall time for the job, which is then stopped as by Ctrl-C, None: any;
-    inputs: files that the job reads; outputs: those that it writes itself, by what asks for them.
+
+def run_job(
+    make: "Callable[[Reporter], Job]",
+    options: JobOptions,
+    inputs: Sequence[Path],
+    outputs: Mapping[str, Path] = MappingProxyType({}),
+    out: Path | None = None,
+) -> int:
+    """Run the job that `make` makes; returns the exit code.
+
+    inputs: files that the job reads; outputs: those that it writes itself, by what asks for them; out: folder that gets
+    the result, the report and the configuration.
     """
-
-    quiet: bool
-    json_file: Path | None = None
-    out: Path | None = None
-    timeline: Path | None = None
-    window: str | None = None
-    timeout_s: float | None = None
-    inputs: Sequence[Path] = ()
-    outputs: Mapping[str, Path] = field(default_factory=dict)
-
-
-def run_job(make: "Callable[[Reporter], Job]", asked: Asked) -> int:
-    """Run the job that `make` makes; returns the exit code."""
-    written = {"--json": asked.json_file, "--timeline": asked.timeline, **asked.outputs}
-    check_outputs(written, asked.inputs)
-    if asked.out is not None:
-        folder(asked.out)
-        check_outputs(written | {f"--out {asked.out}: {name}": asked.out / name for name in KEPT}, asked.inputs)
-    cycles = window_of(asked.timeline, asked.window)
-    reporter = Reporter(asked.quiet)
+    written = {"--json": options.json_file, "--timeline": options.timeline, **outputs}
+    check_outputs(written, inputs)
+    if out is not None:
+        folder(out)
+        check_outputs(written | {f"--out {out}: {name}": out / name for name in KEPT}, inputs)
+    cycles = window_of(options.timeline, options.window)
+    reporter = Reporter(options.quiet)
     from gpusim.jobs import runner  # imports the compiled core: up to a second
 
     with Interrupt() as interrupt:
         try:
-            with interrupt.timeout(asked.timeout_s):
+            with interrupt.timeout(options.timeout_s):
                 job = make(reporter)
-                with drawing(asked.timeline, cycles, reporter) as drawn:
+                with drawing(options.timeline, cycles, reporter) as drawn:
                     records = runner.run(job, reporter, interrupt, drawn)
         except KeyboardInterrupt:
             if interrupt.reason != OUT_OF_TIME:
                 raise
             reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
             return EXIT_NOT_AS_EXPECTED
-        _write(job, records, asked)
+        _write(job, records, options, out)
     stopped = next((record.stopped_by for record in records if record.partial), "")
     if stopped:
         reporter.say(f"{stopped}: the results are partial")
@@ -77,13 +79,13 @@ def run_job(make: "Callable[[Reporter], Job]", asked: Asked) -> int:
     return EXIT_NOT_AS_EXPECTED if wrong else 0
 
 
-def _write(job: "Job", records: "list[RunRecord]", asked: Asked) -> None:
+def _write(job: "Job", records: "list[RunRecord]", options: JobOptions, out: Path | None) -> None:
     """Write the result where it is asked for; files first: the reader of what is printed may have gone."""
     result = document(job.resolved(), records, [variant.name for variant in job.variants])
-    to_output = asked.json_file == STANDARD_OUTPUT
-    if asked.json_file is not None and not to_output:
-        write_whole(asked.json_file, as_json(result))
-    if asked.out is not None:
+    to_output = options.json_file == STANDARD_OUTPUT
+    if options.json_file is not None and not to_output:
+        write_whole(options.json_file, as_json(result))
+    if out is not None:
         text = io.StringIO()
         terminal.show(records, text)
         contents = (
@@ -91,8 +93,8 @@ def _write(job: "Job", records: "list[RunRecord]", asked: Asked) -> None:
             text.getvalue(),
             as_json(result),
         )
-        write_together({asked.out / name: content for name, content in zip(KEPT, contents, strict=True)})
+        write_together({out / name: content for name, content in zip(KEPT, contents, strict=True)})
     if to_output:
         sys.stdout.write(as_json(result))
-    if not asked.quiet:
+    if not options.quiet:
         terminal.show(records, sys.stderr if to_output else sys.stdout)

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from isa.encoding.decoder import DecodeError, decode_one
+from isa.opcodes.formats import LITERAL
 from isa.opcodes.opcode import Opcode
 from tests.support.gfx803_words import forms, opcodes, random_words
 
@@ -32,10 +34,12 @@ KNOWN_OLD_ERRORS = (
     re.compile(r"buffer_(load|store)_.* tfe$"),
     # Older: no modifiers of the DPP form, SDWA forms refused.
     re.compile(r"v_cndmask_b32_(dpp|sdwa) "),
-    # A literal of a 16-bit or FP64 operand. Older: its low 16 bits, or an inline constant that has other bits.
-    re.compile(r"v_\w*([iuf]16|f64)_e32 .*\b(0x[0-9a-f]+|-?[0-9]+\.[0-9]+)(,|$)"),
+    # Two operands that are the same literal. Older: the first of them never by the name of an inline constant.
     re.compile(r"v_(madmk|madak)_f16 "),
 )
+# Kinds of a vector instruction's operand whose literal an older LLVM writes by its low 16 bits, or as an inline
+# constant that has other bits; LLVM 19 (AMDGPUInstPrinter::printImmediateInt16) by all 32.
+KNOWN_OLD_LITERALS = {"i16", "u16", "f64"}
 
 
 def find_llvm_mc() -> str | None:
@@ -54,9 +58,23 @@ def version_of(tool: str) -> int:
     return int(found[1])
 
 
-def is_oracle_for(version: int, text: str) -> bool:
+def is_oracle_for(version: int, words: list[int], text: str) -> bool:
     """Whether a version of LLVM can be trusted about an instruction, which is `text` in LLVM 19."""
-    return version >= ORACLE_VERSION or not any(error.match(text) for error in KNOWN_OLD_ERRORS)
+    if version >= ORACLE_VERSION:
+        return True
+    return literal_kind(words) not in KNOWN_OLD_LITERALS and not any(e.match(text) for e in KNOWN_OLD_ERRORS)
+
+
+def literal_kind(words: list[int]) -> str | None:
+    """Kind of the operand of a vector instruction whose value is a literal; None without one."""
+    code = b"".join(word.to_bytes(4, "little") for word in words)
+    try:
+        instruction = decode_one(code, 0, 0, len(code))
+    except DecodeError:
+        return None
+    if instruction.opcode.encoding not in ("vop1", "vop2", "vopc") or instruction.fields.get("src0") != LITERAL:
+        return None
+    return dict(operand.partition(":")[::2] for operand in instruction.opcode.operands.split())["src0"]
 
 
 def oracle_lines(tool: str, items: list[list[int]]) -> list[str | None]:
@@ -108,7 +126,7 @@ def _lines(tool: str, wanted: Sequence[Opcode]) -> Iterator[str]:
         for _ in range(LINES_AN_OPCODE if form == "plain" else 1)
     ]
     for words, text in zip(items, oracle_lines(tool, items), strict=True):
-        if text is not None and "Invalid" not in text and is_oracle_for(version, text):
+        if text is not None and "Invalid" not in text and is_oracle_for(version, words, text):
             yield " ".join(f"{word:08x}" for word in words) + " | " + text
 
 

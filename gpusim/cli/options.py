@@ -1,0 +1,184 @@
+"""The options that more than one command has, alone or in groups.
+
+A group is a frozen dataclass whose fields are options. A command with a parameter of that type has all of them and
+gets them as one object: `grouped` spreads the group out where Typer reads the command's parameters. What a command
+does may take the same object. Nothing large is imported here: every start reads these declarations.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from gpusim.base.errors import UserError
+
+if TYPE_CHECKING:
+    from workloads.networks.graph import Network
+
+
+class PhaseChoice(StrEnum):
+    """What `--phase` may be."""
+
+    INFERENCE = "inference"
+    TRAIN = "train"
+
+
+ConfigArgument = Annotated[
+    str, typer.Argument(metavar="CONFIG", help="Configuration file, or the name of a shipped one (layerB.yaml).")
+]
+SetOption = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Set any value of the configuration by its path; repeatable.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write the result as one JSON object; -: to standard output."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
+NoVerifyOption = Annotated[bool, typer.Option("--no-verify", help="Do not compare results with NumPy's.")]
+GpuOption = Annotated[
+    str, typer.Option("--gpu", metavar="GPU", help="GPU: the name of a shipped one (mi6, r9nano) or a file's path.")
+]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", metavar="N", min=1, help="Processes. [default: as many as processors]")
+]
+PhaseOption = Annotated[
+    PhaseChoice, typer.Option("--phase", help="inference: forward; train: forward, loss, backward, update.")
+]
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """What `run` and `exec` share: how a job is watched, when it is stopped, where its result goes.
+
+    json_file: `-`: standard output; timeout_s: wall time for the job, which is then stopped as by Ctrl-C, None: any.
+    """
+
+    sets: SetOption = field(default_factory=list)
+    json_file: JsonOption = None
+    quiet: QuietOption = False
+    checked: Annotated[
+        bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
+    ] = False
+    hotspots: Annotated[
+        bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
+    ] = False
+    timeline: Annotated[
+        Path | None,
+        typer.Option(
+            "--timeline",
+            metavar="FILE",
+            help="Draw what happens in each cycle into a trace for ui.perfetto.dev (.gz: compressed).",
+        ),
+    ] = None
+    window: Annotated[
+        str | None,
+        typer.Option(
+            "--window",
+            metavar="FIRST:END",
+            help="Cycles of each launch that the timeline shows; either may be left out.",
+        ),
+    ] = None
+    timeout_s: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            min=0.001,
+            help="Stop after this wall time; the result is partial, exit code 1.",
+        ),
+    ] = None
+    max_cycles: Annotated[
+        int | None,
+        typer.Option(
+            "--max-cycles",
+            metavar="N",
+            min=0,
+            help="Stop each kernel in this cycle; the result is partial, exit code 1.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a network comes from: a file's name, or `module:function` of PyTorch with an image's shape if need be."""
+
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NETWORK]", help="Network's file (.yaml, .dnnmark, .onnx), or the name of a shipped one (alexnet)."
+        ),
+    ] = None
+    torch: Annotated[
+        str | None,
+        typer.Option(
+            "--torch", metavar="MODULE:FUNCTION", help="Instead of a file: a function that returns PyTorch's nn.Module."
+        ),
+    ] = None
+    input_shape: Annotated[
+        str | None,
+        typer.Option(
+            "--input-shape",
+            metavar="C,H,W",
+            help="With --torch: an image's shape, if the function gives none.",
+        ),
+    ] = None
+
+    def load(self) -> "Network":
+        """The network; raises UserError."""
+        from gpusim.config.network import load_network, load_torch
+
+        if self.torch is not None and self.name is None:
+            return load_torch(self.torch, self.input_shape)
+        if self.name is None or self.torch is not None:
+            raise UserError("one of NETWORK and --torch must say which network is meant")
+        if self.input_shape is not None:
+            raise UserError("--input-shape: belongs to --torch; a file says its input's shape itself")
+        return load_network(self.name)
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as Typer is to see it: instead of each group among its parameters, the options of that group."""
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, type] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if is_dataclass(kind):
+            assert isinstance(kind, type)
+            groups[name] = kind
+            types = get_type_hints(kind, include_extras=True)
+            parameters += [_parameter(option.name, _default(option), types[option.name]) for option in fields(kind)]
+        else:
+            parameters.append(_parameter(name, parameter.default, kind))
+
+    def spread(**values: Any) -> None:
+        made = {}
+        for name, kind in groups.items():
+            made[name] = kind(**{option.name: values.pop(option.name) for option in fields(kind)})
+        command(**values, **made)
+
+    spread.__name__, spread.__doc__ = command.__name__, command.__doc__
+    spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    spread.__annotations__ = {}
+    return spread
+
+
+def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _default(option: Field[Any]) -> Any:
+    """Of a group's field, as a function's signature has it; a list's is told by its own `default_factory`."""
+    return inspect.Parameter.empty if option.default is MISSING else option.default
