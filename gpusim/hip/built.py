@@ -36,19 +36,19 @@ def libraries() -> Path:
     for place in cache_folders.readable():
         if (place / name).is_dir():
             return place / name
-    place = cache_folders.writable()
-    if place is None:
+    kept = cache_folders.writable()
+    if kept is None:
         raise HipBuildError("the runtime library for HIP programs can be kept nowhere; GPUSIM_CACHE_DIR names a folder")
     compiler = _compiler()
     current_reporter().say(f"gpusim: building the runtime library for HIP programs with {compiler}")
-    with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=place) as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=kept) as folder:
         _build(compiler, Path(folder), generated, [path for path in sources if path.suffix == ".cpp"])
         try:
-            os.rename(_results(Path(folder)), place / name)
+            os.rename(_results(Path(folder)), kept / name)
         except OSError:
-            if not (place / name).is_dir():  # else another process was faster
+            if not (kept / name).is_dir():  # else another process was faster
                 raise
-    return place / name
+    return kept / name
 
 
 def _compiler() -> str:

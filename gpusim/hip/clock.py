@@ -1,9 +1,9 @@
 """When a program's work would happen on the simulated GPU: streams side by side, on one GPU and one link.
 
 Work of a stream starts when the stream's work before it has ended, when the unit that does it is free, and not before
-the host asks for it. Kernels take the whole GPU, one after another, in the order in which they can start; copies over
-the link and kernels go on side by side. The default stream waits for all streams but the non-blocking ones, and they for
-it. The host takes no time but for what it waits. Times are microseconds since the first request.
+the host asks for it. Kernels take the whole GPU, one after another in the order of their launches; copies over the link
+and kernels go on side by side. The default stream waits for all streams but the non-blocking ones, and they for it. The
+host takes no time but for what it waits. Times are microseconds since the first request.
 """
 
 from dataclasses import dataclass

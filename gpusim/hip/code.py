@@ -40,7 +40,7 @@ class CodeStore:
     def unload(self, module: int) -> None:
         """Forget a module; its variables are gone."""
         held = self._modules.pop(module, None)
-        for kernel in (held.kernels.values() if held else ()):
+        for kernel in held.kernels.values() if held else ():
             unload_image(self.memory, kernel)
             break  # all kernels of a module have one image
 

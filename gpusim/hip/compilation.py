@@ -27,7 +27,7 @@ class CompileRequest:
 
 @dataclass(frozen=True)
 class Compiled:
-    """code: a code object, empty where compilation failed; lowered: the expressions' symbols, each empty if not found."""
+    """code: a code object, empty where compilation failed; lowered: the expressions' symbols, empty if not found."""
 
     code: bytes
     log: str

@@ -8,6 +8,7 @@ import numpy as np
 from isa.device_memory import DeviceMemory
 
 _PAGE = mmap.PAGESIZE
+_MAP_NORESERVE = 0x4000  # Linux; not in Python's module
 _LARGE = 16 * _PAGE  # from here on it is cheaper to give pages back than to write zeros
 
 
@@ -17,7 +18,7 @@ def shared_memory(file: int, capacity_bytes: int) -> DeviceMemory:
     What is given back with it is given back to the host: pages are taken from the file when they are cleared.
     """
     os.ftruncate(file, capacity_bytes)
-    pages = mmap.mmap(file, capacity_bytes, flags=mmap.MAP_SHARED | mmap.MAP_NORESERVE)
+    pages = mmap.mmap(file, capacity_bytes, flags=mmap.MAP_SHARED | _MAP_NORESERVE)
     image = np.frombuffer(pages, np.uint8)
 
     def clear(start: int, end: int) -> None:

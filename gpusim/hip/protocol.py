@@ -40,12 +40,24 @@ class Op:
 
 
 OPS = (
-    Op(1, "HELLO", "<I", "gpusim's version", "capacity (u64), attributes (count u32, pairs of i32), 2 device properties"),
+    Op(
+        1,
+        "HELLO",
+        "<I",
+        "gpusim's version",
+        "capacity (u64), attributes (count, pairs; i32), 2 properties (texts)",
+    ),
     Op(2, "ALLOCATE", "<QI", "", "address (u64)"),
     Op(3, "FREE", "<Q", "", ""),
     Op(4, "LOAD", "<", "code object, or compressed bundle", "module (u64)"),
     Op(5, "UNLOAD", "<Q", "", ""),
-    Op(6, "FUNCTION", "<Q", "name", "function (u64), 6 facts (u32), arguments (count u32, pairs of offset and size u32)"),
+    Op(
+        6,
+        "FUNCTION",
+        "<Q",
+        "name",
+        "function (u64); u32: 6 facts, arguments (count, offset and size of each)",
+    ),
     Op(7, "SYMBOL", "<Q", "name", "address (u64), bytes (u64)"),
     Op(8, "LAUNCH", "<QQ3I3III", "kernel arguments"),
     Op(9, "COPIED", "<QQII"),
@@ -56,7 +68,13 @@ OPS = (
     Op(14, "ELAPSED", "<QQ", "", "milliseconds (f32)"),
     Op(15, "OCCUPANCY", "<QII", "", "workgroups of a compute unit (u32), of the GPU (u32)"),
     Op(16, "BLOCK_SIZE", "<QII", "", "work-items of a workgroup (u32), workgroups of the GPU (u32)"),
-    Op(17, "COMPILE", "<I", "texts, each its bytes (u32) and itself", "lowered names, log, code: each bytes (u32), itself"),
+    Op(
+        17,
+        "COMPILE",
+        "<I",
+        "texts, each after its bytes (u32)",
+        "lowered names, log, code: texts",
+    ),
 )
 BY_NUMBER = {op.number: op for op in OPS}
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.progress import Reporter
@@ -30,6 +31,18 @@ _ROOT_FOLDERS = (
 
 class ProgramError(UserError):
     """A program that cannot be started."""
+
+
+class Served(Protocol):
+    """One process of the program."""
+
+    connection: socket.socket
+
+    def receive(self) -> bool:
+        """Do what has come over the connection; False: the process has closed its end."""
+
+
+NewSession = Callable[[socket.socket, int], Served]
 
 
 @dataclass(frozen=True)
@@ -57,13 +70,13 @@ class Program:
 def run_program(
     program: Program,
     reporter: Reporter,
-    new_session: "Callable[[], Callable[[socket.socket, int], object]]",
+    new_session: Callable[[], NewSession],
     stopped: Callable[[], bool],
 ) -> int:
     """Run a program to its end and serve its processes; returns its exit code, 128 + N where signal N ended it.
 
-    new_session: called once the program runs, gives what makes a session of a connection and a memory file; a session
-    has `connection` and `receive`. stopped: whether the user has asked for the end. Raises ProgramError.
+    new_session: called once the program runs, gives what serves a process, of a connection and a memory file;
+    stopped: whether the user has asked for the end. Raises ProgramError.
     """
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         raise ProgramError("HIP programs run on x86-64 Linux alone")
@@ -106,7 +119,7 @@ def _dies_with(parent: int) -> Callable[[], None]:
 def _serve(
     broker: socket.socket,
     process: "subprocess.Popen[bytes]",
-    session: Callable[[socket.socket, int], object],
+    session: NewSession,
     stopped: Callable[[], bool],
 ) -> None:
     """Serve until the program has ended and no process of it is connected any more."""
