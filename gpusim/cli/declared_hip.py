@@ -13,8 +13,8 @@ from gpusim.cli.options import GpuOption, JsonOption, QuietOption, SetOption, Ti
 class HipOptions:
     """What `hip` may be told.
 
-    timing: `on`, `off`; kernels: a regular expression, the kernels that are timed; root: a folder with libraries of
-    another system.
+    timing: `on`, `off`; kernels: a regular expression, the kernels that are timed; bounds: `page`, `exact`;
+    root: a folder with libraries of another system.
     """
 
     gpu: GpuOption = "r9nano"
@@ -34,6 +34,14 @@ class HipOptions:
     json_file: JsonOption = None
     timeline: TimelineOption = None
     window: WindowOption = None
+    bounds: Annotated[
+        str,
+        typer.Option(
+            "--bounds",
+            metavar="page|exact",
+            help="Where an allocation ends for its kernels: with its page, as on a GPU; exact: with its last byte.",
+        ),
+    ] = "page"
     root: Annotated[
         Path | None,
         typer.Option("--root", metavar="DIR", help="Folder with another system's libraries, for what needs them."),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpusim.hip.session import Session
 
 _TIMINGS = ("on", "off")
+_BOUNDS = ("page", "exact")
 
 
 def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
@@ -33,6 +34,8 @@ def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
         raise UserError("no program: gpusim hip [OPTIONS] -- PROGRAM [ARGUMENTS]")
     timing = _timing(options)
     check_outputs({"--json": options.json_file, "--timeline": options.timeline}, [Path(arguments[0])])
+    if options.bounds not in _BOUNDS:
+        raise UserError(f"--bounds {options.bounds}: allowed: {', '.join(_BOUNDS)}")
     cycles = window_of(options.timeline, options.window)
     kernels, keep = _pattern(options.kernels), options.json_file is not None
     gpu = load_gpu(options.gpu, options.sets)
@@ -47,7 +50,7 @@ def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
             from gpusim.hip.launching import Launches, Options  # the compiled core: while the program starts
             from gpusim.hip.session import Session
 
-            how = Options(gpu, timing, kernels, drawn, keep)
+            how = Options(gpu, timing, kernels, drawn, keep, options.bounds == "exact")
             made.append(launches := Launches())
             errors = Reporter(quiet=False)
             errors.on_terminal = False
@@ -63,6 +66,7 @@ def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
         "program": list(arguments),
         "timing": timing,
         "kernels": options.kernels,
+        "bounds": options.bounds,
     }
     if options.json_file is not None:
         text = as_json(report.document(launches, config, code))

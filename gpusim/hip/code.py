@@ -1,15 +1,13 @@
 """Code of HIP programs: modules, their kernels and the variables in them."""
 
-import io
 from dataclasses import dataclass, field
 
 from gpusim.base.errors import UserError
 from isa.device_memory import DeviceMemory
 from isa.execution.launch_setup import load_image, unload_image
 from isa.kernarg import explicit
-from isa.object.bundle import code_objects
-from isa.object.code_object import Kernel, load_code_object
-from isa.object.elf_image import Symbol, read_image
+from isa.object.code_object import CodeObjectError, Kernel, Kernels, kernels_in
+from isa.object.elf_image import MalformedError, Symbol
 
 
 class UnknownCodeError(UserError):
@@ -18,9 +16,9 @@ class UnknownCodeError(UserError):
 
 @dataclass
 class _Module:
-    data: bytes
-    kernels: dict[str, Kernel]
-    symbols: dict[str, Symbol] | None = None  # read when a variable is asked for
+    kernels: Kernels
+    symbols: dict[str, Symbol]
+    image_of: Kernel | None = None  # one whose image is in device memory: all kernels of a module have one
 
 
 @dataclass
@@ -30,26 +28,28 @@ class CodeStore:
     memory: DeviceMemory
     _modules: dict[int, _Module] = field(default_factory=dict)
     _kernels: dict[int, Kernel] = field(default_factory=dict)
-    _next: int = 1
+    _last: int = 0
 
     def load(self, data: bytes) -> int:
         """A module from a code object or a bundle; raises CodeObjectError."""
-        self._modules[self._take()] = _Module(data, load_code_object(data).kernels)
-        return self._next - 1
+        kernels = kernels_in(data)
+        number = self._number()
+        self._modules[number] = _Module(kernels, {symbol.name: symbol for symbol in kernels.image.symbols})
+        return number
 
     def unload(self, module: int) -> None:
         """Forget a module; its variables are gone."""
         held = self._modules.pop(module, None)
-        for kernel in held.kernels.values() if held else ():
-            unload_image(self.memory, kernel)
-            break  # all kernels of a module have one image
+        if held is not None and held.image_of is not None:
+            unload_image(self.memory, held.image_of)
 
     def function(self, module: int, name: str) -> tuple[int, Kernel]:
-        """A kernel of a module, by its whole name; raises UnknownCodeError."""
-        kernel = self._module(module).kernels.get(name)
-        if kernel is None:
+        """A kernel of a module, by its whole name; raises UnknownCodeError, CodeObjectError."""
+        held = self._module(module)
+        if name not in held.kernels:
             raise UnknownCodeError(f"the module has no kernel '{name}'")
-        number = self._take()
+        kernel = held.image_of = _read(held, name)
+        number = self._number()
         self._kernels[number] = kernel
         return number, kernel
 
@@ -62,23 +62,27 @@ class CodeStore:
     def symbol(self, module: int, name: str) -> tuple[int, int]:
         """Address and bytes of a variable; the code object is loaded if it was not. Raises UnknownCodeError."""
         held = self._module(module)
-        if held.symbols is None:
-            (data,) = code_objects(io.BytesIO(held.data))
-            held.symbols = {symbol.name: symbol for symbol in read_image(data).symbols}
         symbol = held.symbols.get(name)
-        kernel = next(iter(held.kernels.values()), None)
-        if symbol is None or kernel is None:
+        if symbol is None:
             raise UnknownCodeError(f"the module has no variable '{name}'")
-        return load_image(self.memory, kernel) + symbol.address, symbol.size
+        held.image_of = held.image_of or _read(held, next(iter(held.kernels)))
+        return load_image(self.memory, held.image_of) + symbol.address, symbol.size
 
     def _module(self, module: int) -> _Module:
         if module not in self._modules:
             raise UnknownCodeError(f"there is no module of number {module}")
         return self._modules[module]
 
-    def _take(self) -> int:
-        self._next += 1
-        return self._next - 1
+    def _number(self) -> int:
+        self._last += 1
+        return self._last
+
+
+def _read(module: _Module, name: str) -> Kernel:
+    try:
+        return module.kernels[name]
+    except MalformedError as error:
+        raise CodeObjectError(f"code object in memory: {error}") from None
 
 
 def arguments_of(kernel: Kernel) -> list[tuple[int, int]]:

@@ -13,6 +13,7 @@ from gpusim.core.recording import Watcher
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, executed
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
+from isa.execution.context_pool import ContextPool
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.names import short
 
@@ -24,7 +25,8 @@ class Options:
     """How launches are run.
 
     timing: through the timing model; kernels: only those of which a part of the name, as written or as linked, matches
-    it, the others are executed alone; keep: every launch's metrics, for JSON.
+    it, the others are executed alone; keep: every launch's metrics, for JSON; exact: an allocation ends with its last
+    byte, not with its page.
     """
 
     gpu: GpuSpec
@@ -32,6 +34,7 @@ class Options:
     kernels: re.Pattern[str] | None = None
     timeline: Watcher | None = None
     keep: bool = False
+    exact: bool = False
 
     def timed(self, name: str) -> bool:
         """Whether a kernel is simulated."""
@@ -86,6 +89,7 @@ class Launcher:
         self._options, self._launches = options, launches
         self._processor = CommandProcessor(options.gpu, reporter, timing=True)
         self._timed: dict[str, bool] = {}
+        self._pool = ContextPool()
 
     def run(self, launch: Launch, observer: Callable[[Progress], bool]) -> RunFacts:
         """Run a launch to its end, or until the observer ends it; raises what `simulate` raises."""
@@ -98,7 +102,7 @@ class Launcher:
             self._processor.run([LaunchCommand(launch, warm=True)], record, run_options, observer)
             facts = record.launches[0]
         else:
-            facts = executed(launch, self._options.gpu, MAX_WAVEFRONT_INSTRUCTIONS, observer)
+            facts = executed(launch, self._options.gpu, MAX_WAVEFRONT_INSTRUCTIONS, observer, self._pool)
         return facts
 
     def note(self, launch: Launch, facts: RunFacts, **more: Any) -> None:

@@ -31,6 +31,7 @@ _RECEIVED_AT_ONCE = 1 << 20
 _KINDS = ("hipMalloc", "hipHostMalloc", "hipMallocManaged")  # by the number of the request
 _ALL_STREAMS = (1 << 64) - 1
 _BLOCK_STEP = LANES
+_PAGE_BYTES = 4096  # what a GPU's driver allocates at least
 
 
 class VersionError(UserError):
@@ -54,6 +55,7 @@ class Session:
     ) -> None:
         self.connection = connection
         self._gpu, self._reporter, self._stopped = options.gpu, reporter, stopped
+        self._exact = options.exact
         self._memory = shared_memory(file, options.gpu.memory_mib << 20)
         os.close(file)
         self._allocations: dict[int, Allocation] = {}
@@ -120,7 +122,8 @@ class Session:
         return struct.pack("<QI", self._memory.capacity_bytes, len(known)) + pairs + properties
 
     def _allocate(self, size: int, kind: int, _: bytes) -> bytes:
-        allocation = self._memory.allocate(size, f"{_KINDS[kind]} of {size:,} bytes")
+        held = size if self._exact else -(-size // _PAGE_BYTES) * _PAGE_BYTES
+        allocation = self._memory.allocate(held, f"{_KINDS[kind]} of {size:,} bytes")
         self._allocations[allocation.address] = allocation
         return struct.pack("<Q", allocation.address)
 

@@ -22,8 +22,8 @@ _PERIOD_S = 0.2  # in which a signal is seen
 _GRACE_S = 2.0  # for a program that is asked to end
 _PR_SET_PDEATHSIG = 1
 _DESCRIPTORS = 2  # of a process that introduces itself: its end of a socket pair, its memory file
-_ROOT_LOADER = "lib64/ld-linux-x86-64.so.2"
-_ROOT_FOLDERS = (
+_LOADERS = ("lib64/ld-linux-x86-64.so.2", "usr/lib64/ld-linux-x86-64.so.2")
+_FOLDERS = (
     *("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib"),
     *("usr/lib/x86_64-linux-gnu/blas", "usr/lib/x86_64-linux-gnu/lapack"),
 )
@@ -59,10 +59,11 @@ class Program:
             others = environment.get("LD_LIBRARY_PATH")
             environment["LD_LIBRARY_PATH"] = os.pathsep.join((str(library_folder), *filter(None, [others])))
             return list(self.arguments), environment
-        loader = self.root.absolute() / _ROOT_LOADER
-        if not loader.exists():
-            raise ProgramError(f"--root {self.root}: has no {_ROOT_LOADER}, the loader of its C library")
-        folders = [library_folder, *(self.root.absolute() / folder for folder in _ROOT_FOLDERS)]
+        root = self.root.absolute()
+        loader = next((root / name for name in _LOADERS if (root / name).exists()), None)
+        if loader is None:
+            raise ProgramError(f"--root {self.root}: has no {' or '.join(_LOADERS)}, the loader of its C library")
+        folders = [library_folder, *(root / folder for folder in _FOLDERS)]
         path = os.pathsep.join(map(str, folders))
         return [str(loader), "--library-path", path, *self.arguments], environment
 

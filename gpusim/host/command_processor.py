@@ -14,6 +14,7 @@ from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
 from gpusim.host.queue import Command, run_queue
 from gpusim.results.record import RunRecord
+from isa.execution.context_pool import ContextPool
 from isa.execution.emulator import FunctionalResult, run_functional
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from spartan.engine_spec import EngineSpec
@@ -175,10 +176,16 @@ def _name(command: HostCommand) -> str:
     return command.name if isinstance(command, CopyCommand) else command.launch.kernel.name
 
 
-def executed(launch: Launch, gpu: GpuSpec, max_instructions: int, observe: Observer | None) -> RunFacts:
-    """Execute without the timing model; what it counts. Raises what `run_functional` raises."""
+def executed(
+    launch: Launch,
+    gpu: GpuSpec,
+    max_instructions: int,
+    observe: Observer | None,
+    pool: ContextPool | None = None,
+) -> RunFacts:
+    """Execute without the timing model; what it counts. pool: of earlier ones. Raises what `run_functional` raises."""
     start = time.perf_counter()
-    done = run_functional(launch, max_instructions, observer=observe)
+    done = run_functional(launch, max_instructions, observer=observe, pool=pool)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
 
 

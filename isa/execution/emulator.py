@@ -44,6 +44,7 @@ from isa.trace import (
 )
 
 if TYPE_CHECKING:
+    from isa.execution.context_pool import ContextPool
     from isa.launch import Launch
 
 UNITS = len(UNIT_NAMES)
@@ -201,15 +202,20 @@ def run_functional(
     max_instructions: int = MAX_INSTRUCTIONS,
     shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     observer: Callable[[Progress], bool] | None = None,
+    pool: "ContextPool | None" = None,
 ) -> FunctionalResult:
     """Execute a launch on its device memory.
 
     shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
     loads are ordinary ones. observer: called about ten times a second, ends the run by returning False; the workgroups
-    done are those begun. Raises ExecutionFault and what FunctionalContext raises.
+    done are those begun. pool: contexts of earlier launches with the same max_instructions. Raises ExecutionFault and
+    what FunctionalContext raises.
     """
     waves = launch.wavefronts_per_workgroup
-    context = FunctionalContext(launch, waves, 1, max_instructions)
+    if pool is not None:
+        context = pool.context(launch, max_instructions)
+    else:
+        context = FunctionalContext(launch, waves, 1, max_instructions)
     if shadows is not None:
         context.register_regions(shadows)
     compile_s = context.compile_s + compile_interpreter(run_slices)
@@ -219,7 +225,8 @@ def run_functional(
     run.context, run.start, run.produce = context.address, context.start_address, context.produce_address
     run.traces, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
     run.wave_state, run.wavefronts = address_of(wave_state), waves
-    run.workgroups = int(np.prod(launch.workgroups))
+    x, y, z = launch.workgroups
+    run.workgroups = x * y * z
     seconds, finished = _loop(context, address_of(buffer), run, observer)
     counters = run.counters
     return FunctionalResult(

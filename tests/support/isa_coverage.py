@@ -13,8 +13,8 @@ from isa.encoding.decoder import DecodeError, decode
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Unsupported
 from isa.execution.constants import Constants
-from isa.execution.program import BUILDERS
 from isa.execution.program_table import PROGRAM_ROW
+from isa.execution.translation import BUILDERS
 from isa.lanes import library
 from isa.opcodes import TABLES
 from isa.opcodes.opcode import Opcode
