@@ -67,6 +67,7 @@ def simulate(
     hotspots: bool = False,
     timeline: Watcher | None = None,
     max_cycles: int = 0,
+    serve: Callable[[], None] | None = None,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
@@ -75,7 +76,8 @@ def simulate(
     every cycle, which must not change any result; max_instructions: of one wavefront, before it counts as an endless
     loop (see isa.execution.faults); warm: what earlier launches left in L2 and the TLBs, and where this one leaves its
     own (None: they are empty at first); hotspots: account for the wavefronts' cycles by static instruction too;
-    timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end.
+    timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end; serve: called every
+    FIRST_CHUNK_CYCLES cycles, does what wavefronts wait for the host to do.
 
     Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
     Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
@@ -114,7 +116,7 @@ def simulate(
         )
 
     try:
-        status = _loop(m, observe, recording, max_cycles)
+        status = _loop(m, observe, recording, max_cycles, serve)
     except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
         note_resident(interrupt, resident())
         raise
@@ -173,8 +175,12 @@ def _loop(
     observer: Callable[[Progress], bool] | None,
     recording: Recording | None = None,
     max_cycles: int = 0,
+    serve: Callable[[], None] | None = None,
 ) -> int:
-    """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`."""
+    """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`.
+
+    To be served they are of as many cycles each, so that the same run takes as many.
+    """
     advance = partial(run_cycles, m) if recording is None else recording.advance
     run, chunk = m.run, FIRST_CHUNK_CYCLES
     end = max_cycles or NEVER
@@ -183,6 +189,8 @@ def _loop(
         start = time.perf_counter()
         status = int(advance(min(int(m.wheel.now) + chunk, end)))
         spent = time.perf_counter() - start
+        if serve is not None:
+            serve()
         if status != RUNNING or m.wheel.now >= end:
             return status
         mark = (int(run.instructions), int(m.xbar.requests + m.xbar.responses))
@@ -194,7 +202,8 @@ def _loop(
             Progress(int(m.wheel.now), int(run.done), int(run.workgroups), int(run.instructions))
         ):
             return RUNNING
-        chunk = max(FIRST_CHUNK_CYCLES, int(chunk * min(4.0, OBSERVER_PERIOD_S / max(spent, 1e-6))))
+        if serve is None:
+            chunk = max(FIRST_CHUNK_CYCLES, int(chunk * min(4.0, OBSERVER_PERIOD_S / max(spent, 1e-6))))
 
 
 def _facts(

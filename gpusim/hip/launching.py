@@ -91,18 +91,21 @@ class Launcher:
         self._timed: dict[str, bool] = {}
         self._pool = ContextPool()
 
-    def run(self, launch: Launch, observer: Callable[[Progress], bool]) -> RunFacts:
-        """Run a launch to its end, or until the observer ends it; raises what `simulate` raises."""
+    def run(self, launch: Launch, observer: Callable[[Progress], bool], serve: Callable[[], None] | None) -> RunFacts:
+        """Run a launch to its end, or until the observer ends it; raises what `simulate` raises.
+
+        serve: does what the kernel asks of the host, if it can.
+        """
         name = launch.kernel.name
         if name not in self._timed:
             self._timed[name] = self._options.timed(name)
         if self._timed[name]:
             record = RunRecord(False, name, [])
             run_options = RunOptions(timeline=self._options.timeline)
-            self._processor.run([LaunchCommand(launch, warm=True)], record, run_options, observer)
+            self._processor.run([LaunchCommand(launch, warm=True, serve=serve)], record, run_options, observer)
             facts = record.launches[0]
         else:
-            facts = executed(launch, self._options.gpu, MAX_WAVEFRONT_INSTRUCTIONS, observer, self._pool)
+            facts = executed(launch, self._options.gpu, MAX_WAVEFRONT_INSTRUCTIONS, observer, self._pool, serve)
         return facts
 
     def note(self, launch: Launch, facts: RunFacts, **more: Any) -> None:

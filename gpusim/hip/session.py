@@ -16,6 +16,7 @@ from gpusim.hip.clock import StreamClock
 from gpusim.hip.code import CodeStore, UnknownCodeError, arguments_of
 from gpusim.hip.compilation import CompileRequest, compile_program
 from gpusim.hip.errors import HipError
+from gpusim.hip.hostcall import HostCalls
 from gpusim.hip.image import shared_memory
 from gpusim.hip.launching import Launcher, Launches, Options
 from gpusim.hip.protocol import ANSWER, BY_NUMBER, REQUEST, Copied
@@ -61,6 +62,7 @@ class Session:
         self._allocations: dict[int, Allocation] = {}
         self._code = CodeStore(self._memory)
         self._launcher = Launcher(options, launches, reporter)
+        self._calls = HostCalls(self._memory)
         self._clock = StreamClock(options.gpu.kernel_launch_us)
         self._error = HipError.Success  # of what was told and not answered, first of all
         self._fatal = False  # after a fault nothing runs any more
@@ -159,8 +161,10 @@ class Session:
             return
         kernel = self._code.kernel(function)
         launch = Launch(kernel, self._memory, kernarg, (gx, gy, gz), (bx, by, bz), lds)  # type: ignore[arg-type]
+        launch = self._calls.with_buffer(launch)
+        serve = self._calls.serve if self._calls.are_made_by(launch) else None
         try:
-            facts = self._launcher.run(launch, self._go_on)
+            facts = self._launcher.run(launch, self._go_on, serve)
         except (ExecutionFault, SimulationError):
             self._fatal = True
             raise
@@ -182,7 +186,8 @@ class Session:
         self._clock.synchronize(None if stream == _ALL_STREAMS else stream)
         error = self._error
         self._error = HipError.LaunchFailure if self._fatal else HipError.Success
-        return error, b""
+        printed, self._calls.printed = bytes(self._calls.printed), bytearray()
+        return error, printed
 
     def _new_stream(self, stream: int, non_blocking: int, _: bytes) -> None:
         self._clock.new_stream(stream, not non_blocking)

@@ -31,11 +31,13 @@ class LaunchCommand:
     """Run a kernel to its end.
 
     warm: L2 and the TLBs hold what the launch before left there; otherwise caches and TLBs are empty.
+    serve: does what the kernel's wavefronts wait for the host to do, called again and again while it runs.
     """
 
     launch: Launch
     warm: bool = False
     max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS
+    serve: Callable[[], None] | None = None
 
     def described(self) -> dict[str, Any]:
         """As plain data, for a result's configuration."""
@@ -153,7 +155,7 @@ class CommandProcessor:
                 return observer is None or observer(progress)
 
             if not self.timing:
-                return executed(launch, self.gpu, command.max_instructions, observe)
+                return executed(launch, self.gpu, command.max_instructions, observe, serve=command.serve)
             warm, self._warm = self._warm if command.warm else WarmCaches(), WarmCaches()
             facts = simulate(
                 launch,
@@ -166,6 +168,7 @@ class CommandProcessor:
                 hotspots=options.hotspots > 0,
                 timeline=options.timeline,
                 max_cycles=options.max_cycles,
+                serve=command.serve,
             )
             self._warm = warm  # not after a fault: the machine is then in no state to go on from
             del facts.hotspots[options.hotspots :]
@@ -182,10 +185,11 @@ def executed(
     max_instructions: int,
     observe: Observer | None,
     pool: ContextPool | None = None,
+    serve: Callable[[], None] | None = None,
 ) -> RunFacts:
-    """Execute without the timing model; what it counts. pool: of earlier ones. Raises what `run_functional` raises."""
+    """Execute without the timing model; what it counts. pool, serve, raises: see `run_functional`."""
     start = time.perf_counter()
-    done = run_functional(launch, max_instructions, observer=observe, pool=pool)
+    done = run_functional(launch, max_instructions, observer=observe, pool=pool, serve=serve)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
 
 

@@ -203,13 +203,14 @@ def run_functional(
     shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     observer: Callable[[Progress], bool] | None = None,
     pool: "ContextPool | None" = None,
+    serve: Callable[[], None] | None = None,
 ) -> FunctionalResult:
     """Execute a launch on its device memory.
 
     shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
     loads are ordinary ones. observer: called about ten times a second, ends the run by returning False; the workgroups
-    done are those begun. pool: contexts of earlier launches with the same max_instructions. Raises ExecutionFault and
-    what FunctionalContext raises.
+    done are those begun. pool: contexts of earlier launches with the same max_instructions. serve: called after
+    every slice, does what wavefronts wait for the host to do. Raises ExecutionFault and what FunctionalContext raises.
     """
     waves = launch.wavefronts_per_workgroup
     if pool is not None:
@@ -227,7 +228,7 @@ def run_functional(
     run.wave_state, run.wavefronts = address_of(wave_state), waves
     x, y, z = launch.workgroups
     run.workgroups = x * y * z
-    seconds, finished = _loop(context, address_of(buffer), run, observer)
+    seconds, finished = _loop(context, address_of(buffer), run, observer, serve)
     counters = run.counters
     return FunctionalResult(
         instructions=dict(zip(UNIT_NAMES, counters.instructions, strict=True)),
@@ -245,9 +246,13 @@ def run_functional(
 
 
 def _loop(
-    context: FunctionalContext, address: int, run: Any, observer: Callable[[Progress], bool] | None
+    context: FunctionalContext,
+    address: int,
+    run: Any,
+    observer: Callable[[Progress], bool] | None,
+    serve: Callable[[], None] | None,
 ) -> tuple[float, bool]:
-    """Run in batches of about a tenth of a second, so that an interrupt is seen soon."""
+    """Run in batches of about a tenth of a second, so that an interrupt is seen soon; to be served, slice by slice."""
     seconds, slices = 0.0, _FIRST_SLICES
     while True:
         cpu, wall = time.thread_time(), time.perf_counter()
@@ -256,6 +261,8 @@ def _loop(
         wall = time.perf_counter() - wall
         if status < 0:
             raise context.fault(lambda: _resident(context, run))
+        if serve is not None:
+            serve()
         if status == 1:
             return seconds, True
         begun = int(run.next_workgroup)
@@ -263,7 +270,8 @@ def _loop(
         progress = Progress(0, begun, int(run.workgroups), executed, expected, context.least_instructions(begun))
         if observer is not None and not observer(progress):
             return seconds, False
-        slices = max(1, int(slices * min(4.0, _BATCH_S / max(wall, 1e-6))))
+        if serve is None:
+            slices = max(1, int(slices * min(4.0, _BATCH_S / max(wall, 1e-6))))
 
 
 def _resident(context: FunctionalContext, run: Any) -> list[WavefrontGroup]:

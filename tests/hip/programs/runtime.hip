@@ -2,6 +2,7 @@
 #include <hip/hip_runtime.h>
 #include <hip/hiprtc.h>
 
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -64,6 +65,11 @@ __global__ void store(int* p) { p[threadIdx.x] = 7; }
 __global__ void spin(const volatile int* p) {
   while (!*p) __builtin_amdgcn_s_sleep(1);
 }
+__global__ void greet(int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) printf("lane %d of %s: %.2f\n", i, "kernel", i * 0.5);
+}
+__global__ void insist(const int* x) { assert(x[threadIdx.x] == 0); }
 extern "C" __global__ void __launch_bounds__(256) by_name(int* x, short a, double b) { x[threadIdx.x] = a + int(b); }
 
 static int basic() {
@@ -348,6 +354,27 @@ static int many(int count) {
   return 0;
 }
 
+static int print() {
+  printf("before\n");
+  greet<<<2, 64>>>(66);
+  CHECK(hipDeviceSynchronize());
+  printf("after\n");
+  return 0;
+}
+
+static int asserted() {
+  int* x;
+  CHECK(hipMalloc((void**)&x, 256));
+  CHECK(hipMemset(x, 0, 256));
+  insist<<<1, 64>>>(x);
+  CHECK(hipDeviceSynchronize());
+  x[3] = 1;
+  insist<<<1, 64>>>(x);
+  hipError_t status = hipDeviceSynchronize();
+  printf("%s\n", hipGetErrorName(status));
+  return status == hipErrorLaunchFailure ? 0 : 1;
+}
+
 static int endless() {
   int* x;
   CHECK(hipMalloc((void**)&x, 256));
@@ -369,6 +396,8 @@ int main(int count, char** arguments) {
   if (!strcmp(name, "unsupported")) return unsupported();
   if (!strcmp(name, "compile")) return compile();
   if (!strcmp(name, "many")) return many(atoi(arguments[2]));
+  if (!strcmp(name, "print")) return print();
+  if (!strcmp(name, "assert")) return asserted();
   if (!strcmp(name, "endless")) return endless();
   printf("no case '%s'\n", name);
   return 9;
