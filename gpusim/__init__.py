@@ -71,7 +71,7 @@ _EXPORTED = {
     "NetworkResult": "gpusim.networks.script",
     "OccupancyError": "gpusim.core.occupancy",
     "Pointer": "isa.kernarg",
-    "ProgramError": "isa.execution.program",
+    "ProgramError": "isa.execution.translation",
     "Queue": "gpusim.api.queue",
     "QueueError": "gpusim.api.queue",
     "QueueResult": "gpusim.api.launch_result",

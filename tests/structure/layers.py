@@ -114,6 +114,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
     ),
+    "gpusim.hip": (
+        *("gpusim.base", "gpusim.jit", "isa.object", "isa", "isa.execution", "memory.dram.standards"),
+        *("gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
+        *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.host"),
+    ),
     "gpusim.cli": (
         *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.networks"),
         *(
@@ -128,6 +133,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.correlation",
             "gpusim.microbench",
             "gpusim.bench",
+            "gpusim.hip",
         ),
     ),
 }
