@@ -9,6 +9,8 @@ from elftools.elf.elffile import ELFFile
 
 from gpusim.hip.built import COMPILERS, LIBRARY, MAJORS, SOURCES, libraries
 from gpusim.hip.functions import functions, stubs, version_script
+from tests.support.figures import DOCS, section
+from tests.support.hip_pages import functions_table
 
 compiled = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C++ compiler")
 
@@ -70,3 +72,8 @@ def test_nothing_but_the_c_library_is_needed() -> None:
     ).stdout
     needed = [line.split("[")[1].rstrip("]") for line in shown.splitlines() if "NEEDED" in line]
     assert set(needed) <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"}
+
+
+def test_the_page_has_the_table() -> None:
+    page = (DOCS / "hip.md").read_text(encoding="utf-8")
+    assert section(page, "functions") == functions_table()
