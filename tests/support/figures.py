@@ -2,8 +2,8 @@
 
 Writes each page with the text between each pair of markers renewed. `claims`, which takes an hour or so, `correlation`,
 of two minutes, `vendor-kernels`, which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, and
-`hip`, which needs more of them (`tests.vendor`) and half an hour, are made only when they are named; the others take two
-minutes together. Of the host's own speed (docs/performance.md) no table is made anew: it is a log of measurements.
+`hip`, which needs more of them (`tests.vendor`) and half an hour, are made only when they are named; the others take
+two minutes together. Of the host's own speed (docs/performance.md) no table is made anew: it is a log of measurements.
 """
 
 import csv

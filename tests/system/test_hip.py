@@ -15,6 +15,7 @@ import pytest
 
 from gpusim.hip.built import COMPILERS
 from isa.object.bundle import code_objects
+from tests.support.bundles import HOST, bundle, compressed, entry
 from workloads.toolchain.compilers import for_hip
 from workloads.toolchain.errors import KernelBuildError
 
@@ -120,6 +121,21 @@ def test_a_kernels_fault_is_a_launch_failure_with_all_that_is_known() -> None:
     )
     within_the_page = run(["--timing", "off"], PROGRAMS / "runtime", "fault")
     assert within_the_page.returncode == 1 and "hipSuccess" in within_the_page.stdout
+
+
+@pytest.mark.parametrize("gpu", ["gfx906", "gfx90a"])
+def test_code_for_another_gpu_alone_is_no_code(tmp_path: Path, gpu: str) -> None:
+    (tmp_path / "module.co").write_bytes(bundle(entry(gpu, b"\x7fELF" + bytes(100)), (HOST, b"")))
+    done = run(["--timing", "off"], PROGRAMS / "runtime", "module", tmp_path / "module.co")
+    assert done.returncode == 1 and done.stdout.endswith("hipErrorNoBinaryForGpu\n")
+    assert f"no code for gfx803: the program was built for {gpu};" in done.stderr
+
+
+def test_a_compressed_module_is_decompressed(tmp_path: Path) -> None:
+    with (PROGRAMS / "runtime").open("rb") as file:
+        (code,) = code_objects(file)
+    (tmp_path / "module.co").write_bytes(compressed(bundle(entry("gfx803", code))))
+    case("module", more=(tmp_path / "module.co",))
 
 
 def test_streams_and_events_are_simulated_time(tmp_path: Path) -> None:
