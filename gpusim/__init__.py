@@ -18,6 +18,7 @@ TYPE_CHECKING = False  # as in `typing`, whose import would take as long as all 
 if TYPE_CHECKING:
     from typing import Any
 
+    from gpusim import results as results
     from gpusim.api.device import Device as Device
     from gpusim.api.device import LaunchError as LaunchError
     from gpusim.api.device_array import DeviceArray as DeviceArray
@@ -82,12 +83,14 @@ _EXPORTED = {
     "run_network": "gpusim.networks.script",
 }
 
-__all__ = sorted([*_EXPORTED, "__version__"])
+__all__ = sorted([*_EXPORTED, "__version__", "results"])
 
 
 def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
+    if name == "results":
+        return import_module("gpusim.results")
     if name not in _EXPORTED:
         raise AttributeError(f"module 'gpusim' has no attribute '{name}'")
     return getattr(import_module(_EXPORTED[name]), name)

@@ -75,6 +75,7 @@ class DeviceMemory:
         self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
         self.allocations: list[Allocation] = []
         self._next = GUARD_BYTES
+        self._uncomputed: dict[int, str] = {}  # addresses of allocations, with why they may hold what nothing computed
         self._free: list[tuple[int, int]] = []  # (start, end) offsets that were given back, ordered, never adjacent
 
     def allocate(self, size_bytes: int, name: str, writable: bool = True) -> Allocation:
@@ -101,6 +102,7 @@ class DeviceMemory:
         if allocation not in self.allocations:
             raise DeviceMemoryError(f"allocation '{allocation.name}' is not allocated")
         self.allocations.remove(allocation)
+        self.set_computed(allocation)
         start = allocation.address - VIRTUAL_BASE
         end = _with_guard(start + allocation.size_bytes)
         self.permissions[start // LINE_BYTES : end // LINE_BYTES] = 0
@@ -145,6 +147,22 @@ class DeviceMemory:
         """The allocation's bytes as a flat array of `dtype`, shared with the image."""
         start = allocation.address - VIRTUAL_BASE
         return self.image[start : start + allocation.size_bytes].view(dtype)
+
+    def set_uncomputed(self, kernarg: bytes, why: str) -> None:
+        """Note that a launch with these arguments has not computed all that it should have: of every allocation that a
+        kernel may write to and that an argument points into."""
+        words = np.frombuffer(kernarg[: len(kernarg) // 8 * 8], "<u8")
+        for allocation in self.allocations:
+            if allocation.writable and ((words >= allocation.address) & (words < allocation.end)).any():
+                self._uncomputed[allocation.address] = why
+
+    def set_computed(self, allocation: Allocation) -> None:
+        """Note that an allocation has been written as a whole."""
+        self._uncomputed.pop(allocation.address, None)
+
+    def why_uncomputed(self, allocation: Allocation) -> str:
+        """Why an allocation may hold what no workgroup has computed; empty if it does not."""
+        return self._uncomputed.get(allocation.address, "")
 
     def nearest(self, address: int) -> Allocation | None:
         """The allocation that holds `address`, or else the one closest to it."""

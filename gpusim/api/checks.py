@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 
 from gpusim.api.module import KernelFunction
+from gpusim.config.check import checked
+from gpusim.config.files import plain
+from gpusim.config.tree import Tree
 from gpusim.host.command_processor import LaunchError
+from gpusim.sampling.spec import SamplingSpec
+
+Sample = bool | float | Mapping[str, Any] | SamplingSpec | None
 
 
 def whole(name: str, value: Any, least: int) -> int:
@@ -51,6 +57,23 @@ def watcher(value: Any) -> Any:
     if value is not None and not callable(getattr(value, "attach", None)):
         raise LaunchError(f"timeline: {shown(value)} is no gpusim.timeline.timeline.Timeline")
     return value
+
+
+def sampling(value: Any) -> SamplingSpec | None:
+    """How to sample, as `sample=` says: False, True, the wanted error, what `SamplingSpec` has by name, or one."""
+    if value is None or isinstance(value, bool | np.bool_):
+        return SamplingSpec() if value else None
+    if isinstance(value, SamplingSpec):
+        return value
+    if isinstance(value, int | float):
+        value = {"error": value}
+    if not isinstance(value, Mapping):
+        raise LaunchError(
+            f"sample: {shown(value)} is neither True nor False, a wanted error, a mapping nor SamplingSpec"
+        )
+    tree = Tree()
+    tree.merge(plain(value, "sample"), "sample")
+    return checked(SamplingSpec, tree)
 
 
 def shown(value: Any) -> str:

@@ -112,6 +112,7 @@ class Device:
         hotspots: int = 0,
         observer: Observer | None = None,
         timeline: "Timeline | None" = None,
+        sample: checks.Sample = False,
     ) -> LaunchResult:
         """Run a kernel to its end and return its metrics.
 
@@ -122,7 +123,10 @@ class Device:
         left there (L1 is always empty at first). max_instructions: of one wavefront, before it counts as an endless
         loop. checked: assert the model's conservation laws. hotspots: how many of the costliest instructions
         `result.hotspots` lists. observer: called several times a second, ends the launch by returning False. timeline:
-        what happens in each cycle is drawn into it (gpusim.timeline.timeline.Timeline).
+        what happens in each cycle is drawn into it (gpusim.timeline.timeline.Timeline). sample: True simulates the
+        launch in part and estimates the rest, with `name_half_width` beside each metric `name`; a number: the wanted
+        half-width of the cycles, relative; a mapping or SamplingSpec: whatever `gpusim.sampling.spec` names. Results of
+        skipped workgroups are then not computed, unless `functional` says so, and reading them back is an error.
 
         Raises KernargError, GridError, LaunchError, DecodeError, ProgramError, OccupancyError, DeviceMemoryError;
         ExecutionFault for what the kernel does wrong: its message names kernel, program counter, instruction,
@@ -139,7 +143,7 @@ class Device:
             caches=caches,
             max_instructions=max_instructions,
         )
-        record = self._run([command], _options(checked, hotspots, timeline), observer)
+        record = self._run([command], _options(checked, hotspots, timeline, sample), observer)
         return LaunchResult(self._config(launch={**command.described(), "timing": self.timing}), record)
 
     def queue(
@@ -149,6 +153,7 @@ class Device:
         hotspots: int = 0,
         observer: Observer | None = None,
         timeline: "Timeline | None" = None,
+        sample: checks.Sample = False,
     ) -> Queue:
         """A queue of launches and copies, which runs at the end of its `with` block; options as for `launch`.
 
@@ -158,7 +163,7 @@ class Device:
             found = queue.read(c)
         queue.result.kernel.cycles; queue.result.launches[0]; found
         """
-        return Queue(self, _options(checked, hotspots, timeline), observer)
+        return Queue(self, _options(checked, hotspots, timeline, sample), observer)
 
     def command(
         self,
@@ -256,7 +261,10 @@ class Device:
             )
 
 
-def _options(checked: bool, hotspots: int, timeline: "Timeline | None") -> RunOptions:
+def _options(checked: bool, hotspots: int, timeline: "Timeline | None", sample: checks.Sample) -> RunOptions:
     return RunOptions(
-        checks.switch("checked", checked), checks.whole("hotspots", hotspots, 0), checks.watcher(timeline)
+        checks.switch("checked", checked),
+        checks.whole("hotspots", hotspots, 0),
+        checks.watcher(timeline),
+        sampling=checks.sampling(sample),
     )

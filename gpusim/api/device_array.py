@@ -67,7 +67,10 @@ class DeviceArray:
         return Pointer(self.address + offset_bytes)
 
     def numpy(self) -> np.ndarray:
-        """A copy of the contents."""
+        """A copy of the contents; raises DeviceArrayError where a sampled launch has not computed all of them."""
+        why = self._memory.why_uncomputed(self._held())
+        if why:
+            raise DeviceArrayError(f"array '{self.name}': {why}")
         return self._view().copy()
 
     def write(self, host: Any) -> None:
@@ -75,6 +78,7 @@ class DeviceArray:
         values = host_array(host)
         self._check(values)
         self._view()[...] = values
+        self._memory.set_computed(self._held())
 
     def _check(self, host: np.ndarray) -> None:
         """Raise DeviceArrayError for a host array that is neither of the array's shape and type nor one number."""

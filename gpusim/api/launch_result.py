@@ -1,6 +1,5 @@
 """What a launch from a script returns: every metric by attribute, and the same object as the JSON of `gpusim run`."""
 
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import zip_longest
@@ -10,6 +9,7 @@ from gpusim.api.sections import member
 from gpusim.core.facts import Hotspot
 from gpusim.report import terminal
 from gpusim.report.document import document
+from gpusim.report.page.fragment import fragment
 from gpusim.results import metrics
 from gpusim.results.record import CommandTimes, RunRecord
 from isa.execution.resident import WavefrontGroup
@@ -72,9 +72,11 @@ class LaunchResult(Mapping[str, Any]):
         return [*super().__dir__(), *self._tree]
 
     def __repr__(self) -> str:
-        text = io.StringIO()
-        terminal.show([self.record], text)
-        return text.getvalue().rstrip("\n")
+        return terminal.as_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return fragment(self.to_dict())
 
 
 class QueueResult(LaunchResult):
@@ -110,5 +112,5 @@ class QueueResult(LaunchResult):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of all launches together, and under `launches` and `commands` each by itself."""
-        launches = [metrics.launch_tree(facts) for facts in self.record.launches]
+        launches = [metrics.launch_tree(facts, self.record.energy) for facts in self.record.launches]
         return {**super().to_dict(), "launches": launches, "commands": [asdict(c) for c in self.commands]}

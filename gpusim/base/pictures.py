@@ -2,12 +2,15 @@
 
 import importlib
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import MissingExtraError, UserError
 
 FORMATS = (".svg", ".png")
+_RC = {"svg.hashsalt": "gpusim", "svg.fonttype": "none"}
+_UNDATED = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # the same figure gives the same file
 
 
 def check_format(path: Path) -> None:
@@ -16,21 +19,37 @@ def check_format(path: Path) -> None:
         raise UserError(f"--picture {path}: a picture's name ends in {' or '.join(FORMATS)}")
 
 
-def require_matplotlib(command: str) -> Any:
-    """Matplotlib, drawing into files, for `gpusim COMMAND --picture`; raises MissingExtraError."""
+def require_matplotlib(command: str, option: str = " --picture") -> Any:
+    """Matplotlib, drawing into files, for `gpusim COMMAND` with an option; raises MissingExtraError."""
     try:
         matplotlib = importlib.import_module("matplotlib")
         matplotlib.use("Agg")
         return importlib.import_module("matplotlib.pyplot")
     except ImportError as error:
-        raise MissingExtraError(f"gpusim {command} --picture (Matplotlib)", "plot") from error
+        raise MissingExtraError(f"gpusim {command}{option} (Matplotlib)", "plot") from error
 
 
 def saved(plt: Any, figure: Any, kind: str) -> bytes:
-    """The figure, which is closed, as a file of `kind`, '.svg' or '.png'; the same figure gives the same file."""
+    """The figure, which is closed, as a file of `kind`, '.svg', '.png' or '.pdf'."""
     out = io.BytesIO()
-    metadata = {"Date": None} if kind == ".svg" else {}
-    with plt.rc_context({"svg.hashsalt": "gpusim", "svg.fonttype": "none"}):
-        figure.savefig(out, format=kind[1:], metadata=metadata)
+    with plt.rc_context(_RC):
+        figure.savefig(out, format=kind[1:], metadata=_UNDATED.get(kind, {}))
     plt.close(figure)
     return out.getvalue()
+
+
+def rendered(draw: Callable[[Any], None], size: tuple[float, float], kind: str, ink: str = "black") -> bytes:
+    """A file of `kind` of what `draw` draws onto a figure of `size` inches; ink: colour of text and axes.
+
+    Without a ground, so that it lies on any page. Raises MissingExtraError.
+    """
+    plt = require_matplotlib("report", "")
+    inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "legend.edgecolor")
+    style = {
+        **_RC, **dict.fromkeys(inked, ink), "font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
+        "legend.frameon": False, "savefig.transparent": True, "savefig.dpi": 150, "axes.titlesize": 9,
+    }  # fmt: skip
+    with plt.rc_context(style):
+        figure = plt.figure(figsize=size)
+        draw(figure)
+        return saved(plt, figure, kind)

@@ -12,6 +12,7 @@ from gpusim.base.files import write_whole
 from gpusim.base.interrupt import interrupt_python
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, clock
 from gpusim.cli.declared_measurements import CorrelateOptions
 from gpusim.config.exec import file_beside
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gpusim.correlation.compare import Compared
     from gpusim.correlation.fit import Fitted
     from gpusim.correlation.predict import Prediction
+    from gpusim.correlation.report import Restored
 
 
 def correlate_command(name: str, options: CorrelateOptions) -> int:
@@ -33,15 +35,17 @@ def correlate_command(name: str, options: CorrelateOptions) -> int:
     if options.picture is not None:
         check_format(options.picture)
         require_matplotlib("correlate")
-    from gpusim.correlation import report  # NumPy and what runs kernels: after the checks
     from gpusim.correlation.compare import Compared
     from gpusim.correlation.fit import fit
     from gpusim.correlation.kernels import kernel_files
 
     if options.earlier is not None:
-        rows, fitted = report.restored(_earlier(options.earlier))
+        earlier = _earlier(options.earlier)
         chosen = {point.label for point in points}
-        return _shown(table, [row for row in rows if row.prediction.point.label in chosen], fitted, False, options)
+        rows = [row for row in earlier.rows if row.prediction.point.label in chosen]
+        if not rows:
+            raise UserError(f"--from {options.earlier}: holds none of the {len(points)} points of {file} asked for")
+        return _shown(table, rows, earlier.fitted, earlier.partial, options)
     paths = kernel_files(table.kernels, options.kernels)
     interrupt_python()
     run = _Runs(table, points, paths, options)
@@ -87,9 +91,13 @@ def _shown(
     return EXIT_INTERRUPTED if partial else 0
 
 
-def _earlier(path: Path) -> Any:
+def _earlier(path: Path) -> "Restored":
+    from gpusim.correlation.report import restored
+
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return restored(json.loads(path.read_text(encoding="utf-8")))
+    except UserError as error:
+        raise UserError(f"--from {path}: {error}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"--from {path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
@@ -121,7 +129,7 @@ class _Runs:
 
     def all_of(self, values: Sequence[dict[str, Any]]) -> "list[list[Prediction]]":
         """Predictions of all points for each set of values, laid over the table's GPU."""
-        from gpusim.correlation.predict import Conditions, default_jobs, predicted, replaced
+        from gpusim.correlation.predict import Conditions, predicted, replaced
 
         work, under = [], []
         for variant, held in enumerate(values):

@@ -1,4 +1,5 @@
-"""Commands that measure the model or the simulator, with their options: `bench`, `microbench`, `correlate`."""
+"""Commands that measure the model or the simulator, with their options: `bench`, `microbench`, `correlate`,
+`check-sampling`."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +8,8 @@ from typing import Annotated
 import typer
 
 from gpusim.base.interrupt import interrupt_python
-from gpusim.cli.options import GpuOption, JobsOption, JsonOption, MarkdownOption, QuietOption, SetOption
+from gpusim.cli.options import GpuOption, JobsOption, JsonOption, MarkdownOption, QuietOption, SetOption, StoreOptions
+from gpusim.cli.sampling_options import ConfidenceOption, ErrorOption, shares
 
 
 def bench(
@@ -61,11 +63,12 @@ def microbench(
     ] = None,
     markdown: MarkdownOption = False,
     quiet: QuietOption = False,
+    storing: StoreOptions,
 ) -> None:
     """Measure the model's latencies, bandwidths and rates by machine code, beside published figures of GCN parts."""
     from gpusim.cli.microbench import microbench_command
 
-    raise typer.Exit(microbench_command(gpu, sets, only or [], json_file, picture, markdown, quiet))
+    raise typer.Exit(microbench_command(gpu, sets, only or [], json_file, picture, markdown, quiet, storing))
 
 
 @dataclass(frozen=True)
@@ -116,3 +119,31 @@ def correlate(
     from gpusim.cli.correlate import correlate_command
 
     raise typer.Exit(correlate_command(table, options))
+
+
+def check_sampling(
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="NAME", help="Only cases whose name is, or begins with, this; repeatable."),
+    ] = None,
+    error: ErrorOption = None,
+    confidence: ConfidenceOption = None,
+    jobs: JobsOption = None,
+    json_file: JsonOption = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw errors with their bars into an .svg or .png (needs Matplotlib)."),
+    ] = None,
+    markdown: MarkdownOption = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Simulate a suite of launches in whole and sampled: errors, truths within their bars, instructions saved."""
+    from gpusim.cli.check_sampling import check_sampling_command, list_command
+    from gpusim.sampling.spec import SamplingSpec
+
+    if list_:
+        list_command()
+        return
+    spec = SamplingSpec.model_validate(shares(error, confidence))
+    raise typer.Exit(check_sampling_command(only or [], spec, jobs, json_file, picture, markdown, quiet))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gpusim.cli.options import (
+    CheckedOption,
     ConfigArgument,
     GpuOption,
     JobOptions,
@@ -20,7 +21,9 @@ from gpusim.cli.options import (
     QuietOption,
     SetOption,
     Source,
+    StoreOptions,
 )
+from gpusim.cli.sampling_options import JobSamplingOptions, SamplingOptions
 
 
 class EngineChoice(StrEnum):
@@ -54,11 +57,15 @@ def run(
     no_verify: NoVerifyOption = False,
     *,
     options: JobOptions,
+    storing: StoreOptions,
+    sampling: JobSamplingOptions,
 ) -> None:
     """Simulate a layer and report what it cost."""
     from gpusim.cli.run import run_command
 
-    raise typer.Exit(run_command(config, engine.value if engine else None, not no_verify, out, options))
+    raise typer.Exit(
+        run_command(config, engine.value if engine else None, not no_verify, out, options, storing, sampling)
+    )
 
 
 def exec_(
@@ -66,11 +73,13 @@ def exec_(
         str, typer.Argument(metavar="KERNEL", help="Execution's file, or the name of a shipped one (vector_add).")
     ],
     options: JobOptions,
+    storing: StoreOptions,
+    sampling: JobSamplingOptions,
 ) -> None:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
     from gpusim.cli.exec import exec_command
 
-    raise typer.Exit(exec_command(config, options))
+    raise typer.Exit(exec_command(config, options, storing, sampling))
 
 
 def layers(
@@ -124,15 +133,16 @@ class NetOptions:
         typer.Option("--outputs", metavar="FILE", help="Write outputs and gradients, by tensor, into an .npz file."),
     ] = None
     json_file: JsonOption = None
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            "--keep",
-            metavar="DIR",
-            help="Folder where launches' counts are kept: a run that was stopped goes on from there.",
-        ),
-    ] = None
     no_verify: NoVerifyOption = False
+    engine: Annotated[
+        EngineChoice,
+        typer.Option(
+            "--engine",
+            help="off: dense; on: convolutions over activation maps skip zeros, with the compaction engine; both: the "
+            "two, compared.",
+        ),
+    ] = EngineChoice.OFF
+    checked: CheckedOption = False
     dnnmark: Annotated[
         bool,
         typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),
@@ -145,8 +155,8 @@ class NetOptions:
     quiet: QuietOption = False
 
 
-def net(source: Source, options: NetOptions) -> None:
+def net(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> None:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
     from gpusim.cli.net import dnnmark_command, net_command
 
-    raise typer.Exit(dnnmark_command(source, options) if options.dnnmark else net_command(source, options))
+    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, sampling, storing))

@@ -3,23 +3,26 @@
 from typing import TYPE_CHECKING
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import JobOptions
-from gpusim.cli.outcome import overrides, run_job
+from gpusim.cli.options import JobOptions, StoreOptions
+from gpusim.cli.outcome import JobAsked, overrides, run_job
+from gpusim.cli.sampling_options import JobSamplingOptions
 from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
 from gpusim.config.files import opened
+from gpusim.keeping.asked import work_of_exec
 
 if TYPE_CHECKING:
     from gpusim.jobs.job import Job
 
 
-def exec_command(name: str, options: JobOptions) -> int:
+def exec_command(name: str, options: JobOptions, storing: StoreOptions, sampling: JobSamplingOptions) -> int:
     """Execute a kernel as its file says and report its metrics; returns the exit code."""
     document = opened(name, EXAMPLE_FOLDER)
-    config, path = load_exec(document, [*options.sets, *overrides(options)])
+    config, path = load_exec(document, [*options.sets, *overrides(options), *sampling.overrides()])
 
     def make(reporter: Reporter) -> "Job":
         from gpusim.jobs.exec import ExecJob
 
         return ExecJob(config, path, reporter)
 
-    return run_job(make, options, [*document.files, *config.inputs(path)], config.outputs)
+    inputs = [*document.files, *config.inputs(path)]
+    return run_job(JobAsked(make, work_of_exec(config, path), inputs, config.outputs), options, storing)

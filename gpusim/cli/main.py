@@ -15,8 +15,16 @@ import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
-from gpusim.cli import declared_hip, declared_measurements, declared_runs, declared_tools
-from gpusim.cli.options import grouped
+from gpusim.cli import (
+    declared_hip,
+    declared_measurements,
+    declared_monitor,
+    declared_reports,
+    declared_results,
+    declared_runs,
+    declared_tools,
+)
+from gpusim.cli.options import grouped, with_values
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
     "run": declared_runs.run,
@@ -25,16 +33,29 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "show": declared_tools.show,
     "layers": declared_runs.layers,
     "net": declared_runs.net,
+    "sweep": declared_results.sweep,
+    "report": declared_reports.report,
+    "compare": declared_results.compare,
+    "query": declared_results.query,
     "metrics": declared_tools.metrics,
     "capture": declared_tools.capture,
+    "monitor": declared_monitor.monitor,
     "bench": declared_measurements.bench,
     "disasm": declared_tools.disasm,
     "microbench": declared_measurements.microbench,
     "correlate": declared_measurements.correlate,
+    "check-sampling": declared_measurements.check_sampling,
 }  # in the order of the help
 KERNELS_COMMANDS: Mapping[str, Callable[..., None]] = {
     "build": declared_tools.kernels_build,
     "check": declared_tools.kernels_check,
+}
+RESULTS_COMMANDS: Mapping[str, Callable[..., None]] = {
+    "list": declared_results.list_,
+    "show": declared_results.show,
+    "name": declared_results.name,
+    "delete": declared_results.delete,
+    "export": declared_results.export,
 }
 
 app = typer.Typer(
@@ -51,9 +72,15 @@ kernels = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-for _app, _commands in ((app, COMMANDS), (kernels, KERNELS_COMMANDS)):
+results = typer.Typer(
+    help="Results in a store: list, show, name, delete, export them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+for _app, _commands in ((app, COMMANDS), (kernels, KERNELS_COMMANDS), (results, RESULTS_COMMANDS)):
     for _name, _command in _commands.items():
         _app.command(_name)(grouped(_command))
+app.add_typer(results, name="results")
 app.add_typer(kernels, name="kernels")
 
 
@@ -75,7 +102,8 @@ def main(arguments: list[str] | None = None) -> None:
 def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. A user's error is one line on standard error and code 2."""
     try:
-        result: Any = app(args=arguments, prog_name="gpusim", standalone_mode=False)
+        given = with_values(sys.argv[1:] if arguments is None else arguments)
+        result: Any = app(args=given, prog_name="gpusim", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except KeyboardInterrupt:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import write_whole
@@ -10,9 +11,17 @@ from gpusim.base.interrupt import Interrupt, interrupt_python
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, reporting
+from gpusim.cli.options import StoreOptions
+from gpusim.cli.storing import kept, opened_store
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER, load_gpu
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.keeping.keeper import Started
 from gpusim.report.document import as_json
+from gpusim.store.project import store_to_write
+
+if TYPE_CHECKING:
+    from gpusim.microbench.result import Results
 
 
 def microbench_command(
@@ -23,42 +32,66 @@ def microbench_command(
     picture: Path | None,
     markdown: bool,
     quiet: bool,
+    storing: StoreOptions,
 ) -> int:
-    """Measure, print, and write what is asked for; returns the exit code."""
+    """Measure, or find what was measured in the store; print, and write what is asked for. Returns the exit code."""
     document = opened(gpu_name, GPU_FOLDER)
     gpu = load_gpu(document, sets)
-    check_outputs({"--json": json_file, "--picture": picture}, document.files)
+    outputs = {"--json": json_file, "--picture": picture, "--store": store_to_write(storing.store)}
+    check_outputs(outputs, document.files)
     if picture is not None:
         check_format(picture)
         require_matplotlib("microbench")
     reporter = Reporter(quiet)
     from gpusim.microbench import suite, table  # imports the compiled core: up to a second
+    from gpusim.microbench.stored import measured_again, of_measurements, work_of_microbench
+
+    def put(results: "Results") -> None:
+        to_output = json_file == STANDARD_OUTPUT
+        if to_output:
+            sys.stdout.write(as_json(table.document(results, gpu)))
+        elif json_file is not None:
+            write_whole(json_file, as_json(table.document(results, gpu)))
+        if picture is not None:
+            from gpusim.microbench.picture import draw
+
+            write_whole(picture, draw(results, gpu, picture.suffix.lower()))
+        printed = sys.stderr if to_output else sys.stdout
+        if markdown:
+            printed.write(table.markdown(results, gpu))
+        elif not quiet:
+            table.show(results, gpu.name, printed)
+
+    names = suite.wanted(only)
+    work = work_of_microbench(gpu, names)
+    with opened_store(storing) as keeper:
+        found = keeper.found(work) if keeper is not None else None
+        if keeper is not None and found is not None:
+            reporter.say(found.sentence(keeper.path))
+            put(measured_again(found.content))
+            return 0
+        started = Started()
+        measured = _measured(gpu, names, reporter)
+        if measured is None:
+            reporter.say("interrupted: nothing is reported")
+            return EXIT_INTERRUPTED
+        interrupt_python()
+        with kept(keeper, work, lambda: of_measurements(measured, gpu), started, reporter):
+            put(measured)
+    return 0
+
+
+def _measured(gpu: GpuSpec, names: Sequence[str], reporter: Reporter) -> "Results | None":
+    """What was measured; None after an interrupt."""
+    from gpusim.microbench import suite
     from gpusim.microbench.bench import Bench
 
     with Interrupt() as interrupt:
-        names = suite.wanted(only)
         interrupt.deferred = True
         try:
             with reporting(reporter):
-                results = suite.run(Bench(gpu, reporter, lambda: interrupt.asked), names)
+                return suite.run(Bench(gpu, reporter, lambda: interrupt.asked), names)
         except KeyboardInterrupt:
-            reporter.say("interrupted: nothing is reported")
-            return EXIT_INTERRUPTED
+            return None
         finally:
             interrupt.deferred = False
-    interrupt_python()
-    to_output = json_file == STANDARD_OUTPUT
-    if to_output:
-        sys.stdout.write(as_json(table.document(results, gpu)))
-    elif json_file is not None:
-        write_whole(json_file, as_json(table.document(results, gpu)))
-    if picture is not None:
-        from gpusim.microbench.picture import draw
-
-        write_whole(picture, draw(results, gpu, picture.suffix.lower()))
-    printed = sys.stderr if to_output else sys.stdout
-    if markdown:
-        printed.write(table.markdown(results, gpu))
-    elif not quiet:
-        table.show(results, gpu, printed)
-    return 0

@@ -1,81 +1,120 @@
 """`gpusim net`: a network's layers on the simulated GPU."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
-from gpusim.cli.declared_runs import DataOption, NetOptions
-from gpusim.cli.options import PhaseChoice, Source
+from gpusim.cli.declared_runs import DataOption, EngineChoice, NetOptions
+from gpusim.cli.options import PhaseChoice, Source, StoreOptions
+from gpusim.cli.sampling_options import SamplingOptions
+from gpusim.cli.storing import kept, opened_store
 from gpusim.config.files import Document, opened
 from gpusim.config.gpu import GPU_FOLDER
+from gpusim.keeping.keeper import Started
+from gpusim.report.listing import show_plain
+from gpusim.store.project import store_to_write
+
+if TYPE_CHECKING:
+    from gpusim.networks.modes import ModesRecord
 
 EXIT_NOT_AS_EXPECTED = 1
 
 
-def net_command(source: Source, options: NetOptions) -> int:
-    """Run the network, print its table, write what is asked for; returns the exit code."""
+def net_command(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> int:
+    """Run the network, or find what an equal run left in the store; print its table, write what is asked for.
+
+    Returns the exit code.
+    """
     from gpusim.config.network_run import load_settings
 
     if options.size is not None:
         raise UserError("--size: belongs to --dnnmark; a network's file says its input's shape itself")
     network = source.load()
     gpu_file = opened(options.gpu, GPU_FOLDER)
-    settings = load_settings(gpu_file, options.sets)
-    _check_files(options, gpu_file, Path(network.source))
+    settings = load_settings(gpu_file, [*options.sets, *sampling.overrides()])
+    store = store_to_write(storing.store)
+    _check_files(options, gpu_file, Path(network.source), store)
     batch = options.batch if options.batch is not None else network.batch or 1
     reporter = Reporter(options.quiet)
-    from gpusim.networks.children import default_jobs  # imports what runs kernels: up to a second
-    from gpusim.networks.report import document, markdown, show
-    from gpusim.networks.run import Wanted, run_iteration
+    from gpusim.networks.modes import run_modes  # imports what runs kernels: up to a second
+    from gpusim.networks.run import Wanted
+    from gpusim.networks.stored import of_network, work_of_network
     from gpusim.networks.values import load_arrays, write_arrays
-    from gpusim.report.document import as_json
 
     arrays = load_arrays(options.inputs) if options.inputs is not None else {}
     jobs = options.jobs if options.jobs is not None else default_jobs()
     train, verify = options.phase is PhaseChoice.TRAIN, not options.no_verify
-    wanted = Wanted(batch, train, options.layers, options.data.value, verify, jobs=jobs, keep=options.keep)
-    with Interrupt() as interrupt:
-        record = run_iteration(
-            network, settings, wanted, reporter, interrupt, arrays, options.outputs is not None, str(options.inputs)
-        )
-    if options.outputs is not None:
-        write_arrays(options.outputs, record.outputs)
-    to_output = _write(options, as_json(document(record)))
-    printed = sys.stderr if to_output else sys.stdout
+    wanted = Wanted(
+        batch, train, options.layers, options.data.value, verify, jobs=jobs, store=store, fresh=storing.fresh,
+        checked=options.checked, engine=options.engine.value,
+    )  # fmt: skip
+    writes = options.outputs is not None
+    work = work_of_network(network, settings, wanted, options.inputs, writes)
+    with opened_store(storing) as keeper:
+        known = keeper.found(work) if keeper is not None else None
+        if keeper is not None and known is not None:
+            reporter.say(known.sentence(keeper.path))
+            _put(known.content, options)
+            return known.exit_code
+        started = Started()
+        with Interrupt() as interrupt:
+            found = run_modes(network, settings, wanted, reporter, interrupt, arrays, writes, str(options.inputs))
+        if options.outputs is not None:
+            write_arrays(options.outputs, found.last.outputs)
+        code = EXIT_NOT_AS_EXPECTED if found.passed is False else 0
+        if found.stopped_by:
+            code = EXIT_INTERRUPTED if found.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
+        outcome = of_network(found, code)
+        with kept(keeper, work, lambda: outcome, started, reporter):
+            _put(outcome.content, options, found)
+    if found.stopped_by:
+        reporter.say(f"{found.stopped_by}: the results are partial")
+    return code
+
+
+def _put(content: Mapping[str, Any], options: NetOptions, found: "ModesRecord | None" = None) -> None:
+    """Write the JSON object where it is asked for, and print the table: of a run of this moment for the terminal."""
+    from gpusim.networks.compare import show
+    from gpusim.report.document import as_json
+
+    printed = sys.stderr if _write(options, as_json(content["document"])) else sys.stdout
     if options.markdown:
-        printed.write(markdown(record))
+        printed.write(content["markdown"])
+    elif not options.quiet and found is not None:
+        show(found, printed)
     elif not options.quiet:
-        show(record, printed)
-    if record.stopped_by:
-        reporter.say(f"{record.stopped_by}: the results are partial")
-        return EXIT_INTERRUPTED if record.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
-    return EXIT_NOT_AS_EXPECTED if record.passed is False else 0
+        show_plain(content["plain"], printed)
 
 
-def dnnmark_command(source: Source, options: NetOptions) -> int:
+def dnnmark_command(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> int:
     """Run DNNMark's six benchmarks, print their metrics and the claims; returns the exit code."""
     from gpusim.config.network_run import load_settings
 
     data = None if options.data is DataOption.AUTO else options.data.value
     beside = {
         "NETWORK": source.name, "--torch": source.torch, "--layers": options.layers, "--inputs": options.inputs,
-        "--outputs": options.outputs, "--keep": options.keep, "--data": data,
+        "--outputs": options.outputs, "--store": storing.store, "--data": data, "--checked": options.checked or None,
+        "--engine": None if options.engine is EngineChoice.OFF else options.engine.value,
     }  # fmt: skip
     for option, value in beside.items():
         if value is not None:
             raise UserError(f"{option} {value}: --dnnmark runs benchmarks of its own, forward and backward")
     gpu_file = opened(options.gpu, GPU_FOLDER)
-    settings = load_settings(gpu_file, options.sets)
+    settings = load_settings(gpu_file, [*options.sets, *sampling.overrides()])
     check_outputs({"--json": options.json_file}, gpu_file.files)
     from gpusim.networks import dnnmark
-    from gpusim.networks.children import default_jobs
     from gpusim.report.document import as_json
 
     reporter = Reporter(options.quiet)
+    if store_to_write(None) is not None:
+        reporter.say(f"{store_to_write(None)}: nothing is kept of --dnnmark")
     batch = dnnmark.FULL_BATCH if options.batch is None else options.batch
     rows = dnnmark.FULL_SIZE if options.size is None else options.size
     jobs = options.jobs if options.jobs is not None else default_jobs()
@@ -103,8 +142,8 @@ def _write(options: NetOptions, text: str) -> bool:
     return False
 
 
-def _check_files(options: NetOptions, gpu: Document, network: Path) -> None:
+def _check_files(options: NetOptions, gpu: Document, network: Path, store: Path | None) -> None:
     read = [*gpu.files, network, *([options.inputs] if options.inputs is not None else [])]
-    check_outputs({"--json": options.json_file, "--outputs": options.outputs}, read)
+    check_outputs({"--json": options.json_file, "--outputs": options.outputs, "--store": store}, read)
     if options.outputs is not None and options.outputs.suffix != ".npz":
         raise UserError(f"--outputs {options.outputs}: the arrays are written as .npz")

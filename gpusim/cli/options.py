@@ -6,7 +6,7 @@ does may take the same object. Nothing large is imported here: every start reads
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -47,6 +47,21 @@ JsonOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
 NoVerifyOption = Annotated[bool, typer.Option("--no-verify", help="Do not compare results with NumPy's.")]
+CheckedOption = Annotated[
+    bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
+]
+DetailsOption = Annotated[bool, typer.Option("--details", help="Print all metrics below the screen, by sections.")]
+SectionsOption = Annotated[
+    list[str],
+    typer.Option(
+        "--section",
+        metavar="NAME",
+        help="Print this section instead of the screen: speed_of_light, launch, occupancy, scheduler, stalls, "
+        "instructions, memory, engine, energy, distribution, source or session; repeatable.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
 GpuOption = Annotated[
     str, typer.Option("--gpu", metavar="GPU", help="GPU: the name of a shipped one (mi6, r9nano) or a file's path.")
 ]
@@ -82,9 +97,9 @@ class JobOptions:
     sets: SetOption = field(default_factory=list)
     json_file: JsonOption = None
     quiet: QuietOption = False
-    checked: Annotated[
-        bool, typer.Option("--checked", help="Assert the model's conservation laws at the end of each kernel.")
-    ] = False
+    details: DetailsOption = False
+    sections: SectionsOption = field(default_factory=list)
+    checked: CheckedOption = False
     hotspots: Annotated[
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
     ] = False
@@ -108,6 +123,27 @@ class JobOptions:
             help="Stop each kernel in this cycle; the result is partial, exit code 1.",
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class StoreOptions:
+    """What commands that run something share: the store that keeps results, and whether equal work is looked for.
+
+    store: None: what `gpusim.toml` names, if there is one; empty: that or `gpusim.db`.
+    """
+
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="[FILE]",
+            help="Keep the result in this store, where equal work is found. [default: gpusim.toml's, or gpusim.db]",
+            show_default=False,
+        ),
+    ] = None
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run even what the store has an equal result of; keep the new one too.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -146,6 +182,19 @@ class Source:
         if self.input_shape is not None:
             raise UserError("--input-shape: belongs to --torch; a file says its input's shape itself")
         return load_network(self.name)
+
+
+def with_values(arguments: Sequence[str]) -> list[str]:
+    """The arguments with an empty value after each `--store` that has none: Typer knows no option with and without."""
+    out: list[str] = []
+    for place, argument in enumerate(arguments):
+        out.append(argument)
+        if argument == "--":
+            return out + list(arguments[place + 1 :])
+        following = arguments[place + 1] if place + 1 < len(arguments) else "-"
+        if argument == "--store" and following.startswith("-"):
+            out.append("")
+    return out
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -3,27 +3,32 @@
 import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import yaml
 
-from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import folder, write_together, write_whole
-from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
+from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import JobOptions
+from gpusim.cli.options import JobOptions, StoreOptions
+from gpusim.cli.storing import kept, opened_store
 from gpusim.cli.timeline import drawing, window_of
+from gpusim.keeping.keeper import Keeper, Started
+from gpusim.keeping.outcome import EXIT_NOT_AS_EXPECTED, exit_code, of_records, stopped_by
+from gpusim.keeping.records import restored
+from gpusim.keeping.work import Work
 from gpusim.report import terminal
 from gpusim.report.document import as_json, document
+from gpusim.store.project import store_to_write
+from gpusim.timeline.window import Window
 
 if TYPE_CHECKING:
     from gpusim.jobs.job import Job
     from gpusim.results.record import RunRecord
 
-EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
 LISTED_HOTSPOTS = 25
 KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
 
@@ -38,31 +43,50 @@ def overrides(options: JobOptions) -> list[str]:
     return [f"run.{name}={value}" for name, value in said.items() if value is not None]
 
 
-def run_job(
-    make: "Callable[[Reporter], Job]",
-    options: JobOptions,
-    inputs: Sequence[Path],
-    outputs: Mapping[str, Path] = MappingProxyType({}),
-    out: Path | None = None,
-) -> int:
-    """Run the job that `make` makes; returns the exit code.
+@dataclass(frozen=True)
+class JobAsked:
+    """A job as a command has it. inputs: all files that it reads; outputs: what it writes, by what asks for them."""
 
-    inputs: files that the job reads; outputs: those that it writes itself, by what asks for them; out: folder that gets
-    the result, the report and the configuration.
+    make: "Callable[[Reporter], Job]"
+    work: Work
+    inputs: Sequence[Path]
+    outputs: Mapping[str, Path] = field(default_factory=dict)
+
+
+def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, out: Path | None = None) -> int:
+    """Run a job, or find what an equal one left in the store; returns the exit code.
+
+    out: folder that gets the result, the report and the configuration.
     """
-    written = {"--json": options.json_file, "--timeline": options.timeline, **outputs}
-    check_outputs(written, inputs)
+    written = {"--json": options.json_file, "--timeline": options.timeline, **asked.outputs}
+    written |= {"--store": store_to_write(storing.store)}
+    check_outputs(written, asked.inputs)
     if out is not None:
         folder(out)
-        check_outputs(written | {f"--out {out}: {name}": out / name for name in KEPT}, inputs)
+        check_outputs(written | {f"--out {out}: {name}": out / name for name in KEPT}, asked.inputs)
+    terminal.Wanted(options.sections, options.details).check()
     cycles = window_of(options.timeline, options.window)
     reporter = Reporter(options.quiet)
+    with opened_store(storing, again=options.timeline is not None) as keeper:
+        found = keeper.found(asked.work) if keeper is not None else None
+        if keeper is not None and found is not None:
+            records = restored(found.content["records"])
+            reporter.say(found.sentence(keeper.path))
+            _write(asked.work, records, found.content["variants"], options, out)
+            return exit_code(records)
+        return _run(asked, options, cycles, reporter, keeper, out)
+
+
+def _run(
+    asked: JobAsked, options: JobOptions, cycles: Window, reporter: Reporter, keeper: Keeper | None, out: Path | None
+) -> int:
     from gpusim.jobs import runner  # imports the compiled core: up to a second
 
+    started = Started()
     with Interrupt() as interrupt:
         try:
             with interrupt.timeout(options.timeout_s):
-                job = make(reporter)
+                job = asked.make(reporter)
                 with drawing(options.timeline, cycles, reporter) as drawn:
                     records = runner.run(job, reporter, interrupt, drawn)
         except KeyboardInterrupt:
@@ -70,26 +94,30 @@ def run_job(
                 raise
             reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
             return EXIT_NOT_AS_EXPECTED
-        _write(job, records, options, out)
-    stopped = next((record.stopped_by for record in records if record.partial), "")
+        code, variants = exit_code(records), [variant.name for variant in job.variants]
+        with kept(keeper, asked.work, lambda: of_records(records, variants, code), started, reporter):
+            _write(asked.work, records, variants, options, out)
+    stopped = stopped_by(records)
     if stopped:
         reporter.say(f"{stopped}: the results are partial")
-        return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_AS_EXPECTED
-    wrong = any(r.verification is not None and not r.verification.passed for r in records)
-    return EXIT_NOT_AS_EXPECTED if wrong else 0
+    return code
 
 
-def _write(job: "Job", records: "list[RunRecord]", options: JobOptions, out: Path | None) -> None:
+def _write(
+    work: Work, records: "list[RunRecord]", variants: Sequence[str], options: JobOptions, out: Path | None
+) -> None:
     """Write the result where it is asked for; files first: the reader of what is printed may have gone."""
-    result = document(job.resolved(), records, [variant.name for variant in job.variants])
+    wanted = terminal.Wanted(options.sections, options.details)
+    configuration = dict(work.configuration)
+    result = document(configuration, records, variants)
     to_output = options.json_file == STANDARD_OUTPUT
     if options.json_file is not None and not to_output:
         write_whole(options.json_file, as_json(result))
     if out is not None:
         text = io.StringIO()
-        terminal.show(records, text)
+        terminal.show(result, text, wanted)
         contents = (
-            yaml.safe_dump(job.resolved(), sort_keys=False, allow_unicode=True),
+            yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True),
             text.getvalue(),
             as_json(result),
         )
@@ -97,4 +125,4 @@ def _write(job: "Job", records: "list[RunRecord]", options: JobOptions, out: Pat
     if to_output:
         sys.stdout.write(as_json(result))
     if not options.quiet:
-        terminal.show(records, sys.stderr if to_output else sys.stdout)
+        terminal.show(result, sys.stderr if to_output else sys.stdout, wanted)

@@ -12,6 +12,8 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
+from gpusim.sampling.spec import SamplingSpec
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 
 EXAMPLE_FOLDER = "examples"
@@ -88,6 +90,7 @@ class ExecRunSpec(Spec):
     max_cycles: int = param(
         0, "of each kernel, which is stopped there, and the run with it; 0: any", "", ge=0, le=1 << 60
     )
+    sampling: SamplingSpec | None = param(None, "simulate launches in part and estimate the rest; null: in whole", "")
 
 
 class ExecConfig(Spec):
@@ -103,7 +106,22 @@ class ExecConfig(Spec):
     global_offset: tuple[int, ...] = param((0,), "first work-item's number", "", min_length=1, max_length=3)
     dynamic_lds_bytes: int = param(0, "LDS in addition to that of arguments", "", ge=0, le=65536)
     arguments: dict[str, ArgumentSpec] = param({}, "by name; in order where the code object tells no names", "user")
+    energy: EnergySpec = EnergySpec()
     run: ExecRunSpec = ExecRunSpec()
+
+    @model_validator(mode="after")
+    def _results_are_computed(self) -> "ExecConfig":
+        sampling = self.run.sampling
+        if sampling is not None and not sampling.functional:
+            read = [
+                name for name, spec in self.arguments.items() if spec.output is not None or spec.expected is not None
+            ]
+            if read:
+                raise ValueError(
+                    f"run.sampling: {', '.join(read)}: output and expected need the results of skipped workgroups, for"
+                    " which there is run.sampling.functional=true (--functional)"
+                )
+        return self
 
     def resolved(self) -> dict[str, Any]:
         """Every value, as plain data; numbers that JSON has no form for as the texts that YAML writes for them."""

@@ -1,7 +1,9 @@
 """The settings of a network's run: a GPU, how parameters start and are updated; `--set` over all of them."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
@@ -9,9 +11,14 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
-from workloads.operators.conv_algorithms import ALGORITHMS
+from gpusim.sampling.spec import SamplingSpec
+from spartan.engine_spec import EngineSpec
+from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
+from workloads.operators.conv_buffer import BUFFER_BYTES
 
 DEFAULT_ALGORITHM = "implicit"
+DEFAULT_SPARSE_ALGORITHM = "ellpack_dib"
+Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class TrainingSpec(Spec):
@@ -29,9 +36,35 @@ class NetworkSettings(Spec):
     gpu: GpuSpec = param(..., "the GPU", "user")
     training: TrainingSpec = TrainingSpec()
     convolution: str = param(
-        DEFAULT_ALGORITHM, "algorithm; where it cannot compute a layer, the default", "user", among=ALGORITHMS
+        DEFAULT_ALGORITHM, "algorithm; where it cannot compute a layer, the default", "user", among=DENSE_ALGORITHMS
+    )
+    sparse_convolution: str = param(
+        DEFAULT_SPARSE_ALGORITHM,
+        "algorithm over activation maps, forward, with --engine on; ellpack_dib_software: without the engine",
+        "Dong 2020, chapter 6",
+        among=SPARSE_ALGORITHMS,
+    )
+    engine: EngineSpec = EngineSpec()
+    sparsity: Fraction | None = param(
+        None, "fraction of zeros in made-up activation maps, uniformly random; none: values are real", "user"
+    )
+    layer_sparsity: dict[str, Fraction] = param({}, "the same for the input of single layers, by name", "user")
+    sampling: SamplingSpec | None = param(
+        None,
+        "simulate launches in part and estimate the rest; error: of the whole network's cycles; null: in whole",
+        "",
+    )
+    convolution_buffer_bytes: int = param(
+        BUFFER_BYTES,
+        "memory that a chunk of images fills, for algorithms that work by chunks; at least an image is taken",
+        "MXNet's operator Convolution, parameter `workspace`",
+        ge=1,
     )
     seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
+
+    def sparsity_of(self, layer: str) -> float | None:
+        """Of the input of a layer, where it is made up."""
+        return self.layer_sparsity.get(layer, self.sparsity)
 
     def resolved(self) -> dict[str, Any]:
         """Every value, as plain data."""
@@ -39,7 +72,10 @@ class NetworkSettings(Spec):
 
 
 def load_settings(gpu: files.Document, sets: Sets = ()) -> NetworkSettings:
-    """The settings over a GPU's file; paths in `sets` are `gpu.…`, `training.…` and `seed`. Raises UserError."""
+    """The settings over a GPU's file; paths in `sets` are `gpu.…`, `training.…`, `engine.…` and the fields' names.
+
+    Raises UserError.
+    """
     held = gpu.data.get("gpu", gpu)
     tree = layered(replace(gpu, data={"gpu": held}), assignments(sets), NetworkSettings)
     return checked(NetworkSettings, tree)

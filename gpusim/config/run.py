@@ -8,10 +8,12 @@ from pydantic import model_validator
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
+from gpusim.config.engine import check_sram
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.config.workload import KernelsSpec, RunSpec, Workload
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
 from spartan.engine_spec import EngineSpec
 from workloads.data.operands import activations_path
 from workloads.operators.gemm_kernels import GEMM_KERNELS
@@ -26,17 +28,14 @@ class RunConfig(Spec):
     workload: Workload = param(..., "what is computed", "user")
     kernels: KernelsSpec = KernelsSpec()
     engine: EngineSpec = EngineSpec()
+    energy: EnergySpec = EnergySpec()
     run: RunSpec = RunSpec()
 
     @model_validator(mode="after")
     def _sram_fits(self) -> "RunConfig":
         uses_engine = self.run.engine != "off" and GEMM_KERNELS[self.kernels.sparse].uses_engine
-        taken_kib = self.gpu.l2.engine_kib()
-        if uses_engine and self.engine.sram_kib > taken_kib:
-            raise ValueError(
-                f"engine: sib_kib + prefetch_buffer_kib = {self.engine.sram_kib:g} KiB do not fit the part of L2 that "
-                f"the engine takes ({taken_kib:g} KiB of gpu.l2.size_kib = {self.gpu.l2.size_kib})"
-            )
+        if uses_engine:
+            check_sram(self.gpu, self.engine)
         return self
 
     @property

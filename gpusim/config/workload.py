@@ -7,6 +7,7 @@ from pydantic import Discriminator, Tag, field_validator, model_validator
 
 from gpusim.base.errors import unknown_name
 from gpusim.base.spec import Spec, param
+from gpusim.sampling.spec import SamplingSpec
 from isa.region import MAX_ROWS
 from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
 from workloads.shapes import gemm_shape, output_size
@@ -61,6 +62,11 @@ class LayerWorkload(Spec):
         None, "activation file for real data: a path, or the name of a shipped one", "made by gpusim capture"
     )
 
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.layer.name}, batch {self.batch}"
+
     @model_validator(mode="after")
     def _has_data(self) -> "LayerWorkload":
         if self.data == "real" and self.activations is None:
@@ -79,6 +85,11 @@ class GemmWorkload(Spec):
     sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
     seed: int = param(1, *_SEED, ge=0, lt=2**63)
 
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.name}, M = {self.m}, N = {self.n}, K = {self.k}"
+
 
 def kind_of(workload: Any) -> str:
     """The kind that a workload's values name; what names none is a layer, as before there were kinds."""
@@ -96,7 +107,7 @@ Workload = Annotated[
 class KernelsSpec(Spec):
     """Which kernels compute the layer."""
 
-    dense: str = param("sgemm_4x4", "kernel with the engine off", "Dong 2020, section 6.5: AMD APP SDK's shape")
+    dense: str = param("sgemm", "kernel with the engine off", "the fastest; of Dong 2020's baseline's shape: sgemm_4x4")
     sparse: str = param("sgemm_dib_tiled", "kernel with the engine on; software: conversion kernel and no engine", "")
 
     @field_validator("dense")
@@ -124,3 +135,4 @@ class RunSpec(Spec):
     max_cycles: int = param(
         0, "of each kernel, which is stopped there, and the run with it; 0: any", "", ge=0, le=1 << 60
     )
+    sampling: SamplingSpec | None = param(None, "simulate launches in part and estimate the rest; null: in whole", "")

@@ -12,14 +12,18 @@ from spartan.configure import configure_engine
 from spartan.engine_spec import EngineSpec
 from spartan.format import pack
 
+Shadows = list[tuple[np.ndarray, np.ndarray]]
 
-def attach_engine(m: Any, spec: EngineSpec, launch: Launch, context: FunctionalContext) -> object:
-    """Set the engine up for the launch's sparse regions; returns what must stay alive while the machine runs.
+
+def attach_engine(m: Any, spec: EngineSpec, launch: Launch, context: FunctionalContext) -> tuple[object, Shadows]:
+    """Set the engine up for the launch's sparse regions.
+
+    Returns what must stay alive while the machine runs, and of each region what `spartan.format.pack` gives.
 
     The functional part answers sparse loads from the packed matrices; the engine builds its own lines from the
     memory image, and each is compared with the packed matrix.
     """
-    shadows = []
+    shadows: Shadows = []
     for region in launch.regions:
         start = region.address - VIRTUAL_BASE
         dense = launch.memory.image[start : start + region.column_bytes * region.columns].view(np.float32)

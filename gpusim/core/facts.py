@@ -7,6 +7,7 @@ from typing import Any
 from gpusim.base.counters import Counts
 from gpusim.base.errors import unknown_name
 from gpusim.core.counters import MACHINE_TABLES, SECTIONS, TABLES
+from gpusim.core.sampled import Sampling, combined_sampling
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceLine
 
@@ -39,13 +40,14 @@ class RunFacts:
     sections: by name (`gpusim.core.counters.SECTIONS`), with the counts of that section's tables; a section that is
     missing is None: the engine's without engine, all but kernel and simulator of an execution without timing.
     partial: the run was stopped before its end; hotspots: costliest first, empty unless asked for; resident: where the
-    wavefronts stood when the run was stopped.
+    wavefronts stood when the run was stopped; sampling: how the launch was sampled, None: it was not to be.
     """
 
     sections: dict[str, Counts] = field(default_factory=dict)
     partial: bool = False
     hotspots: list[Hotspot] = field(default_factory=list)
     resident: list[WavefrontGroup] = field(default_factory=list)
+    sampling: Sampling | None = None
 
     @classmethod
     def of(cls, partial: bool = False, **sections: Mapping[str, Any]) -> "RunFacts":
@@ -114,5 +116,7 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         if counts:
             total.add(table.section, counts)
     total.resident = launches[-1].resident
+    instructions = [facts.sections["kernel"].get("wavefront_instructions", 0) for facts in launches]
+    total.sampling = combined_sampling([facts.sampling for facts in launches], instructions)
     total.hotspots = sorted((h for facts in launches for h in facts.hotspots), key=lambda h: -h.cycles)
     return total

@@ -1,12 +1,15 @@
-"""Getting the compiled core ready: from the cache, or by compiling its two halves side by side."""
+"""Getting the compiled core ready: from the cache, or by compiling its parts side by side."""
 
 import os
 import signal
 import sys
 import threading
 import time
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, reporting
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import machine_dtype
@@ -22,32 +25,51 @@ if TYPE_CHECKING:
 
 _ENTRY_POINTS = (run_cycles, engine_finish)
 
-# what the second process compiles of the timing core before it turns to the interpreter, so that both end together
-_SECOND_ROOMS = (
-    "memory.dram",
-    "spartan.compaction",
-    "spartan.prefetch_buffer",
-    "spartan.search",
-    "spartan.sib",
-)
-_SECOND_PROCESS = "from gpusim.core.prepare import compile_in_second_process; compile_in_second_process()"
+_PROGRAM = "from gpusim.core.prepare import compile_in_another_process as run; run({rooms}, {interpreter})"
 
 
-def compile_in_second_process() -> None:
-    """The second process's share of the first start; tells on standard output when its part of the core is there.
+# what another process compiles of the timing core, so that both have compiled their functions at the same time
+_ROOMS = ("memory.dram", "spartan.compaction", "spartan.prefetch_buffer", "spartan.search", "spartan.sib")
 
-    The first process speaks for both, holds the lock, and is the one that Ctrl-C speaks to.
+
+@dataclass(frozen=True)
+class Share:
+    """What another process compiles: _ROOMS of the timing core, the interpreter, or first the one, then the other."""
+
+    rooms: bool
+    interpreter: bool
+
+
+def shares(processors: int, interpreter: bool) -> tuple[Share, ...]:
+    """What other processes than this one compile; interpreter: whether that is to be compiled, too.
+
+    The first has rooms, which this process waits for. Of two processes both end together with the interpreter in the
+    other one; where it is there already, this one ends later, since optimizing the core as a whole cannot be divided.
     """
-    from gpusim.jit.compile import compile_on_the_way, split
+    if processors == 1:
+        return ()
+    if processors == 2 or not interpreter:
+        return (Share(True, interpreter),)
+    return (Share(True, False), Share(False, True))
 
+
+def compile_in_another_process(rooms: bool, interpreter: bool) -> None:
+    """Compile a Share; tells on standard output when its part of the timing core is there.
+
+    The first process speaks for all, holds the lock, and is the one that Ctrl-C speaks to.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_first, daemon=True).start()
     assume_held()
     with reporting(Reporter(quiet=True)):
-        share = split("timing", _SECOND_ROOMS)
-        compile_on_the_way(share.inside, new_record(machine_dtype()), share.doors)
+        if rooms:
+            from gpusim.jit.compile import compile_on_the_way, split
+
+            share = split("timing", _ROOMS)
+            compile_on_the_way(share.inside, new_record(machine_dtype()), share.doors)
         print("core", flush=True)
-        compile_interpreter()
+        if interpreter:
+            compile_interpreter()
 
 
 def _end_with_the_first() -> None:
@@ -56,40 +78,49 @@ def _end_with_the_first() -> None:
     os._exit(1)
 
 
-def _compile_with(helper: "subprocess.Popen[str]") -> None:
-    """Compile the rest of the timing core while `helper` compiles its share. What it fails to do is done here."""
+def _helper(share: Share) -> "subprocess.Popen[str]":
+    import subprocess
+
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    command = [sys.executable, "-c", _PROGRAM.format(rooms=share.rooms, interpreter=share.interpreter)]
+    return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _compile_beside(helper: "subprocess.Popen[str]") -> None:
+    """Compile the rest of the timing core while `helper` compiles _ROOMS. What it fails to do is done here."""
     from gpusim.jit.compile import compile_entry_points, compile_on_the_way, split, work_of
 
-    share = split("timing", _SECOND_ROOMS)
+    share = split("timing", _ROOMS)
     record = new_record(machine_dtype())
     with compiling("the core", work_of("timing", _ENTRY_POINTS, share)):
         compile_on_the_way(share.apart, record, ())
         assert helper.stdout is not None
         done = helper.stdout.readline() != ""
         compile_entry_points("timing", _ENTRY_POINTS, record, share if done else None)
-        helper.wait()
 
 
 def _compile() -> None:
-    """Compile the timing core, with a second process if the interpreter is to be compiled too.
+    """Compile the timing core, and the interpreter if it is missing, in as many processes as are of use.
 
-    That process compiles part of the timing core and the interpreter into the cache, which this one reads.
+    The others compile into the cache, which this one reads.
     """
-    if load_interpreter() or (os.cpu_count() or 1) == 1 or numba_folder("timing") is None:
+    there = load_interpreter()
+    others = shares(default_jobs(), not there) if numba_folder("timing") is not None else ()
+    if not others:
         from gpusim.jit.compile import compile_entry_points, work_of
 
         with compiling("the core", work_of("timing", _ENTRY_POINTS)):
             compile_entry_points("timing", _ENTRY_POINTS, new_record(machine_dtype()))
         return
-    import subprocess
-
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, "-c", _SECOND_PROCESS]
-    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as helper:
+    with ExitStack() as stack:
+        helpers = [stack.enter_context(_helper(share)) for share in others]
         try:
-            _compile_with(helper)
+            _compile_beside(helpers[0])
+            for helper in helpers:
+                helper.wait()
         except BaseException:
-            helper.kill()
+            for helper in helpers:
+                helper.kill()
             raise
 
 

@@ -9,8 +9,8 @@ from isa.opcodes.opcode import SALU, SMEM
 from memory.dram.controller import bus_busy_cycles
 
 
-def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
-    """Bound → cycles, each resource working all the time on all its instances.
+def roofline(m: Any, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
+    """Bound → cycles, each resource working all the time on all its instances. kernel_cycles: those it took.
 
     valu: SIMD occupancy; salu: one scalar instruction a CU and cycle; lds: bank cycles; l1: one line looked up and
     64 bytes returned a CU and cycle; l2: one request a channel and cycle; dram: data-bus occupancy; fetch: one
@@ -23,7 +23,7 @@ def roofline(m: Any, gpu: GpuSpec) -> dict[str, float]:
     fetches = float(m.icache.hits + m.icache.misses + m.icache.merges)
     rounds = -(-int(m.run.next_workgroup) // int(m.run.engines))
     spent = m.cu.stalls.sum(axis=0)
-    resident = max(float(spent.sum()), 1.0) / max(int(m.run.ended), 1)
+    resident = max(float(spent.sum()), 1.0) / max(kernel_cycles, 1)
     return {
         "valu": float(m.cu.valu_busy) / (cus * SIMDS),
         "salu": float(m.cu.issued[SALU] + m.cu.issued[SMEM]) / cus,

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusim.base.errors import SimulationError
 from gpusim.base.progress import Progress
+from gpusim.core.cu.accounts import active_now
 from gpusim.core.cu.code_table import FetchTable, code_table, fetch_table
 from gpusim.core.cu.configure import set_code_table, set_fetch_table
 from gpusim.core.cu.counters import STALL_REASONS
@@ -26,9 +27,11 @@ from gpusim.core.prepare import prepare_core
 from gpusim.core.recording import Recording, Watcher
 from gpusim.core.resident import resident_groups
 from gpusim.core.roofline import roofline
+from gpusim.core.steering import Steered, Steerer, Steering
 from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
 from isa.encoding.disassembler import disassemble
+from isa.execution.emulator import run_functional
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
 from isa.execution.resident import WavefrontGroup, group_lines, note_resident
 from isa.launch import Launch
@@ -67,6 +70,7 @@ def simulate(
     hotspots: bool = False,
     timeline: Watcher | None = None,
     max_cycles: int = 0,
+    steerer: Steerer | None = None,
     serve: Callable[[], None] | None = None,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
@@ -76,8 +80,9 @@ def simulate(
     every cycle, which must not change any result; max_instructions: of one wavefront, before it counts as an endless
     loop (see isa.execution.faults); warm: what earlier launches left in L2 and the TLBs, and where this one leaves its
     own (None: they are empty at first); hotspots: account for the wavefronts' cycles by static instruction too;
-    timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end; serve: called every
-    FIRST_CHUNK_CYCLES cycles, does what wavefronts wait for the host to do.
+    timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end; steerer: has the launch
+    simulated in part and estimates the rest (gpusim.sampling); serve: called every FIRST_CHUNK_CYCLES cycles, does what
+    wavefronts wait for the host to do.
 
     Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
     Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
@@ -100,7 +105,9 @@ def simulate(
     run.every_cycle = int(not skip_idle)
     spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)
     run.hotspots = address_of(spent) if hotspots or timeline is not None else 0
-    attached = attach_engine(m, engine_spec, launch, context) if engine_spec is not None and uses_engine else None
+    attached, shadows = None, None
+    if engine_spec is not None and uses_engine:
+        attached, shadows = attach_engine(m, engine_spec, launch, context)
 
     wall, cpu = time.perf_counter(), time.thread_time()  # other threads do not take part
     recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)
@@ -109,14 +116,26 @@ def simulate(
         return resident_groups(m, launch.kernel, context.instructions)
 
     def observe(progress: Progress) -> bool:
-        expected = context.expected_instructions
-        least = context.least_instructions(int(run.next_workgroup))
+        x, y, z = launch.workgroups
+        simulated = int(run.workgroups) / (x * y * z)  # all but what is passed over
+        expected = int(context.expected_instructions * simulated)
+        least = int(context.least_instructions(int(run.next_workgroup)) * simulated)
         return observer is None or observer(
             replace(progress, instructions_expected=expected, instructions_at_least=least)
         )
 
+    steering = None
+    if steerer is not None:
+
+        def counts() -> RunFacts:
+            return _facts(m, gpu, launch, fit, int(m.wheel.now))
+
+        def execute(workgroups: range) -> int:
+            return run_functional(launch, shadows=shadows, workgroups=workgroups).wavefront_instructions
+
+        steering = steerer.attach(Steered(m, context, counts, fit.workgroups_per_cu * gpu.cus, execute))
     try:
-        status = _loop(m, observe, recording, max_cycles, serve)
+        status = _loop(m, observe, recording, max_cycles, steering, serve)
     except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
         note_resident(interrupt, resident())
         raise
@@ -132,7 +151,8 @@ def simulate(
         assert_engine(m)
     if warm is not None:
         warm.keep(m)
-    facts = _facts(m, gpu, launch, fit, wall, cpu, compile_s)
+    facts = _facts(m, gpu, launch, fit, int(run.ended or m.wheel.now))
+    facts.add("simulator", {"wall_s": wall, "cpu_s": cpu, "compile_s": compile_s})
     facts.partial = status == RUNNING
     if facts.partial:
         facts.resident = resident()
@@ -143,6 +163,8 @@ def simulate(
         for bound, cycles in facts.roofline.items():
             if cycles > facts.cycles:
                 raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {cycles:g} cycles")
+    if steering is not None and status == FINISHED:
+        steering.finish(facts)
     del attached, code, fetched
     return facts
 
@@ -175,20 +197,25 @@ def _loop(
     observer: Callable[[Progress], bool] | None,
     recording: Recording | None = None,
     max_cycles: int = 0,
+    steering: Steering | None = None,
     serve: Callable[[], None] | None = None,
 ) -> int:
     """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`.
 
-    To be served they are of as many cycles each, so that the same run takes as many.
+    What steers the launch, if anything does, looks at the machine in the cycles that it names. To be served, chunks are
+    of as many cycles each, so that the same run takes as many.
     """
     advance = partial(run_cycles, m) if recording is None else recording.advance
     run, chunk = m.run, FIRST_CHUNK_CYCLES
     end = max_cycles or NEVER
     progress_mark, progress_cycle = (-1, -1), 0
     while True:
-        start = time.perf_counter()
-        status = int(advance(min(int(m.wheel.now) + chunk, end)))
-        spent = time.perf_counter() - start
+        start, before = time.perf_counter(), int(m.wheel.now)
+        limit = end if steering is None else min(end, steering.limit)
+        status = int(advance(min(before + chunk, limit)))
+        spent, ran = time.perf_counter() - start, int(m.wheel.now) - before
+        if steering is not None and status == RUNNING and m.wheel.now == steering.limit:
+            steering.look()
         if serve is not None:
             serve()
         if status != RUNNING or m.wheel.now >= end:
@@ -203,22 +230,21 @@ def _loop(
         ):
             return RUNNING
         if serve is None:
-            chunk = max(FIRST_CHUNK_CYCLES, int(chunk * min(4.0, OBSERVER_PERIOD_S / max(spent, 1e-6))))
+            chunk = max(FIRST_CHUNK_CYCLES, int(ran * min(4.0, OBSERVER_PERIOD_S / max(spent, 1e-6))))
 
 
-def _facts(
-    m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, wall_s: float, cpu_s: float, compile_s: float
-) -> RunFacts:
-    """What the units counted, and what is known of the launch as a whole."""
-    cycles = int(m.run.ended or m.wheel.now)
+def _facts(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, cycles: int) -> RunFacts:
+    """What the units have counted up to cycle `cycles`, and what is known of the launch as a whole."""
     facts = machine_facts(m)
+    facts.sections["cu"]["active_cycles"] += active_now(m, cycles)
+    x, y, z = launch.workgroups
     facts.add(
         "kernel",
         {
             "name": launch.kernel.name,
             "cycles": cycles,
             "clock_ghz": gpu.clock_ghz,
-            "workgroups_total": int(m.run.workgroups),
+            "workgroups_total": x * y * z,
             "wavefronts": int(m.run.waves_done + m.run.waves_left),
             "workgroups_per_compute_unit": fit.workgroups_per_cu,
             "occupancy_limiter": fit.limiter,
@@ -227,6 +253,5 @@ def _facts(
     wavefront_slots = gpu.cus * SIMDS * gpu.cu.waves_per_simd
     facts.add("cu", {"cycles": cycles * gpu.cus, "wavefront_slot_cycles": cycles * wavefront_slots})
     facts.add("dram", {"bus_busy_cycles": bus_busy_cycles(m), "bus_available_cycles": cycles * gpu.dram.channels})
-    facts.add("roofline", roofline(m, gpu))
-    facts.add("simulator", {"wall_s": wall_s, "cpu_s": cpu_s, "compile_s": compile_s})
+    facts.add("roofline", roofline(m, gpu, cycles))
     return facts

@@ -1,40 +1,35 @@
-"""What the model says of measured points: each is launched as it was measured, in processes side by side.
-
-A large product is not run whole: two shorter ones, of fewer columns of C, say what a column costs once the GPU is
-full, and how long filling and emptying it takes. Both have the remainder of the whole one in tiles that are resident
-at a time, where they are long enough, so that the last tiles leave as many compute units idle.
-"""
+"""What the model says of measured points: each is launched as it was measured, in processes side by side."""
 
 import math
-import multiprocessing
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpusim.base.errors import UserError
+from gpusim.base.children import Children
 from gpusim.base.progress import Reporter
 from gpusim.config.measured import MeasuredTable, Point
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import occupancy
+from gpusim.correlation.extrapolation import extrapolated, two_shorter
 from gpusim.correlation.kernels import KernelSource
 
 if TYPE_CHECKING:
     from gpusim.core.facts import RunFacts
+    from isa.launch import Launch
     from workloads.vendor.tensile import SgemmProblem, TensileKernel
 
 MEMORY_MIB = 16384  # more than the card has: a table may hold products that were measured in parts
-SHORTEST_ROUNDS = 2  # of resident workgroups, in the shorter of two runs
 
 
 @dataclass(frozen=True)
 class Prediction:
     """A point on the model.
 
-    time_us: of its kernels, at the clock of the table; first_us: the same with empty caches, None where it was not run;
-    launches: kernels of one call; workgroups: of the product; bound: the largest bound of the roofline; utilization:
-    that bound / cycles; simulated: the share of the product's columns that was run, more than 1 where it was run again.
+    time_us: of its kernels, at the clock of the table; first_us: the same with empty caches, None where it was
+    extrapolated; launches: kernels of one call; workgroups: of the product; bound: the largest bound of the roofline;
+    utilization: that bound / cycles; simulated: the share of the product's columns in the longest of its runs.
     """
 
     point: Point
@@ -45,6 +40,11 @@ class Prediction:
     bound: str
     utilization: float
     simulated: float
+
+    @property
+    def extrapolated(self) -> bool:
+        """Whether the product was run in part only."""
+        return self.simulated < 1.0
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,11 @@ def replaced(gpu: GpuSpec, path: str, value: Any) -> GpuSpec:
     return load_gpu(gpu.model_dump(mode="json"), {path: value})
 
 
-class _Worker:
-    """A process's kernels: read once."""
+class _Task(NamedTuple):
+    """A point in a process of its own. name: for messages."""
 
-    kernels: KernelSource | None = None
-
-
-def _start(paths: list[Path], multiply_accumulate: bool) -> None:
-    _Worker.kernels = KernelSource(paths, multiply_accumulate)
+    name: str
+    key: Any
 
 
 def predicted(
@@ -96,28 +93,26 @@ def predicted(
 
     jobs: processes. Raises what a run raises, in the process that asked.
     """
+    kernels = KernelSource(paths, multiply_accumulate)
+    # the longest first, so that none is left alone at the end
     work = sorted(zip(points, conditions, strict=True), key=lambda job: -_cost(job[0][1], job[1]))
     if jobs == 1:
-        _start(paths, multiply_accumulate)
         for (key, point), condition in work:
-            yield key, predict(point, condition)
+            yield key, predict(point, condition, kernels)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _start, (paths, multiply_accumulate)) as pool:
-        # the first alone: it compiles what all need
-        (key, point), condition = work[-1]
-        yield key, pool.submit(predict, point, condition).result()
-        running: dict[Future[Prediction], Any] = {
-            pool.submit(predict, point, condition): key for (key, point), condition in work[:-1]
-        }
-        try:
-            while running:
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield running.pop(future), future.result()
-        finally:
-            for future in running:
-                future.cancel()
+    from gpusim.core.prepare import prepare_core
+
+    prepare_core()  # what is compiled or loaded here all processes have
+    children = Children(jobs)
+    try:
+        while work or children.running:
+            while work and not children.full:
+                (key, point), condition = work.pop(0)
+                children.start(_Task(point.label, key), partial(predict, point, condition, kernels))
+            for task, prediction in children.finished():
+                yield task.key, prediction
+    finally:
+        children.stop()
 
 
 def _cost(point: Point, conditions: Conditions) -> float:
@@ -125,7 +120,7 @@ def _cost(point: Point, conditions: Conditions) -> float:
     return 2 * gflop if point.gflop < conditions.warm_below_gflop else gflop
 
 
-def predict(point: Point, conditions: Conditions) -> Prediction:
+def predict(point: Point, conditions: Conditions, kernels: KernelSource) -> Prediction:
     """Run one point in this process."""
     from workloads.vendor.tensile import SgemmProblem, TensileKernel
 
@@ -133,52 +128,42 @@ def predict(point: Point, conditions: Conditions) -> Prediction:
     problem = SgemmProblem(point.transposes, point.m, point.n, point.k, conditions.alpha, conditions.beta)
     tiles = math.prod(kernel.workgroups(problem)) * kernel.split_k
     if point.gflop < conditions.warm_below_gflop:
-        first, warm = _run(problem, kernel, conditions, 2)
-        return _prediction(point, warm, tiles, _time(warm), _time(first), 2.0)
+        first, warm = _run(problem, kernel, conditions, kernels, 2)
+        return _prediction(point, warm, tiles, _time(warm), _time(first), 1.0)
     if point.gflop <= conditions.limit_gflop:
-        (only,) = _run(problem, kernel, conditions, 1)
+        (only,) = _run(problem, kernel, conditions, kernels, 1)
         return _prediction(point, only, tiles, _time(only), _time(only), 1.0)
-    short, long = _shorter(problem, kernel, conditions)
-    (brief,), (longer,) = (_run(part, kernel, conditions, 1) for part in (short, long))
-    slope = (_time(longer) - _time(brief)) / (long.n - short.n)
-    time_us = _time(longer) + slope * (point.n - long.n)
-    return _prediction(point, longer, tiles, time_us, None, (short.n + long.n) / point.n)
+    resident = _resident(problem, kernel, conditions.gpu, kernels)
+    short, long = two_shorter(problem, kernel, resident, conditions.limit_gflop)
+    (brief,), (longer,) = (_run(part, kernel, conditions, kernels, 1) for part in (short, long))
+    time_us = extrapolated(point.n, (short.n, _time(brief)), (long.n, _time(longer)))
+    return _prediction(point, longer, tiles, time_us, None, long.n / point.n)
 
 
-def _shorter(
-    problem: "SgemmProblem", kernel: "TensileKernel", conditions: Conditions
-) -> tuple["SgemmProblem", "SgemmProblem"]:
-    """Two products of fewer columns within the limit of work; raises UserError where not even one tile is."""
-    rows, columns = kernel.workgroups(problem)
-    width = kernel.tile[1]
-    most = int(columns * conditions.limit_gflop / (problem.flop * 1e-9))
-    resident = conditions.gpu.cus * SHORTEST_ROUNDS
-    step = resident // math.gcd(resident, rows * kernel.split_k)  # columns of tiles in whole rounds
-    if most < 2:
-        raise UserError(f"{problem}: two columns of tiles are more work than {conditions.limit_gflop:g} GFLOP")
-    if columns - step * ((columns - most) // step + 1) >= 1:
-        long = columns - step * -(-(columns - most) // step)
-        short = long - step * max(1, long // (2 * step))
-        if short < 1:
-            short = max(1, long // 2)
-    else:
-        long, short = most, most // 2
-    edge = problem.n - (columns - 1) * width  # of the last column of tiles
-    return tuple(replace(problem, n=(count - 1) * width + edge) for count in (short, long))  # type: ignore[return-value]
+def _resident(problem: "SgemmProblem", kernel: "TensileKernel", gpu: GpuSpec, kernels: KernelSource) -> int:
+    """Workgroups of the product's kernel that the GPU holds at a time."""
+    product = _launches(replace(problem, n=1), kernel, gpu, kernels)[-1]
+    return gpu.cus * occupancy(product, gpu.cu).workgroups_per_cu
+
+
+def _launches(
+    problem: "SgemmProblem", kernel: "TensileKernel", gpu: GpuSpec, kernels: KernelSource
+) -> "tuple[Launch, ...]":
+    from isa.device_memory import DeviceMemory
+    from workloads.vendor.tensile import TensileGemm
+
+    memory = DeviceMemory(max(gpu.memory_mib, MEMORY_MIB) << 20)
+    return TensileGemm.allocate(problem, kernel, kernels, memory).launches
 
 
 def _run(
-    problem: "SgemmProblem", kernel: "TensileKernel", conditions: Conditions, times: int
+    problem: "SgemmProblem", kernel: "TensileKernel", conditions: Conditions, kernels: KernelSource, times: int
 ) -> "list[list[RunFacts]]":
     """The facts of each call's launches, the first with empty caches, each next one with what the one before left."""
     from gpusim.host.command_processor import CommandProcessor, LaunchCommand
     from gpusim.results.record import RunRecord
-    from isa.device_memory import DeviceMemory
-    from workloads.vendor.tensile import TensileGemm
 
-    assert _Worker.kernels is not None
-    memory = DeviceMemory(max(conditions.gpu.memory_mib, MEMORY_MIB) << 20)
-    launches = TensileGemm.allocate(problem, kernel, _Worker.kernels, memory).launches
+    launches = _launches(problem, kernel, conditions.gpu, kernels)
     record = RunRecord(False, kernel.name, [])
     commands = [LaunchCommand(launch, warm=True) for launch in launches * times]
     CommandProcessor(conditions.gpu, Reporter(quiet=True)).run(commands, record)
@@ -197,8 +182,3 @@ def _prediction(
     bound = max(bounds, key=lambda name: bounds[name])
     share = bounds[bound] / product.kernel.cycles
     return Prediction(point, time_us, first_us, len(call), tiles, bound, share, simulated)
-
-
-def default_jobs() -> int:
-    """Processes: as many as this process has processors."""
-    return len(os.sched_getaffinity(0))

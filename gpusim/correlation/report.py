@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
 from gpusim.config.measured import MeasuredTable, Point
@@ -10,7 +10,7 @@ from gpusim.correlation.compare import Compared, Summary, groups
 from gpusim.correlation.fit import Fitted, Tried
 from gpusim.correlation.predict import Prediction
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # of 1, simulated_share was that of both runs of an extrapolated product together
 POINT_HEAD = ("product", "GFLOP", "measured us", "model us", "of it launch us", "first launch us", "ratio", "bound")
 GROUP_HEAD = ("points", "number", "geometric mean", "spread", "mean error", "least", "most", "rank correlation")
 FIT_HEAD = ("value", "mean error", "launch us", "the value found is better in")
@@ -27,7 +27,7 @@ def point_rows(rows: Sequence[Compared]) -> list[tuple[str, ...]]:
     for row in rows:
         p = row.prediction
         first = "" if p.first_us is None else f"{p.first_us + row.launch_us:.1f}"
-        bound = f"{p.bound} {100 * p.utilization:.0f} %" + ("" if p.first_us is not None else ", extrapolated")
+        bound = f"{p.bound} {100 * p.utilization:.0f} %" + (", extrapolated" if p.extrapolated else "")
         times = (f"{p.point.time_us:.1f}", f"{row.modelled_us:.1f}", f"{row.launch_us:.1f}", first)
         out.append((p.point.label, f"{p.point.gflop:.3g}", *times, f"{row.ratio:.2f}", bound))
     return out
@@ -48,6 +48,7 @@ def fit_rows(fitted: Fitted) -> list[tuple[str, ...]]:
     out: list[tuple[str, ...]] = []
     for tried in fitted.tried:
         better = "found" if tried.better is None else f"{100 * tried.better:.0f} % of resamples"
+        better += ", excluded" if tried.excluded else ""
         shown = str(tried.value).lower() if isinstance(tried.value, bool) else str(tried.value)
         out.append((f"{tried.path} = {shown}", percent(tried.error), f"{tried.launch_us:.2f}", better))
     return out
@@ -60,7 +61,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def text(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
-    """Summaries first, then the points: for a terminal or a pipe."""
+    """Summaries first, then the points, of which there is at least one: for a terminal or a pipe."""
     parts = [_head(table, rows, fitted), _aligned(GROUP_HEAD, group_rows(groups(rows)))]
     if fitted is not None:
         parts.append(_aligned(FIT_HEAD, fit_rows(fitted)))
@@ -104,20 +105,31 @@ def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def restored(document: Mapping[str, Any]) -> tuple[list[Compared], Fitted | None]:
-    """The rows and the fit of a JSON object that `document` has made; raises UserError for another one."""
+class Restored(NamedTuple):
+    """What a JSON object holds. partial: whether its run was interrupted."""
+
+    rows: list[Compared]
+    fitted: Fitted | None
+    partial: bool
+
+
+def restored(document: Mapping[str, Any]) -> Restored:
+    """The rows, the fit and the state of a JSON object that `document` has made; raises UserError for another one."""
     try:
+        version = document["schema_version"]
+        if version != SCHEMA_VERSION:
+            raise UserError(f"schema_version {version}: only {SCHEMA_VERSION} can be read; run the points again")
         rows = [_restored_row(point) for point in document["points"]]
         held = document.get("fit")
-        if held is None:
-            return rows, None
-        low, high = held["launch_interval_us"]
-        tried = tuple(Tried(**one) for one in held["tried"])
-        return rows, Fitted(
-            held["values"], held["launch_us"], (low, high), held["mean_absolute_error"], tried, held["points"]
-        )
+        return Restored(rows, None if held is None else _restored_fit(held), document["partial"])
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"not a result of gpusim correlate --json: {error}") from None
+
+
+def _restored_fit(held: Mapping[str, Any]) -> Fitted:
+    low, high = held["launch_interval_us"]
+    tried = tuple(Tried(**one) for one in held["tried"])
+    return Fitted(held["values"], held["launch_us"], (low, high), held["mean_absolute_error"], tried, held["points"])
 
 
 def _restored_row(held: Mapping[str, Any]) -> Compared:

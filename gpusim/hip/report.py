@@ -5,7 +5,7 @@ from typing import Any, TextIO
 
 from gpusim.hip.launching import KernelTotals, Launches
 from gpusim.report.document import config_hash
-from gpusim.report.terminal import wrapped
+from gpusim.report.layout import wrapped
 from gpusim.results import metrics
 from isa.object.names import short
 

@@ -13,13 +13,22 @@ from gpusim.core.recording import Watcher
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
 from gpusim.host.queue import Command, run_queue
+from gpusim.host.untimed import execute
 from gpusim.results.record import RunRecord
+from gpusim.sampling.sampler import Sampler
+from gpusim.sampling.spec import SamplingSpec
 from isa.execution.context_pool import ContextPool
-from isa.execution.emulator import FunctionalResult, run_functional
+from isa.execution.emulator import FunctionalResult
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from spartan.engine_spec import EngineSpec
 
 Observer = Callable[[Progress], bool]
+
+
+_UNCOMPUTED = (
+    "a sampled launch of '{}', which may write to it, has skipped workgroups: their results are not computed; sample"
+    " with functional=True (--functional) to have them executed"
+)
 
 
 class LaunchError(UserError):
@@ -69,13 +78,14 @@ class RunOptions:
 
     checked: assert the conservation laws and rooflines at each kernel's end; hotspots: costliest instructions to list
     of each; timeline: what happens in each cycle is drawn into it; max_cycles: of each launch, which ends there
-    and the run with it; 0: any.
+    and the run with it; 0: any; sampling: how much of each launch is simulated, None: all.
     """
 
     checked: bool = False
     hotspots: int = 0
     timeline: Watcher | None = None
     max_cycles: int = 0
+    sampling: SamplingSpec | None = None
 
 
 class CommandProcessor:
@@ -131,6 +141,10 @@ class CommandProcessor:
     def _check(self, commands: Sequence[HostCommand], options: RunOptions) -> None:
         warm = any(isinstance(command, LaunchCommand) and command.warm for command in commands)
         of_cycles = options.checked or options.hotspots or options.timeline is not None or options.max_cycles
+        if options.sampling is not None and (options.timeline is not None or options.max_cycles or not self.timing):
+            raise LaunchError(
+                "a sampled launch has no timeline and no last cycle, and a device without timing nothing to sample"
+            )
         if not self.timing and (warm or of_cycles):
             raise LaunchError(
                 "a device without timing has no warm caches, no conservation laws, no hot spots, no timeline and no"
@@ -168,8 +182,11 @@ class CommandProcessor:
                 hotspots=options.hotspots > 0,
                 timeline=options.timeline,
                 max_cycles=options.max_cycles,
+                steerer=None if options.sampling is None else Sampler(options.sampling),
                 serve=command.serve,
             )
+            if facts.sampling is not None and not facts.sampling.complete:
+                launch.memory.set_uncomputed(launch.kernarg, _UNCOMPUTED.format(launch.kernel.short_name))
             self._warm = warm  # not after a fault: the machine is then in no state to go on from
             del facts.hotspots[options.hotspots :]
             return facts
@@ -189,7 +206,7 @@ def executed(
 ) -> RunFacts:
     """Execute without the timing model; what it counts. pool, serve, raises: see `run_functional`."""
     start = time.perf_counter()
-    done = run_functional(launch, max_instructions, observer=observe, pool=pool, serve=serve)
+    done = execute(launch, max_instructions, observe, pool, serve)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
 
 

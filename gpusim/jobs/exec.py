@@ -16,9 +16,10 @@ from gpusim.base.files import write_whole
 from gpusim.base.progress import Reporter
 from gpusim.config.exec import ExecConfig, file_beside
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import LaunchCommand, RunOptions
+from gpusim.energy.spec import EnergySpec
+from gpusim.host.command_processor import LaunchCommand
 from gpusim.jobs.arguments import expected_of, value_of
-from gpusim.jobs.job import JobOptions, Task, Variant
+from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from isa.kernarg import pack_undescribed
 from isa.object.names import listed
 from workloads.operators.verify import Expected, Verification, compare
@@ -46,10 +47,15 @@ class ExecJob:
         return self._config.gpu
 
     @property
+    def energy_spec(self) -> EnergySpec:
+        """As configured."""
+        return self._config.energy
+
+    @property
     def options(self) -> JobOptions:
         """As configured; what is expected is always compared."""
         run = self._config.run
-        return JobOptions(timing=run.timing, launches=RunOptions(run.checked, run.hotspots, max_cycles=run.max_cycles))
+        return JobOptions(timing=run.timing, launches=launch_options(run))
 
     @property
     def variants(self) -> Sequence[Variant]:

@@ -9,8 +9,8 @@ from gpusim.base.errors import UserError
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import RunOptions
-from gpusim.jobs.job import JobOptions, Task, Variant
+from gpusim.energy.spec import EnergySpec
+from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from gpusim.jobs.operators import OperatorTask, gpu_facts
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec, sib_layout
@@ -36,17 +36,16 @@ def layer_problem(workload: LayerWorkload) -> GemmProblem:
     """A layer's forward pass: filters times im2col of the input maps."""
     layer, seed = workload.layer, workload.seed
     shape = gemm_shape(layer, workload.batch)
-    title = f"{layer.name}, batch {workload.batch}"
     if workload.data == "real" and workload.activations is not None:
-        return GemmProblem(title, shape, CapturedOperands(layer, workload.batch, workload.activations, seed))
-    return GemmProblem(title, shape, SyntheticOperands(workload.sparsity, seed))
+        return GemmProblem(workload.title, shape, CapturedOperands(layer, workload.batch, workload.activations, seed))
+    return GemmProblem(workload.title, shape, SyntheticOperands(workload.sparsity, seed))
 
 
 def gemm_problem(workload: GemmWorkload) -> GemmProblem:
     """A product by itself, of random operands."""
     shape = GemmShape(workload.m, workload.n, workload.k)
     return GemmProblem(
-        f"{workload.name}, M = {shape.m}, N = {shape.n}, K = {shape.k}",
+        workload.title,
         shape,
         SyntheticOperands(workload.sparsity, workload.seed),
     )
@@ -74,10 +73,15 @@ class GemmJob:
         return self._config.engine
 
     @property
+    def energy_spec(self) -> EnergySpec:
+        """As configured."""
+        return self._config.energy
+
+    @property
     def options(self) -> JobOptions:
         """As configured."""
         run = self._config.run
-        return JobOptions(verify=run.verify, launches=RunOptions(run.checked, run.hotspots, max_cycles=run.max_cycles))
+        return JobOptions(verify=run.verify, launches=launch_options(run))
 
     @property
     def variants(self) -> Sequence[Variant]:

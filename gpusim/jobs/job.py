@@ -8,7 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gpusim.config.exec import ExecRunSpec
+from gpusim.config.workload import RunSpec
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
 from gpusim.host.command_processor import HostCommand, RunOptions
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Verification
@@ -29,6 +32,11 @@ class Task(Protocol):
 
     def finish(self) -> None:
         """Keep what the user asked for of the results; also after an interrupted run."""
+
+
+def launch_options(run: RunSpec | ExecRunSpec) -> RunOptions:
+    """How launches are run, as a configuration says."""
+    return RunOptions(run.checked, run.hotspots, max_cycles=run.max_cycles, sampling=run.sampling)
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,10 @@ class Job(Protocol):
     @property
     def engine_spec(self) -> EngineSpec | None:
         """With which compaction engine, in the variants that use one."""
+
+    @property
+    def energy_spec(self) -> EnergySpec:
+        """What is said of energy."""
 
     @property
     def options(self) -> JobOptions:

@@ -1,7 +1,6 @@
 """`gpusim.run`: what a configuration says, simulated from a script."""
 
 import contextlib
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -23,6 +22,7 @@ from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
 from gpusim.report import terminal
 from gpusim.report.document import document
+from gpusim.report.page.fragment import fragment
 from gpusim.results.record import RunRecord
 from isa.execution.resident import note_resident
 
@@ -49,9 +49,11 @@ class RunResult(Section):
         return dict(self._values)
 
     def __repr__(self) -> str:
-        text = io.StringIO()
-        terminal.show(self.records, text)
-        return text.getvalue().rstrip("\n")
+        return terminal.as_text(self._values)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return fragment(self._values)
 
 
 def run(

@@ -7,6 +7,7 @@ from gpusim.base.host_memory import peak_memory_mb
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.recording import Watcher
+from gpusim.energy.model import EnergyModel
 from gpusim.host.command_processor import CommandProcessor
 from gpusim.jobs.job import Job, Task, Variant
 from gpusim.results.record import RunRecord, VerificationFacts
@@ -56,13 +57,17 @@ def _run_variant(
         return not interrupt.asked
 
     engine_spec = job.engine_spec if variant.uses_engine else None
+    if job.energy_spec.enabled and job.options.timing:
+        record.energy = EnergyModel.of(job.energy_spec, job.gpu, engine_spec)
     processor = CommandProcessor(job.gpu, reporter, timing=job.options.timing, engine_spec=engine_spec)
     options = replace(job.options.launches, timeline=timeline)
     try:
         processor.run(task.commands, record, options, observer, lambda: interrupt.asked)
     finally:
         interrupt.deferred = False
-    if job.options.verify and not record.partial:
+    if job.options.verify and record.incomplete_results:
+        reporter.say(f"{variant.label}: not verified: sampled; --functional executes the skipped workgroups too")
+    elif job.options.verify and not record.partial:
         start = time.perf_counter()
         record.verification = _verified(task, variant.label, reporter)
         record.verify_s = time.perf_counter() - start

@@ -44,8 +44,8 @@ def deviation_text(share: float) -> str:
     return f"{text}, far off" if abs(share) >= FAR_OFF else text
 
 
-def show(results: Results, gpu: GpuSpec, out: TextIO | None = None) -> None:
-    """Tables on a terminal, tab-separated lines on a pipe."""
+def show(results: Results, gpu: str, out: TextIO | None = None) -> None:
+    """Tables on a terminal, tab-separated lines on a pipe. gpu: its name."""
     out = out or sys.stdout
     if not out.isatty():
         for row in rows(results.figures):
@@ -58,7 +58,7 @@ def show(results: Results, gpu: GpuSpec, out: TextIO | None = None) -> None:
     from rich.table import Table
 
     console = Console(file=out)
-    table = Table(title=f"{gpu.name}: measured on the model, beside published figures", title_justify="left")
+    table = Table(title=f"{gpu}: measured on the model, beside published figures", title_justify="left")
     for column in ("what", "model", "published", "part, source"):
         table.add_column(column, justify="right" if column in ("model", "published") else "left", overflow="fold")
     before = ""

@@ -21,7 +21,8 @@ from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference
 from workloads.operators.bias import BiasBackward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
-from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
+from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.operators.convolution import Convolution
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
@@ -50,17 +51,21 @@ class Iteration:
     """What a step's primitives depend on beside the schedule.
 
     number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm, where it can
-    compute a layer.
+    compute a layer; sparse_convolution: that of forward passes over activation maps, where it can; None: there is none;
+    convolution_buffer_bytes: for those that work by chunks of images.
     """
 
     number: int = 1
     training: TrainingSpec = field(default_factory=TrainingSpec)
     convolution: str = DEFAULT_ALGORITHM
+    sparse_convolution: str | None = None
+    convolution_buffer_bytes: int = BUFFER_BYTES
 
     @classmethod
-    def under(cls, settings: NetworkSettings, number: int = 1) -> "Iteration":
-        """As the settings say."""
-        return cls(number, settings.training, settings.convolution)
+    def under(cls, settings: NetworkSettings, number: int = 1, sparse: bool = False) -> "Iteration":
+        """As the settings say. sparse: zeros of activation maps are skipped."""
+        skipping = settings.sparse_convolution if sparse else None
+        return cls(number, settings.training, settings.convolution, skipping, settings.convolution_buffer_bytes)
 
 
 @dataclass(frozen=True)
@@ -230,13 +235,38 @@ def _bypass(case: Case) -> Use:
     return Use(Bypass(case.output_shape), {} if forward else {"x": "dy", "y": "dx"})
 
 
-def _convolution(case: Case) -> Use:
+def _windows(case: Case) -> Convolution:
     kind = case.kind
-    windows = Convolution(
+    return Convolution(
         case.input_shape, kind.filters, kind.kernel, kind.stride, kind.padding, kind.dilation, kind.groups
     )
-    wanted = ALGORITHMS[case.iteration.convolution]
-    row = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
+
+
+def why_dense(schedule: Schedule, step: Step, iteration: Iteration) -> str:
+    """Why a convolution's step skips no zeros though the iteration is to; '': it does, or it is no such step."""
+    case = Case(schedule, step, iteration)
+    passes = (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS)
+    if iteration.sparse_convolution is None or step.what not in passes or case.layer.kind_name != "convolution":
+        return ""
+    return _why_dense(case, ALGORITHMS[iteration.sparse_convolution], _windows(case))
+
+
+def _why_dense(case: Case, sparse: ConvolutionAlgorithm, windows: Convolution) -> str:
+    if case.step.what is not Pass.FORWARD:
+        return "gradients have no sparse algorithm"
+    if set(case.layer.inputs) & set(case.schedule.network.inputs):
+        return "its input is the network's, no activation map"
+    return sparse.refuses(windows)
+
+
+def _convolution(case: Case) -> Use:
+    kind, iteration, windows = case.kind, case.iteration, _windows(case)
+    sparse = ALGORITHMS[iteration.sparse_convolution] if iteration.sparse_convolution is not None else None
+    if sparse is not None and not _why_dense(case, sparse, windows):
+        return Use(sparse.forward(windows, bias=kind.bias))
+    wanted = ALGORITHMS[iteration.convolution]
+    chosen = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
+    row = chosen.within(iteration.convolution_buffer_bytes)
     if case.step.what is Pass.FORWARD:
         return Use(row.forward(windows, bias=kind.bias))
     return Use((row.backward_data if case.step.what is Pass.BACKWARD_DATA else row.backward_weights)(windows))

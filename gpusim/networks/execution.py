@@ -6,30 +6,35 @@ in this one. With synthetic data no step needs those before it: nothing but the 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import sqrt
 
 import numpy as np
 
+from gpusim.base.children import Children
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
 from gpusim.jobs.operators import gpu_facts
-from gpusim.networks.binding import Iteration
-from gpusim.networks.children import Children
+from gpusim.networks.binding import Iteration, why_dense
 from gpusim.networks.kept import Kept
-from gpusim.networks.launches import LaunchClass, class_of_values, deciding, launch_class
-from gpusim.networks.steps import Outcome, Stopped, run_step, run_synthetic
+from gpusim.networks.launches import LaunchClass, class_of_values, deciding, has_tables, launch_class
+from gpusim.networks.sparse import check_made_up, check_operators
+from gpusim.networks.steps import Outcome, Stopped, Timing, Zeros, run_step, run_synthetic
 from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
+from gpusim.sampling.spec import SamplingSpec
+from spartan.engine_spec import EngineSpec
 from workloads.networks.schedule import Step
 from workloads.operators.operator import Work
 from workloads.operators.primitive import TensorOperator
 
 SAY_EVERY_S = 5.0
+MOST_ERROR = 0.05  # of a class of launches, however small its share is
 
 
 @dataclass(frozen=True)
@@ -37,32 +42,42 @@ class How:
     """How an iteration is run.
 
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
-    executes for the results alone; verified: compare with NumPy; jobs: processes.
+    executes for the results alone; verified: compare with NumPy; checked: assert conservation laws; jobs: processes;
+    sparsity: of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled,
+    None: they are simulated in whole.
     """
 
     selected: frozenset[str] | None = None
     real: bool = True
     timing: bool = True
     verified: bool = True
+    checked: bool = False
     jobs: int = 1
+    sparsity: Callable[[str], float | None] = lambda layer: None
+    sampling: SamplingSpec | None = None
 
 
 @dataclass
 class StepResult:
     """What is known of a step.
 
-    operators: their names; classes: of its launches; simulated: the numbers of those that are simulated for it; facts:
-    of all its launches as one, None until all are known.
+    operators: their names; classes: of its launches; simulated: the numbers of those that are simulated for it;
+    sampling: how well, by number; facts: of all its launches as one, None until all are known; zeros_of: the operands
+    whose zeros it skips; zeros: how many there were; why_dense: why it skips none though it might.
     """
 
     step: Step
     operators: tuple[str, ...]
     work: tuple[Work, ...]
     classes: tuple[LaunchClass, ...]
-    simulated: frozenset[int]
+    simulated: frozenset[int] = frozenset()
+    sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
     verification: VerificationFacts | None = None
     mismatches: tuple[str, ...] = ()
     facts: RunFacts | None = None
+    zeros_of: tuple[str, ...] = ()
+    zeros: Zeros | None = None
+    why_dense: str = ""
 
     @property
     def name(self) -> str:
@@ -70,10 +85,20 @@ class StepResult:
         return self.step.name
 
     @property
+    def skips_zeros(self) -> bool:
+        """Whether zeros of its operands cost less than other values."""
+        return self.zeros_of != ()
+
+    @property
     def instructions(self) -> float:
         """Wavefront instructions that are simulated for it, roughly: what its time follows."""
+        return 1000 + self.of_launch * len(self.simulated)
+
+    @property
+    def of_launch(self) -> float:
+        """The same of one of its launches."""
         whole = sum(w.macs / 60 + w.operations / 40 + (w.read_bytes + w.stored_bytes) / 200 for w in self.work)
-        return 1000 + whole * len(self.simulated) / max(len(self.classes), 1)
+        return whole / max(len(self.classes), 1)
 
 
 Prepared = tuple[tuple[TensorOperator, ...], StepResult]
@@ -84,8 +109,8 @@ Keep = Callable[[str, np.ndarray], None]
 class Execution:
     """Iterations over a network's memory.
 
-    kept: what earlier runs found, and where this one adds to it; of_class: what is known of launches; partial: an
-    interrupt ended it.
+    kept: what earlier runs found, and where this one adds to it; engine_spec: serves launches with sparse regions;
+    of_class: what is known of launches; partial: an interrupt ended it.
     """
 
     storage: Storage
@@ -94,6 +119,7 @@ class Execution:
     reporter: Reporter
     interrupt: Interrupt
     kept: Kept | None = None
+    engine_spec: EngineSpec | None = None
     of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
     partial: bool = False
 
@@ -127,35 +153,68 @@ class Execution:
         """
         steps = list(self.storage.plan.schedule.steps)
         last = max((n for n, step in enumerate(steps) if self._is_selected(step)), default=-1)
-        seen: set[LaunchClass] = set()
         prepared: list[Prepared] = []
         for step in steps[: last + 1]:
             if not (self.how.real or self._is_selected(step)):
                 continue
             operators = self.storage.operators(step, gpu_facts(self.gpu), iteration)
-            classes = self._classes(step, operators)
-            new = set()
-            for number, one in enumerate(classes):
-                if self.how.timing and self._is_selected(step) and one not in seen:
-                    seen.add(one)
-                    if not self._is_known(one):
-                        new.add(number)
-            names, work = tuple(o.name for o in operators), tuple(o.work for o in operators)
-            prepared.append((operators, StepResult(step, names, work, classes, frozenset(new))))
+            where = f"{self.storage.plan.schedule.network.source}: layer '{step.layer}' ({step.what})"
+            check_operators(operators, self.engine_spec, where)
+            if not self.how.real:
+                check_made_up(operators, self.how.sparsity(step.layer), step.layer, where)
+            classes = self._classes(step, operators, iteration)
+            names, work = tuple(o.name for o in operators), tuple(o.primitive.work for o in operators)
+            dense = why_dense(self.storage.plan.schedule, step, iteration)
+            skipped = tuple(name for o in operators for name in o.primitive.skips_zeros_of)
+            result = StepResult(step, names, work, classes, zeros_of=skipped, why_dense=dense)
+            prepared.append((operators, result))
+        if self.how.timing:
+            self._decide([one for one in prepared if self._is_selected(one[1].step)])
         return prepared
 
-    def _classes(self, step: Step, operators: tuple[TensorOperator, ...]) -> tuple[LaunchClass, ...]:
+    def _decide(self, prepared: Sequence[Prepared]) -> None:
+        """Which launches are simulated, each class once, and how well."""
+        errors = allotted_errors([result for _, result in prepared], self.how.sampling)
+        seen: set[LaunchClass] = set()
+        for operators, result in prepared:
+            # values that later launches or steps depend on are those of all workgroups
+            values = self.how.real or any(has_tables(o.primitive) or o.primitive.skips_zeros_of for o in operators)
+            sampling, new = {}, set()
+            for number, one in enumerate(result.classes):
+                if one in seen:
+                    continue
+                seen.add(one)
+                spec = None
+                if self.how.sampling is not None:
+                    update = {"error": errors[one], "functional": values}
+                    spec = sampling[number] = self.how.sampling.model_copy(update=update)
+                if not self._is_known(one, spec):
+                    new.add(number)
+            result.simulated, result.sampling = frozenset(new), sampling
+
+    def _classes(
+        self, step: Step, operators: tuple[TensorOperator, ...], iteration: Iteration
+    ) -> tuple[LaunchClass, ...]:
         found = []
+        # what sparse layers round makes other values of all that follow
+        made_by = f"{step.name}{', after sparse layers' if iteration.sparse_convolution else ''}"
         for operator in operators:
-            values = class_of_values(operator.primitive, step.name if self.how.real else "made up")
-            transferable = not (self.how.real and deciding(operator.primitive))
-            found += [launch_class(launch, values, transferable) for launch in operator.launches]
+            primitive = operator.primitive
+            transferable = not (self.how.real and deciding(primitive))
+            for number, launch in enumerate(operator.launches):
+                if not self.how.real:
+                    zeros = f", {self.how.sparsity(step.layer)} zeros" if primitive.skips_zeros_of else ""
+                    values = class_of_values(primitive, f"made up{zeros}")
+                else:  # other launches of the operator skip other images' zeros
+                    part = f", launch {number}" if primitive.skips_zeros_of else ""
+                    values = class_of_values(primitive, made_by + part)
+                found.append(launch_class(launch, values, transferable))
         return tuple(found)
 
-    def _is_known(self, one: LaunchClass) -> bool:
+    def _is_known(self, one: LaunchClass, sampling: SamplingSpec | None) -> bool:
         """Whether nothing has to be simulated for a launch: an earlier iteration or an earlier run did."""
         if one not in self.of_class and self.kept is not None and one.transferable:
-            facts = self.kept.get(one)
+            facts = self.kept.get(one, sampling)
             if facts is not None:
                 self.of_class[one] = facts
         return one in self.of_class
@@ -165,6 +224,9 @@ class Execution:
 
     def _observe(self, _: object) -> bool:
         return not self.interrupt.asked
+
+    def _timing(self, result: StepResult) -> Timing:
+        return Timing(self.engine_spec, self.how.checked, result.sampling)
 
     def _in_order(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
         children = Children(self.how.jobs) if self.how.jobs > 1 and self.how.timing else None
@@ -176,10 +238,11 @@ class Execution:
                 if children is not None and forked:
                     while children.full:
                         self._collect(children, told)
-                    work = partial(run_step, operators, self.gpu, result.simulated, compared, lambda _: True)
-                    children.start(result, work)
+                    known = (operators, self.gpu, result.simulated, compared, lambda _: True, self._timing(result))
+                    children.start(result, partial(run_step, *known))
                 here = frozenset[int]() if forked else result.simulated
-                outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe)
+                timing = self._timing(result)
+                outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe, timing)
                 if selected and not forked:
                     self._take(result, outcome, told)
                 for name in result.step.writes.values() if keep is not None else ():
@@ -201,7 +264,9 @@ class Execution:
                     continue
                 while children.full:
                     self._collect(children, told)
-                children.start(result, partial(run_synthetic, operators, self.gpu, result.simulated, lambda _: True))
+                sparsity = self.how.sparsity(result.step.layer) or 0.0
+                known = (operators, self.gpu, result.simulated, lambda _: True, self._timing(result), sparsity)
+                children.start(result, partial(run_synthetic, *known))
             while children.running:
                 self._collect(children, told)
         finally:
@@ -219,11 +284,31 @@ class Execution:
             one = result.classes[number]
             self.of_class[one] = facts
             if self.kept is not None and one.transferable:
-                self.kept.put(one, facts)
+                self.kept.put(one, facts, result.sampling.get(number))
         result.verification, result.mismatches = outcome.verification, tuple(outcome.mismatches)
+        result.zeros = outcome.zeros
         for mismatch in outcome.mismatches:
             self.reporter.say(f"{result.step.name}: {mismatch}")
         told.done(result)
+
+
+def allotted_errors(results: Sequence[StepResult], sampling: SamplingSpec | None) -> Mapping[LaunchClass, float]:
+    """The relative error wanted of each class of launches, so that that of all together is the one asked for.
+
+    Neyman's allocation for classes of equal relative spread, whose cost goes with their time: a class with a hundredth
+    of the time may be ten times as far off. Classes are independent, launches of one class are wrong together.
+    """
+    if sampling is None:
+        return {}
+    time: dict[LaunchClass, float] = {}
+    for result in results:
+        for one in result.classes:
+            time[one] = time.get(one, 0.0) + result.of_launch
+    whole = sum(time.values())
+    return {
+        one: min(MOST_ERROR, sampling.error * sqrt(whole / share)) if share else sampling.error
+        for one, share in time.items()
+    }
 
 
 class _Told:

@@ -1,49 +1,85 @@
-"""What is known of launches from one run to the next: a file for each class of launch in a folder of the user's.
+"""What is known of launches from one run to the next: a row for each class of launch in a store.
 
-A file's name is a hash of all that decides a launch's time: the launch itself, the GPU, the simulator's sources. What
-does not fit is not found, and a damaged file counts as missing. Launches whose time is decided by values that a network
+A row's key is a hash of all that decides a launch's time: the launch itself, the GPU, the simulator's sources. What
+does not fit is not found, and a damaged row counts as missing. Launches whose time is decided by values that a network
 made are not kept.
 """
 
 import hashlib
 import json
-from collections.abc import Hashable
+import zlib
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-from gpusim.base.errors import UserError
-from gpusim.base.files import folder, write_whole
+from gpusim.base.progress import current_reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.jit.cache import domain_hash
+from gpusim.core.sampled import WHOLE
+from gpusim.keeping.keeper import packed, unpacked
+from gpusim.keeping.records import plain_facts, restored_facts
+from gpusim.keeping.sources import SIMULATOR, sources_hash
+from gpusim.networks.launches import LaunchClass
+from gpusim.sampling.spec import SamplingSpec
+from gpusim.store.file import StoreError, errors, writable, writing
+from spartan.engine_spec import EngineSpec
 
 
 class Kept:
-    """A folder of facts of launches on one GPU; it is made if need be. Raises UserError where it cannot be written."""
+    """Facts of launches on one GPU in a store, which is made if need be. Raises StoreError where it cannot be written.
 
-    def __init__(self, path: Path, gpu: GpuSpec) -> None:
-        folder(path)
-        self._path = path
-        simulator = [domain_hash("isa"), domain_hash("timing")]
-        self._under = json.dumps([simulator, gpu.model_dump(mode="json")], sort_keys=True)
+    fresh: nothing is found; engine_spec: serves launches with sparse regions.
+    """
 
-    def get(self, one: Hashable) -> RunFacts | None:
-        """The facts of a class of launches, if they are there."""
-        with suppress(OSError, ValueError, TypeError, AttributeError):
-            checksum, _, text = self._file(one).read_text(encoding="utf-8").partition("\n")
-            if checksum == _checksum(text):
-                return RunFacts.of(**json.loads(text))
+    def __init__(self, path: Path, gpu: GpuSpec, fresh: bool = False, engine_spec: EngineSpec | None = None) -> None:
+        self._path, self._fresh = path, fresh
+        self._connection = writable(path)
+        self._under = json.dumps([sources_hash(SIMULATOR), gpu.model_dump(mode="json")], sort_keys=True)
+        self._engine = "" if engine_spec is None else engine_spec.model_dump_json()
+
+    def get(self, one: LaunchClass, sampling: SamplingSpec | None = None) -> RunFacts | None:
+        """The facts of a class of launches, if they are there. sampling: estimates that were made like this do too."""
+        if self._fresh:
+            return None
+        whole = self._found(self._key(one))
+        if whole is not None or sampling is None:
+            return whole
+        estimated = self._found(self._key(one, sampling))
+        return estimated if estimated is not None and _is_good(estimated, sampling) else None
+
+    def _found(self, key: str) -> RunFacts | None:
+        with errors(self._path):
+            row = self._connection.execute("SELECT facts FROM launch_classes WHERE key = ?", [key]).fetchone()
+        with suppress(zlib.error, ValueError, TypeError, AttributeError, KeyError):
+            return restored_facts(unpacked(row[0])) if row is not None else None
         return None
 
-    def put(self, one: Hashable, facts: RunFacts) -> None:
-        """Keep the facts of a class of launches."""
-        text = json.dumps(facts.sections)
-        with suppress(UserError):  # a full disk costs no result
-            write_whole(self._file(one), f"{_checksum(text)}\n{text}")
+    def put(self, one: LaunchClass, facts: RunFacts, sampling: SamplingSpec | None = None) -> None:
+        """Keep the facts of a class of launches; where the store takes no more, that costs no result.
 
-    def _file(self, one: Hashable) -> Path:
-        return self._path / f"{_checksum(self._under + repr(one))[:32]}.json"
+        sampling: how it was to be sampled; one that was simulated whole all the same is kept as such.
+        """
+        if facts.sampling is not None and facts.sampling.method == WHOLE:
+            facts = replace(facts, sampling=None)
+        key = self._key(one, sampling if facts.sampling is not None else None)
+        try:
+            with writing(self._connection, self._path) as db:
+                row = (key, one.kernel, packed(plain_facts(facts)))
+                db.execute("INSERT OR REPLACE INTO launch_classes VALUES (?, ?, ?)", row)
+        except StoreError as error:
+            current_reporter().say_once(f"gpusim: {error}; the run goes on")
+
+    def close(self) -> None:
+        """Nothing more is kept."""
+        with errors(self._path):
+            self._connection.close()
+
+    def _key(self, one: LaunchClass, sampling: SamplingSpec | None = None) -> str:
+        engine = self._engine if one.regions else ""
+        sampled = "" if sampling is None else sampling.model_dump_json(exclude={"error", "functional"})
+        return hashlib.sha256((self._under + engine + sampled + repr(one)).encode()).hexdigest()[:32]
 
 
-def _checksum(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _is_good(facts: RunFacts, sampling: SamplingSpec) -> bool:
+    """Whether an estimate is as good as is wanted."""
+    return facts.sampling is None or facts.sampling.half_width("kernel", "cycles") <= sampling.error * facts.cycles

@@ -1,7 +1,8 @@
 """Launches that cost the same: what decides a launch's time, and what of an operator's operands does.
 
-Without sparse loads no kernel's control flow or addresses depend on the values of floating-point operands, so that
-launches of one class are simulated once. Whole numbers may decide both: places of maxima, masks, labels.
+No dense kernel's control flow or addresses depend on the values of floating-point operands, so that launches of one
+class are simulated once. Whole numbers may decide both: places of maxima, masks, labels. So do the zeros that sparse
+kernels skip.
 """
 
 import hashlib
@@ -31,13 +32,15 @@ def class_of_values(primitive: Primitive, made_by: str) -> str:
 
 
 def has_tables(primitive: Primitive) -> bool:
-    """Whether launches read whole numbers that launches before them made."""
-    return any(operand.dtype != FLOAT for operand in primitive.workspace.values())
+    """Whether launches read what launches before them made and decides their time: whole numbers, or zeros to skip."""
+    tables = any(operand.dtype != FLOAT for operand in primitive.workspace.values())
+    return tables or bool(primitive.skips_zeros_of)
 
 
 def deciding(primitive: Primitive) -> dict[str, Operand]:
     """Operands whose values may decide the time."""
-    return {name: operand for name, operand in primitive.takes.items() if operand.dtype != FLOAT}
+    skipped = primitive.skips_zeros_of
+    return {name: held for name, held in primitive.takes.items() if held.dtype != FLOAT or name in skipped}
 
 
 class LaunchClass(NamedTuple):

@@ -1,9 +1,11 @@
-"""The result of a network's run: one table for people, lines with tabs on a pipe, one JSON object."""
+"""The result of a network's iteration: one table for people, lines with tabs on a pipe, the parts of a JSON object."""
 
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from gpusim.config.workload import EngineMode
 from gpusim.core.facts import RunFacts, combined
+from gpusim.networks.columns import COLUMNS, LEGEND, PASSES, cells, heads
 from gpusim.networks.rows import Row, bound_of, largest_stalls, rows_of
 from gpusim.networks.run import NetworkRecord
 from gpusim.results import metrics
@@ -13,11 +15,14 @@ SCHEMA_VERSION = 1
 MEANINGS = {
     "cycles": "of the row's launches, summed; each from the first workgroup's dispatch to the last wavefront's end",
     "time_us": "cycles / clock",
+    "cycles_half_width": "of their confidence interval, where launches were sampled; the same of the time",
+    "sampling": "how launches were sampled (docs/sampling.md); launches that are equal are simulated once",
     "share": "of the cycles of all rows",
     "launches": "kernel launches",
     "simulated_launches": "those that were simulated for this row; the others equal one that was, here or before, in "
     "code, geometry, arguments and class of data, and count as it does",
     "macs": "multiply-accumulates of the definition",
+    "needed_macs": "those that the kernels cannot leave out: without the padding's, and as few as an algorithm needs",
     "operations": "its other arithmetic",
     "minimum_bytes": "operands and results, each once",
     "ipc": "wavefront instructions a cycle, of the whole GPU",
@@ -25,46 +30,39 @@ MEANINGS = {
     "stalls": "the two largest reasons, with their share of the resident wavefront-cycles",
     "dram_bytes": "moved, both ways",
     "verification": "passed: whether every result is within its bound of NumPy's in FP64; null: not compared",
+    "zeros": "of the operands whose zeros the kernels skip: fraction of their values, and of the products with them "
+    "(of_terms), where the padding's zeros count too",
+    "why_dense": "why a convolution skips no zeros though the engine is on",
+    "speed_up": "cycles of the fastest dense algorithm / those of the sparse one, im2col and transpositions included; "
+    "of the total: of all rows, each by its fastest dense algorithm",
     "metrics": "all metrics of the row's launches, as in docs/metrics.md",
     "launch_overhead_us": "launches times gpu.kernel_launch_us: what the host's queue adds to time_us",
 }
-HEAD = ("layer", "pass", "time us", "share", "IPC", "bound", "stalls", "L1", "L2", "DRAM MB", "launches", "verified")
-
-# of the table on a narrow terminal: heads, passes, reasons
-NARROW_HEAD = ("layer", "pass", "us", "%", "IPC", "bound %", "stalls %", "L1%", "L2%", "MB", "run", "ok")
-PASSES = {
-    "forward": ("forward", "fwd"), "loss": ("loss", "loss"), "loss_gradient": ("loss gradient", "dloss"),
-    "backward_data": ("back data", "bwd d"), "backward_weights": ("back weights", "bwd w"),
-    "backward_bias": ("back bias", "bwd b"), "backward": ("backward", "bwd"),
-    "gradient_sum": ("gradient sum", "sum"), "update": ("update", "upd"),
-}  # fmt: skip
-REASONS = {
-    "execution_dependency": ("exec", "exe"), "memory_dependency": ("memory", "mem"),
-    "memory_throttle": ("throttle", "thr"), "synchronization": ("barrier", "bar"),
-    "instruction_fetch": ("fetch", "fet"), "branch_latency": ("branch", "bra"),
-    "not_selected": ("not selected", "sel"), "idle": ("idle", "idl"),
-}  # fmt: skip
-LEGEND = (
-    "fwd forward, bwd backward of d data, w weights, b bias, upd update; run: launches, of them simulated; stalls:"
-    " mem memory, thr memory throttle, exe execution, bar barrier, fet fetch, bra branch, sel not selected, idl idle"
-)
 WIDE = 120  # columns of a terminal, from which on nothing is abbreviated
 
 
-def document(record: NetworkRecord) -> dict[str, Any]:
-    """The JSON object of `gpusim net`."""
-    rows = rows_of(record)
-    whole = _whole(rows)
+def head(record: NetworkRecord, engine: EngineMode, stopped_by: str) -> dict[str, Any]:
+    """What a JSON object says before the results: of one iteration, or of all variants of a mode."""
     return {
         "schema_version": SCHEMA_VERSION,
         "network": record.schedule.network.name,
         "phase": "train" if record.schedule.training else "inference",
         "batch": record.schedule.batch,
         "data": "real" if record.real else "synthetic",
-        "partial": bool(record.stopped_by),
-        **({"stopped_by": record.stopped_by} if record.stopped_by else {}),
+        "engine": engine,
+        "partial": bool(stopped_by),
+        **({"stopped_by": stopped_by} if stopped_by else {}),
         "meanings": MEANINGS,
         "config": record.settings.resolved(),
+        "remarks": list(record.schedule.network.remarks),
+    }
+
+
+def body(record: NetworkRecord) -> dict[str, Any]:
+    """The results of one iteration."""
+    rows = rows_of(record)
+    whole = _whole(rows)
+    return {
         "layers": [_row_tree(row, whole) for row in rows],
         "total": _total_tree(record, rows, whole),
         "verification": {
@@ -72,8 +70,12 @@ def document(record: NetworkRecord) -> dict[str, Any]:
             "compared": sum(row.passed is not None for row in rows),
             "rows": len(rows),
         },
-        "remarks": list(record.schedule.network.remarks),
     }
+
+
+def zeros_tree(row: Row) -> dict[str, float] | None:
+    """How many zeros were skipped of; None where that is not known."""
+    return None if row.zeros is None else {"fraction": row.zeros.fraction, "of_terms": row.zeros.of_terms}
 
 
 def _whole(rows: Sequence[Row]) -> RunFacts | None:
@@ -89,11 +91,16 @@ def _row_tree(row: Row, whole: RunFacts | None) -> dict[str, Any]:
         "launches": row.launches,
         "simulated_launches": row.simulated,
         "macs": row.macs,
+        "needed_macs": row.needed_macs,
         "operations": sum(work.operations for work in works),
         "minimum_bytes": sum(work.read_bytes + work.written_bytes for work in works),
         "verification": _verification(row),
         **_timed_tree(row.facts, whole),
     }
+    if row.zeros is not None:
+        tree["zeros"] = zeros_tree(row)
+    if row.why_dense:
+        tree["why_dense"] = row.why_dense
     return tree
 
 
@@ -114,6 +121,7 @@ def _timed_tree(facts: RunFacts | None, whole: RunFacts | None) -> dict[str, Any
     return {
         "cycles": facts.cycles,
         "time_us": facts.time_us,
+        **_estimated(facts),
         "share": facts.cycles / whole.cycles if whole.cycles else None,
         "ipc": tree["kernel"]["ipc"],
         "bound": {"name": bound, "utilization": near},
@@ -125,12 +133,25 @@ def _timed_tree(facts: RunFacts | None, whole: RunFacts | None) -> dict[str, Any
     }
 
 
+def _estimated(facts: RunFacts) -> dict[str, Any]:
+    """How far off the time may be, and how it was sampled; nothing where nothing was."""
+    if facts.sampling is None:
+        return {}
+    width = facts.sampling.half_width("kernel", "cycles")
+    return {
+        "cycles_half_width": width,
+        "time_us_half_width": width / (facts.kernel.clock_ghz * 1e3),
+        "sampling": facts.sampling.described(),
+    }
+
+
 def _total_tree(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) -> dict[str, Any]:
     launches = sum(row.launches for row in rows)
     return {
         "launches": launches,
         "simulated_launches": sum(row.simulated for row in rows),
         "macs": sum(row.macs for row in rows),
+        "needed_macs": sum(row.needed_macs for row in rows),
         "planned_bytes": record.planned_bytes,
         "launch_overhead_us": launches * record.settings.gpu.kernel_launch_us,
         **_timed_tree(whole, whole),
@@ -143,8 +164,8 @@ def show(record: NetworkRecord, out: TextIO) -> None:
     whole = _whole(rows)
     lines = closing(record, rows, whole)
     if not out.isatty():
-        for cells in (HEAD, *(_cells(row, whole) for row in rows)):
-            print("\t".join(cells), file=out)
+        for texts in (heads(), *(cells(row, whole) for row in rows)):
+            print("\t".join(texts), file=out)
         print("\n".join(lines), file=out)
         return
     from rich.console import Console
@@ -152,12 +173,11 @@ def show(record: NetworkRecord, out: TextIO) -> None:
 
     console = Console(file=out)
     narrow = console.width < WIDE
-    head = NARROW_HEAD if narrow else HEAD
     table = Table(title=_title(record), title_justify="left", box=None, padding=(0, 1 if narrow else 2, 0, 0))
-    for number, name in enumerate(head):
-        table.add_column(name, justify="left" if number in (0, 1, 5, 6) else "right", overflow="fold")
+    for column in COLUMNS:
+        table.add_column(column.head[narrow], justify="left" if column.text else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(_narrow_cells if narrow else _cells)(row, whole))
+        table.add_row(*cells(row, whole, narrow))
     console.print(table)
     for line in [LEGEND, *lines] if narrow else lines:
         console.print(line, highlight=False, markup=False)
@@ -167,8 +187,8 @@ def markdown(record: NetworkRecord) -> str:
     """The table and what follows it, as Markdown."""
     rows = rows_of(record)
     whole = _whole(rows)
-    lines = [_title(record), "", f"| {' | '.join(HEAD)} |", f"|{' --- |' * len(HEAD)}"]
-    lines += [f"| {' | '.join(_cells(row, whole))} |" for row in rows]
+    lines = [_title(record), "", f"| {' | '.join(heads())} |", f"|{' --- |' * len(heads())}"]
+    lines += [f"| {' | '.join(cells(row, whole))} |" for row in rows]
     return "\n".join([*lines, "", *(f"- {line}" for line in closing(record, rows, whole))]) + "\n"
 
 
@@ -178,47 +198,6 @@ def _title(record: NetworkRecord) -> str:
     return f"{schedule.network.name}: {what}, batch {schedule.batch}, {record.settings.gpu.name}"
 
 
-def _cells(row: Row, whole: RunFacts | None) -> list[str]:
-    head, facts = [row.layer, PASSES[row.what][0]], row.facts
-    verified = {None: "–", True: "yes", False: "WRONG"}[row.passed]
-    launches = f"{row.launches}" if row.simulated == row.launches else f"{row.launches} ({row.simulated})"
-    if facts is None or whole is None:
-        return [*head, "–", "", "", "", "", "", "", "", launches, verified]
-    tree = row.metrics
-    bound, near = bound_of(facts)
-    stalls = ", ".join(f"{REASONS[reason][0]} {100 * share:.0f}%" for reason, share in largest_stalls(facts))
-    share = f"{100 * facts.cycles / whole.cycles:.1f}%" if whole.cycles else ""
-    rates = [f"{100 * rate:.0f}%" if rate is not None else "" for rate in (_rate(tree, "l1"), _rate(tree, "l2"))]
-    moved = f"{tree['dram']['bytes'] / 1e6:,.1f}"
-    timed = [f"{facts.time_us:,.1f}", share, f"{tree['kernel']['ipc']:.1f}", f"{bound} {100 * near:.0f}%", stalls]
-    return [*head, *timed, *rates, moved, launches, verified]
-
-
-def _narrow_cells(row: Row, whole: RunFacts | None) -> list[str]:
-    head, facts = [row.layer, PASSES[row.what][1]], row.facts
-    verified = {None: "–", True: "yes", False: "NO"}[row.passed]
-    launches = f"{row.launches}" if row.simulated == row.launches else f"{row.launches},{row.simulated}"
-    if facts is None or whole is None:
-        return [*head, "–", "", "", "", "", "", "", "", launches, verified]
-    tree = row.metrics
-    bound, near = bound_of(facts)
-    stalls = " ".join(f"{REASONS[reason][1]} {100 * share:.0f}" for reason, share in largest_stalls(facts))
-    share = f"{100 * facts.cycles / whole.cycles:.0f}" if whole.cycles else ""
-    rates = [f"{100 * rate:.0f}" if rate is not None else "" for rate in (_rate(tree, "l1"), _rate(tree, "l2"))]
-    numbers = [_three(facts.time_us), share, f"{tree['kernel']['ipc']:.1f}", f"{bound} {100 * near:.0f}"]
-    return [*head, *numbers, stalls, *rates, _three(tree["dram"]["bytes"] / 1e6), launches, verified]
-
-
-def _three(value: float) -> str:
-    """At least three digits of it."""
-    return f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
-
-
-def _rate(tree: Any, cache: str) -> float | None:
-    rate: float | None = tree[cache]["hit_rate"]
-    return rate
-
-
 def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) -> list[str]:
     """What holds for the whole network."""
     launches, simulated = sum(row.launches for row in rows), sum(row.simulated for row in rows)
@@ -226,18 +205,32 @@ def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) 
     if whole is not None:
         overhead = launches * record.settings.gpu.kernel_launch_us
         bound, near = bound_of(whole)
-        macs = sum(row.macs for row in rows if row.facts is not None)
-        rate = 2e-3 * macs / whole.time_us if whole.cycles else 0.0
+        timed = [row for row in rows if row.facts is not None]
+        counted = (sum(row.macs for row in timed), sum(row.needed_macs for row in timed))
+        rate, needed = (2e-3 * macs / whole.time_us if whole.cycles else 0.0 for macs in counted)
         lines.append(
             f"total: {whole.time_us:,.1f} us in {whole.cycles:,} cycles, and {overhead:,.0f} us of launching;"
-            f" {rate:,.0f} GFLOP/s in multiply-accumulates; {bound} {100 * near:.0f}%"
+            f" {rate:,.0f} GFLOP/s in multiply-accumulates ({needed:,.0f} in those that are needed);"
+            f" {bound} {100 * near:.0f}%"
         )
     lines.append(f"launches: {launches}, of which {simulated} were simulated; equal ones count as the first")
+    if whole is not None and whole.sampling is not None:
+        how = whole.sampling.described()
+        width = whole.sampling.half_width("kernel", "cycles")
+        lines.append(
+            f"sampled: {100 * how['fraction']:.3g} % of the instructions simulated, {how['speed_up']:.3g} times fewer;"
+            f" total ± {width / (whole.kernel.clock_ghz * 1e3):,.1f} us ({100 * width / max(whole.cycles, 1):.2g} %) at"
+            f" {100 * how['confidence']:g} % confidence"
+        )
     compared = [row for row in rows if row.passed is not None]
     data = "real values" if record.real else "made-up values: no result is compared"
     wrong = ", ".join(f"{row.layer} {PASSES[row.what][0]}" for row in compared if not row.passed)
     said = f"WRONG: {wrong}" if wrong else f"{len(compared)} of {len(rows)} rows compared with NumPy, all as expected"
     lines.append(f"{data}; {said}" if compared or record.real else data)
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        reasons.setdefault(row.why_dense, []).append(f"{row.layer} {PASSES[row.what][0]}")
+    lines += [f"dense, {reason}: {', '.join(names)}" for reason, names in reasons.items() if reason]
     if record.stopped_by:
         unfinished = sum(row.facts is None for row in rows)
         lines.append(f"{record.stopped_by}: {unfinished} of {len(rows)} rows are not finished")

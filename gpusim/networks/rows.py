@@ -8,6 +8,7 @@ from typing import Any
 from gpusim.core.facts import RunFacts, combined
 from gpusim.networks.execution import StepResult
 from gpusim.networks.run import NetworkRecord
+from gpusim.networks.steps import Zeros
 from gpusim.results import metrics
 from workloads.networks.kind import Pass
 
@@ -47,10 +48,25 @@ class Row:
         return sum(work.macs for step in self.steps for work in step.work)
 
     @property
+    def needed_macs(self) -> int:
+        """Those that the kernels cannot leave out: fewer where an algorithm does with fewer."""
+        return sum(work.needed_macs for step in self.steps for work in step.work)
+
+    @property
     def passed(self) -> bool | None:
         """Whether the results were as expected; None where they were not compared."""
         compared = [step.verification.passed for step in self.steps if step.verification is not None]
         return all(compared) if compared else None
+
+    @property
+    def zeros(self) -> Zeros | None:
+        """Of the operands whose zeros are skipped; None where none are, or they are not known."""
+        return next((step.zeros for step in self.steps if step.zeros is not None), None)
+
+    @property
+    def why_dense(self) -> str:
+        """Why no zeros are skipped though they might be; empty where they are, or there is no such thing."""
+        return next((step.why_dense for step in self.steps if step.why_dense), "")
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:

@@ -11,9 +11,12 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config.network_run import NetworkSettings
+from gpusim.config.workload import EngineMode
+from gpusim.core.facts import RunFacts
 from gpusim.networks.binding import Iteration
 from gpusim.networks.execution import Execution, How, StepResult
 from gpusim.networks.kept import Kept
+from gpusim.networks.launches import LaunchClass
 from gpusim.networks.storage import Storage, check_room, network_plan, written_results
 from gpusim.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
@@ -29,19 +32,24 @@ DataChoice = Literal["auto", "real", "synthetic"]
 class Wanted:
     """What of a network is run.
 
-    layers: 'conv2:conv5', either end may be left out, or one layer; data: real: every step is executed on the values
-    of those before; synthetic: launches are simulated alone, over made-up values; auto: real unless the iteration has
-    more than MOST_REAL_BYTES; jobs: processes; keep: folder of what earlier runs found out about launches.
+    layers: 'conv2:conv5', either end may be left out, one layer, or a set of them; data: real: every step is executed
+    on the values of those before; synthetic: launches are simulated alone, over made-up values; auto: real unless the
+    iteration has more than MOST_REAL_BYTES; checked: assert conservation laws; jobs: processes; store: where what is
+    found out about launches is kept for later runs; fresh: what earlier ones found out does not count; engine: off:
+    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.modes).
     """
 
     batch: int = 1
     train: bool = False
-    layers: str | None = None
+    layers: str | frozenset[str] | None = None
     data: DataChoice = "auto"
     verify: bool = True
     timing: bool = True
     jobs: int = 1
-    keep: Path | None = None
+    store: Path | None = None
+    fresh: bool = False
+    checked: bool = False
+    engine: EngineMode = "off"
 
 
 @dataclass
@@ -49,7 +57,8 @@ class NetworkRecord:
     """What a run left behind.
 
     steps: those of the selected layers, in order; outputs: outputs of the network and gradients by tensor, where they
-    were asked for; real: whether data were; stopped_by: empty for a run that was not stopped.
+    were asked for; real: whether data were; stopped_by: empty for a run that was not stopped; sparse: whether zeros
+    were skipped; of_class: what is known of launches.
     """
 
     schedule: Schedule
@@ -59,6 +68,8 @@ class NetworkRecord:
     steps: list[StepResult]
     outputs: dict[str, np.ndarray] = field(default_factory=dict)
     stopped_by: str = ""
+    sparse: bool = False
+    of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool | None:
@@ -84,18 +95,22 @@ def run_iteration(
     inputs: Mapping[str, np.ndarray] | None = None,
     keep_outputs: bool = False,
     source: str = "inputs",
+    known: Mapping[LaunchClass, RunFacts] | None = None,
 ) -> NetworkRecord:
-    """Run one iteration; raises UserError, and what a launch raises.
+    """Run one iteration with the engine on or off; raises UserError, and what a launch raises.
 
     inputs: arrays by tensor: inputs by the graph's names, `labels`, parameters as 'conv1.weight'; source: where they
-    come from, for errors; keep_outputs: needs real data.
+    come from, for errors; keep_outputs: needs real data; known: what an earlier iteration's launches cost.
     """
+    sparse = wanted.engine == "on"
     schedule = schedule_of(network, settings, wanted.batch, wanted.train)
     selected = selected_layers(network, wanted.layers)
     given = checked_arrays(schedule, inputs or {}, source)
-    iteration = Iteration.under(settings)
+    iteration = Iteration.under(settings, sparse=sparse)
     planned = network_plan(schedule, iteration)
-    real = wanted.data == "real" or (wanted.data == "auto" and planned.bytes <= MOST_REAL_BYTES)
+    real = is_real(wanted, planned)
+    engine_spec = settings.engine if sparse else None
+    _check_sparsity(network, settings, real)
     if not real and (given or keep_outputs):
         what = "inputs" if given else "outputs"
         raise UserError(
@@ -110,9 +125,19 @@ def run_iteration(
     storage = Storage.allocate(planned, settings.gpu)
     if real:
         fill(storage, settings.seed, given)
-    how = How(selected, real, wanted.timing, wanted.verify and real, wanted.jobs)
-    kept = Kept(wanted.keep, settings.gpu) if wanted.keep is not None else None
-    execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept)
+    verified = wanted.verify and real
+    how = How(
+        selected,
+        real,
+        wanted.timing,
+        verified,
+        wanted.checked,
+        wanted.jobs,
+        settings.sparsity_of,
+        settings.sampling,
+    )
+    kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec) if wanted.store is not None else None
+    execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept, engine_spec, dict(known or {}))
     outputs: dict[str, np.ndarray] = {}
     asked_for = written_results(schedule) if keep_outputs else set()
 
@@ -120,19 +145,37 @@ def run_iteration(
         for one in {name, schedule.memory_of(name)} & asked_for:
             outputs[one] = array.copy()
 
-    with reporting(reporter):
-        steps = execution.run(iteration, keep if keep_outputs else None)
+    try:
+        with reporting(reporter):
+            steps = execution.run(iteration, keep if keep_outputs else None)
+    finally:
+        if kept is not None:
+            kept.close()
     if keep_outputs and not execution.partial:
         parameters = [n for n, t in schedule.tensors.items() if t.role is Role.PARAMETER and schedule.training]
         outputs |= {name: storage.array(name).copy() for name in parameters}
     stopped = (interrupt.reason or INTERRUPTED) if execution.partial else ""
-    return NetworkRecord(schedule, settings, real, planned.bytes, steps, outputs, stopped)
+    return NetworkRecord(schedule, settings, real, planned.bytes, steps, outputs, stopped, sparse, execution.of_class)
 
 
-def selected_layers(network: Network, text: str | None) -> frozenset[str] | None:
+def is_real(wanted: Wanted, planned: MemoryPlan) -> bool:
+    """Whether an iteration with that plan is run on real data."""
+    return wanted.data == "real" or (wanted.data == "auto" and planned.bytes <= MOST_REAL_BYTES)
+
+
+def _check_sparsity(network: Network, settings: NetworkSettings, real: bool) -> None:
+    """UserError for a stated sparsity that nothing has."""
+    for layer in settings.layer_sparsity:
+        if layer not in network.named:
+            raise UserError(f"layer_sparsity: {unknown_name('layer', layer, network.named)}")
+    if real and (settings.sparsity is not None or settings.layer_sparsity):
+        raise UserError("sparsity: the iteration's values are real, with zeros of their own; made up: --data synthetic")
+
+
+def selected_layers(network: Network, text: str | frozenset[str] | None) -> frozenset[str] | None:
     """The layers that 'first:last' names, in the network's order; None: all. Raises UserError."""
-    if text is None:
-        return None
+    if text is None or isinstance(text, frozenset):
+        return text
     names = [layer.name for layer in network.layers]
     if text in names:
         return frozenset({text})

@@ -15,8 +15,12 @@ from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import load_network
 from gpusim.config.network_run import load_settings
 from gpusim.config.tree import Sets
-from gpusim.networks.report import document
-from gpusim.networks.run import DataChoice, NetworkRecord, Wanted, run_iteration
+from gpusim.config.workload import EngineMode
+from gpusim.networks.compare import document
+from gpusim.networks.modes import ModesRecord, run_modes
+from gpusim.networks.run import DataChoice, Wanted
+from gpusim.report import terminal
+from gpusim.report.page.fragment import fragment
 
 Phase = Literal["inference", "train"]
 
@@ -24,18 +28,26 @@ Phase = Literal["inference", "train"]
 class NetworkResult(Section):
     """The result of a network's run: the object that `gpusim net --json` writes, as attributes and a mapping.
 
-    `result.total.cycles`, `result["layers"][0]["time_us"]`; outputs: arrays by tensor, where they were asked for.
+    `result.total.cycles`, `result["layers"][0]["time_us"]`; of engine="both" `result.dense`, `result.sparse` and
+    `result.normalized`. outputs: arrays by tensor, where they were asked for.
     """
 
-    def __init__(self, record: NetworkRecord) -> None:
-        super().__init__("", document(record))
-        self.outputs = record.outputs
+    def __init__(self, found: ModesRecord) -> None:
+        super().__init__("", document(found))
+        self.outputs = found.last.outputs
 
     @property
     def passed(self) -> bool | None:
         """Whether every result that was compared with NumPy's was as expected; None where nothing was compared."""
         found: bool | None = self._values["verification"]["passed"]
         return found
+
+    def __repr__(self) -> str:
+        return terminal.as_text(self._values)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return fragment(self._values)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object, as plain data."""
@@ -55,7 +67,9 @@ def run_network(
     inputs: Mapping[str, np.ndarray] | None = None,
     outputs: bool = False,
     verify: bool = True,
-    keep: str | Path | None = None,
+    store: str | Path | None = None,
+    engine: EngineMode = "off",
+    checked: bool = False,
     quiet: bool = False,
 ) -> NetworkResult:
     """Run a network's layers on the simulated GPU, as `gpusim net` does, and return what each cost.
@@ -63,12 +77,15 @@ def run_network(
     network: a file, a shipped one's name, or a mapping such as a YAML file holds; batch: None: the file's, or 1; phase:
     "inference" or "train"; layers: "conv2:conv5" reports these alone; gpu: a GPU's file, name or mapping; sets: values
     laid over it, and `training.rate` and the like; data: "real", "synthetic" or "auto"; jobs: processes; inputs: arrays
-    by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; keep: a
-    folder where what is found out about launches is kept for later runs; quiet: report no progress on standard error.
+    by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; store: a
+    file where what is found out about launches is kept for later runs; engine: "on": convolutions over activation
+    maps skip zeros, "off", or "both", compared; checked: assert the model's conservation laws; quiet: report no
+    progress on standard error.
 
     Raises UserError for what cannot be run, and what a launch raises.
     """
-    for name, value, allowed in (("phase", phase, get_args(Phase)), ("data", data, get_args(DataChoice))):
+    choices = (("phase", phase, Phase), ("data", data, DataChoice), ("engine", engine, EngineMode))
+    for name, value, allowed in ((name, value, get_args(kind)) for name, value, kind in choices):
         if value not in allowed:
             raise UserError(f"{name}: {unknown_name('choice', str(value), allowed)}")
     if jobs < 1:
@@ -77,10 +94,18 @@ def run_network(
     settings = load_settings(opened(gpu, GPU_FOLDER, "gpu"), sets)
     images = batch if batch is not None else loaded.batch or 1
     wanted = Wanted(
-        images, phase == "train", layers, data, verify, jobs=jobs, keep=None if keep is None else Path(keep)
+        images,
+        phase == "train",
+        layers,
+        data,
+        verify,
+        jobs=jobs,
+        store=None if store is None else Path(store),
+        checked=checked,
+        engine=engine,
     )
     with Interrupt() as interrupt:
-        record = run_iteration(loaded, settings, wanted, Reporter(quiet), interrupt, inputs, outputs)
+        record = run_modes(loaded, settings, wanted, Reporter(quiet), interrupt, inputs, outputs)
     if interrupt.asked:
         raise KeyboardInterrupt
     return NetworkResult(record)

@@ -8,11 +8,13 @@ import numpy as np
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import CommandProcessor, LaunchCommand
+from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
+from gpusim.host.untimed import execute
 from gpusim.networks.launches import deciding, has_tables
 from gpusim.results.record import RunRecord, VerificationFacts
-from isa.execution.emulator import run_functional
+from gpusim.sampling.spec import SamplingSpec
 from isa.launch import Launch
+from spartan.engine_spec import EngineSpec
 from workloads.operators.operator import before
 from workloads.operators.primitive import TensorOperator
 from workloads.operators.verify import Verification, verify
@@ -29,16 +31,36 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True)
+class Timing:
+    """How launches are simulated. engine_spec: serves their sparse regions; checked: conservation laws are asserted;
+    sampling: of the step's launches by their number, those that are simulated in part."""
+
+    engine_spec: EngineSpec | None = None
+    checked: bool = False
+    sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Zeros:
+    """Of operands whose zeros a step skips. fraction: of their elements; of_terms: of the products that they are in,
+    those with padding's zeros included."""
+
+    fraction: float
+    of_terms: float
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What running a step left behind.
 
     facts: of the launches that were simulated, by their number in the step; verification: None where nothing was
-    compared; mismatches: for people.
+    compared; mismatches: for people; zeros: None where none are skipped.
     """
 
     facts: Mapping[int, RunFacts] = field(default_factory=dict)
     verification: VerificationFacts | None = None
     mismatches: Sequence[str] = ()
+    zeros: Zeros | None = None
 
 
 def run_step(
@@ -47,6 +69,7 @@ def run_step(
     simulated: Collection[int],
     compared: bool,
     observer: Observer,
+    timing: Timing = Timing(),
 ) -> Outcome:
     """Run all launches over the values in device memory, those of `simulated` numbers with timing.
 
@@ -54,39 +77,61 @@ def run_step(
     """
     facts: dict[int, RunFacts] = {}
     found: list[Verification] = []
-    number = 0
+    number, zeros = 0, None
     for operator in operators:
         inputs = before(operator) if compared else {}
+        if compared or simulated:
+            zeros = zeros or _zeros(operator)
         for launch in operator.launches:
             if number in simulated:
-                facts[number] = simulate_launch(launch, gpu, observer)
-            elif not run_functional(launch, observer=observer).finished:
+                facts[number] = simulate_launch(launch, gpu, observer, timing, timing.sampling.get(number))
+            elif not execute(launch, observer=observer).finished:
                 raise Stopped
             number += 1
         if compared:
             found.append(verify(operator, inputs))
-    return Outcome(facts, *_worst(found)) if found else Outcome(facts)
+    verified, mismatches = _worst(found) if found else (None, ())
+    return Outcome(facts, verified, mismatches, zeros)
 
 
 def run_synthetic(
-    operators: Sequence[TensorOperator], gpu: GpuSpec, simulated: Collection[int], observer: Observer
+    operators: Sequence[TensorOperator],
+    gpu: GpuSpec,
+    simulated: Collection[int],
+    observer: Observer,
+    timing: Timing = Timing(),
+    sparsity: float = 0.0,
 ) -> Outcome:
-    """Simulate launches alone, over made-up operands; of the others, those run that make tables for them."""
+    """Simulate launches alone, over made-up operands; of the others, those run that make tables for them.
+
+    sparsity: zeros, uniformly random, among the values of operands whose zeros are skipped.
+    """
     facts: dict[int, RunFacts] = {}
-    number = 0
+    number, zeros = 0, None
     for operator in operators:
-        _make_up(operator)
+        _make_up(operator, sparsity)
+        zeros = zeros or _zeros(operator)
         last = max(simulated)
         for launch in operator.launches:
             if number in simulated:
-                facts[number] = simulate_launch(launch, gpu, observer)
+                facts[number] = simulate_launch(launch, gpu, observer, timing, timing.sampling.get(number))
             elif number < last and has_tables(operator.primitive):
-                run_functional(launch)
+                execute(launch)
             number += 1
-    return Outcome(facts)
+    return Outcome(facts, zeros=zeros)
 
 
-def _make_up(operator: TensorOperator) -> None:
+def _zeros(operator: TensorOperator) -> Zeros | None:
+    """Of the operands whose zeros are skipped; None where none are."""
+    skipped = [operator.inputs[name] for name in operator.primitive.skips_zeros_of]
+    if not skipped:
+        return None
+    work = operator.work
+    set_, size = (sum(count) for count in zip(*((np.count_nonzero(x), x.size) for x in skipped), strict=True))
+    return Zeros(float(1.0 - set_ / size), float(1.0 - work.needed_macs / work.macs))
+
+
+def _make_up(operator: TensorOperator, sparsity: float) -> None:
     """Random operands: a block of numbers again and again, whole where values decide the time.
 
     Elsewhere only so far as the host's memory allows: what follows is zero, and costs none. A kernel takes a branch
@@ -99,21 +144,32 @@ def _make_up(operator: TensorOperator) -> None:
         if name not in decide:
             flat = flat[: left // operand.dtype.itemsize]
             left -= flat.nbytes
-        block = operand.data(np.random.default_rng([SEED, seed]), (min(BLOCK, operand.size),)).astype(operand.dtype)
+        random = np.random.default_rng([SEED, seed])
+        block = operand.data(random, (min(BLOCK, operand.size),)).astype(operand.dtype)
+        if name in operator.primitive.skips_zeros_of:
+            block[random.random(len(block)) < sparsity] = 0
         for start in range(0, len(flat), len(block)):
             flat[start : start + len(block)] = block[: len(flat) - start]
 
 
 def filled_bytes(operator: TensorOperator) -> int:
     """How much of the operands whose values do not decide the time is filled; what launches store takes memory too."""
-    taken = operator.work.stored_bytes + sum(operand.size_bytes for operand in deciding(operator.primitive).values())
+    primitive = operator.primitive
+    taken = primitive.work.stored_bytes + sum(operand.size_bytes for operand in deciding(primitive).values())
     return max(0, min(MOST_FILLED_BYTES, ROOM_BYTES - taken))
 
 
-def simulate_launch(launch: Launch, gpu: GpuSpec, observer: Observer) -> RunFacts:
-    """One launch from empty caches."""
-    record = RunRecord(False, launch.kernel.name, [])
-    CommandProcessor(gpu, Reporter(quiet=True)).run([LaunchCommand(launch)], record, observer=observer)
+def simulate_launch(
+    launch: Launch,
+    gpu: GpuSpec,
+    observer: Observer,
+    timing: Timing = Timing(),
+    sampling: SamplingSpec | None = None,
+) -> RunFacts:
+    """One launch from empty caches, in whole or sampled; without sparse regions it has all of L2."""
+    record = RunRecord(bool(launch.regions), launch.kernel.name, [])
+    processor = CommandProcessor(gpu, Reporter(quiet=True), engine_spec=timing.engine_spec)
+    processor.run([LaunchCommand(launch)], record, RunOptions(timing.checked, sampling=sampling), observer)
     if record.partial:
         raise Stopped
     return record.launches[0]

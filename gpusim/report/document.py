@@ -12,8 +12,12 @@ from isa.object.line_table import SourceLine
 
 
 def config_hash(config: dict[str, Any]) -> str:
-    """Hash of what a resolved configuration simulates: not of its files, nor of what is checked or listed besides."""
-    said = {**config, "run": {"engine": config["run"].get("engine")}} if "run" in config else config
+    """Hash of what a resolved configuration simulates: not of its files, nor of what is checked, listed, or computed
+    from counts."""
+    said = {name: value for name, value in config.items() if name != "energy"}
+    if "run" in said:
+        kept = ("engine", "sampling") if said["run"].get("sampling") else ("engine",)
+        said["run"] = {name: said["run"].get(name) for name in kept}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -70,5 +74,5 @@ def _tree(record: RunRecord) -> dict[str, Any]:
             for group in record.total.resident
         ]
     if len(record.launches) > 1:
-        tree["launches"] = [metrics.launch_tree(facts) for facts in record.launches]
+        tree["launches"] = [metrics.launch_tree(facts, record.energy) for facts in record.launches]
     return tree

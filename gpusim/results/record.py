@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from gpusim.core.facts import RunFacts, combined
+from gpusim.energy.model import EnergyModel
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class RunRecord:
     in order; host_time_us: from the first packet written to the last completion signal, None where the kernel was
     executed without the timing model; stopped_by: why a partial run was stopped, empty for the observer of a
     script; verification: None when it was skipped or the run is partial; zero_fraction, zero_line_fraction: of the
-    activation matrix's elements and of its sparse lines, None without such a matrix.
+    activation matrix's elements and of its sparse lines, None without such a matrix; energy: what events of its machine
+    take, None where energies are not reported.
     """
 
     uses_engine: bool
@@ -54,6 +56,12 @@ class RunRecord:
     variant: str = ""
     commands: list[CommandTimes] = field(default_factory=list)
     stopped_by: str = ""
+    energy: EnergyModel | None = None
+
+    @property
+    def incomplete_results(self) -> bool:
+        """Whether skipped workgroups of a sampled launch have left their results uncomputed."""
+        return any(facts.sampling is not None and not facts.sampling.complete for facts in self.launches)
 
     @property
     def total(self) -> RunFacts:

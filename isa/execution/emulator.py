@@ -74,7 +74,7 @@ RUN = State(
         "unit_prefix": Field((), "address of int64 [instructions + 1, units]: of each unit before an index"),
         "wave_state": Field((), "address of int64: READY, WAITING or DONE for each wavefront of the running workgroup"),
         "wavefronts": Field((), "wavefronts of a workgroup"),
-        "workgroups": Field((), "workgroups of the launch"),
+        "workgroups": Field((), "the number after that of the last one to run"),
         "next_workgroup": Field((), "the next one to begin"),
         "running": Field((), "wavefronts of the running workgroup that have not ended"),
         "counters": Field((), "what was counted", COUNTERS.dtype()),
@@ -202,15 +202,17 @@ def run_functional(
     max_instructions: int = MAX_INSTRUCTIONS,
     shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     observer: Callable[[Progress], bool] | None = None,
+    workgroups: range | None = None,
     pool: "ContextPool | None" = None,
     serve: Callable[[], None] | None = None,
 ) -> FunctionalResult:
     """Execute a launch on its device memory.
 
-    shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
-    loads are ordinary ones. observer: called about ten times a second, ends the run by returning False; the workgroups
-    done are those begun. pool: contexts of earlier launches with the same max_instructions. serve: called after
-    every slice, does what wavefronts wait for the host to do. Raises ExecutionFault and what FunctionalContext raises.
+    workgroups: which of the grid, by their numbers (None: all); shadows: compacted images of `launch.regions` (see
+    `FunctionalContext.register_regions`); without them sparse loads are ordinary ones. observer: called about ten
+    times a second, ends the run by returning False; the workgroups done are those begun. pool: contexts of earlier
+    launches with the same max_instructions, for one without regions. serve: called after every slice, does what
+    wavefronts wait for the host to do. Raises ExecutionFault and what FunctionalContext raises.
     """
     waves = launch.wavefronts_per_workgroup
     if pool is not None:
@@ -227,7 +229,8 @@ def run_functional(
     run.traces, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
     run.wave_state, run.wavefronts = address_of(wave_state), waves
     x, y, z = launch.workgroups
-    run.workgroups = x * y * z
+    chosen = range(x * y * z) if workgroups is None else workgroups
+    run.next_workgroup, run.workgroups = chosen.start, chosen.stop
     seconds, finished = _loop(context, address_of(buffer), run, observer, serve)
     counters = run.counters
     return FunctionalResult(

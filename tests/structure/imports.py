@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 TOPS = ("gpusim", "isa", "memory", "spartan", "workloads")
 _IN_TEXT = re.compile(rf"\b(?:from|import)\s+((?:{'|'.join(TOPS)})(?:\.\w+)*)")
+_FILES = ("gpusim.db", "gpusim.toml")  # of a user's folder: no modules
 _DOTTED = re.compile(rf"(?:{'|'.join(TOPS)})(?:\.\w+)+")
 
 
@@ -80,7 +81,7 @@ def _named(tree: ast.Module, module: str) -> Iterator[tuple[ast.AST, str]]:
                 raise ValueError(f"{module}:{node.lineno}: relative import; rooms are named in full")
             yield from ((node, f"{node.module}.{name.name}") for name in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            if _DOTTED.fullmatch(node.value):
+            if _DOTTED.fullmatch(node.value) and node.value not in _FILES:
                 yield node, node.value
             yield from ((node, dotted) for dotted in _IN_TEXT.findall(node.value))
 

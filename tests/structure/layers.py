@@ -48,10 +48,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "spartan": (*_TOOLS, "isa", "memory", "memory.dram"),
     "gpusim.core.cu": (*_TOOLS, "isa", "isa.opcodes", "isa.encoding", "memory", "memory.network", "memory.cache"),
     "gpusim.core": _MACHINE[:-1],
+    "gpusim.sampling": ("gpusim.base", "isa.encoding", "gpusim.core.cu", "gpusim.core"),
     # what it runs
     "workloads": (),
     "workloads.toolchain": ("gpusim.base",),
     "workloads.data": ("gpusim.base", "workloads"),
+    "workloads.monitor": ("gpusim.base", "workloads.data"),
     "workloads.networks": ("gpusim.base", "workloads"),
     "workloads.operators": (
         *("gpusim.base", "isa.object", "isa", "memory", "memory.dram", "spartan"),
@@ -59,6 +61,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "workloads.vendor": ("gpusim.base", "isa.object", "isa", "isa.encoding"),
     # the user's side
+    "gpusim.energy": ("gpusim.base", "isa", "memory.dram", "spartan", "gpusim.core"),
     "gpusim.config": (
         "gpusim.base",
         "isa",
@@ -66,50 +69,76 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "memory.dram",
         "spartan",
         "gpusim.core",
+        "gpusim.sampling",
+        "gpusim.energy",
         "workloads",
         "workloads.data",
         "workloads.networks",
         "workloads.operators",
     ),
-    "gpusim.results": ("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
-    "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.results"),
+    "gpusim.store": ("gpusim.base",),
+    # gpusim.store: a script asks it under the name gpusim.results.open
+    "gpusim.results": (
+        *("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core", "gpusim.energy"),
+        "gpusim.store",
+    ),
+    "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.energy", "gpusim.results"),
     "gpusim.report": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan"),
         *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
     ),
+    "gpusim.report.page": ("gpusim.base", "gpusim.results.metrics", "gpusim.report"),
+    "gpusim.keeping": (
+        *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.energy"),
+        *("gpusim.config", "gpusim.store"),
+        *("gpusim.results", "gpusim.results.metrics", "gpusim.report"),
+    ),
+    "gpusim.compare": (
+        *("gpusim.base", "gpusim.store", "gpusim.keeping", "gpusim.results", "gpusim.results.metrics", "gpusim.report"),
+    ),
     "gpusim.timeline": (*_TOOLS, "isa", "isa.encoding", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
-    "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.results"),
+    "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.sampling", "gpusim.results"),
     "gpusim.api": (
         # workloads.operators: a copy within device memory is an operator, imported when there is one
         *(*_TOOLS, *_KERNEL, "isa.execution", "gpusim.core", "workloads.operators"),
         *(
+            "gpusim.sampling",
             "gpusim.config",
             "gpusim.results",
             "gpusim.results.metrics",
             "gpusim.report",
+            "gpusim.report.page",
             "gpusim.timeline",
             "gpusim.host",
         ),
     ),
     "gpusim.jobs": (
-        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core"),
+        *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.energy"),
         *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
-        *("gpusim.results", "gpusim.report", "gpusim.host", "gpusim.api"),
+        *("gpusim.results", "gpusim.report", "gpusim.report.page", "gpusim.host", "gpusim.api"),
     ),
     "gpusim.networks": (
-        *("gpusim.base", "gpusim.jit", "isa", "isa.execution", "gpusim.core", "workloads", "workloads.networks"),
+        *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
+        *("gpusim.sampling", "gpusim.store", "gpusim.report", "gpusim.report.page", "gpusim.keeping"),
         *("gpusim.host", "gpusim.api", "gpusim.jobs"),
+    ),
+    "gpusim.sweep": (
+        *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.keeping"),
+        *("gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
-        *("gpusim.api", "gpusim.jobs", "gpusim.networks"),
+        *("gpusim.results", "gpusim.api", "gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim.correlation": (
         *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),
         *("gpusim.config", "gpusim.results", "gpusim.host"),
     ),
-    "gpusim.microbench": ("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
+    "gpusim.microbench": (
+        *("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
+        "gpusim.keeping",
+    ),
     "gpusim.bench": (
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
@@ -119,14 +148,30 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
         *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.host"),
     ),
+    "gpusim.sampling_check": (
+        *("gpusim.base", *_KERNEL, "isa.execution", "spartan", "gpusim.core", "gpusim.sampling", "workloads.operators"),
+        *(
+            "gpusim.config",
+            "gpusim.results",
+            "gpusim.results.metrics",
+            "gpusim.jobs",
+            "gpusim.networks",
+            "gpusim.bench",
+        ),
+    ),
     "gpusim.cli": (
-        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.networks"),
+        *(*_MACHINE, "workloads.toolchain", "workloads.data", "workloads.monitor", "workloads.networks"),
         *(
             "workloads.operators",
             "gpusim.config",
             "gpusim.results",
             "gpusim.results.metrics",
+            "gpusim.store",
+            "gpusim.keeping",
+            "gpusim.compare",
+            "gpusim.sweep",
             "gpusim.report",
+            "gpusim.report.page",
             "gpusim.timeline",
             "gpusim.jobs",
             "gpusim.networks",
@@ -134,6 +179,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.microbench",
             "gpusim.bench",
             "gpusim.hip",
+            "gpusim.sampling",
+            "gpusim.sampling_check",
         ),
     ),
 }
@@ -152,7 +199,10 @@ def excepted(module: str, room: str, seen: str) -> bool:
 # (component of the machine record, room that writes it beside the one that declares it): why
 WRITERS: dict[tuple[str, str], str] = {
     ("wheel", "gpusim.core"): "the run loop turns the wheel: it alone moves the current cycle on",
-    ("run", "gpusim.core"): "the run loop says when the run has ended, the simulator where its producer lies",
+    (
+        "run",
+        "gpusim.core",
+    ): "the run loop says when the run has ended, the simulator where its producer lies and what is passed over",
     ("timeline", "gpusim.timeline"): "the recorder's reader gives it its buffer and takes events out of it",
     ("dram", "gpusim.timeline"): "the same for DRAM commands",
 }

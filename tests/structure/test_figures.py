@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import energy_pages, report_page
 from tests.support.figures import DOCS, PAGES, SLOW, section
+from tests.support.monitor_pages import COUNTED
 
 
 @pytest.mark.parametrize("name", sorted(PAGES["activations"]))
@@ -18,6 +20,24 @@ def test_the_maps_tables_are_the_files_s(name: str) -> None:
 def test_the_networks_tables_are_counted(name: str) -> None:
     page = (DOCS / "networks.md").read_text(encoding="utf-8")
     assert section(page, name) == PAGES["networks"][name](), "run .ci/generate"
+
+
+@pytest.mark.parametrize("name", ["sections", "rules"])
+def test_the_report_s_tables_are_those_of_the_code(name: str) -> None:
+    page = (DOCS / "report.md").read_text(encoding="utf-8")
+    assert section(page, name) == getattr(report_page, name)(), "run python -m tests.support.report_page"
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_monitor_s_tables_are_counted(name: str) -> None:
+    page = (DOCS / "monitor.md").read_text(encoding="utf-8")
+    assert section(page, name) == PAGES["monitor"][name](), "run .ci/generate"
+
+
+@pytest.mark.parametrize("name", energy_pages.COUNTED)
+def test_the_energies_are_counted(name: str) -> None:
+    page = (DOCS / "energy.md").read_text(encoding="utf-8")
+    assert section(page, name) == PAGES["energy"][name](), "run .ci/generate"
 
 
 @pytest.mark.parametrize("page", [*PAGES, *SLOW])

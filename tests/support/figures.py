@@ -1,9 +1,10 @@
 """Tables of figures in docs/, from runs and files: `python -m tests.support.figures [PAGE...]`.
 
-Writes each page with the text between each pair of markers renewed. `claims`, which takes an hour or so, `correlation`,
-of two minutes, `vendor-kernels`, which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, and
-`hip`, which needs more of them (`tests.vendor`) and half an hour, are made only when they are named; the others take
-two minutes together. Of the host's own speed (docs/performance.md) no table is made anew: it is a log of measurements.
+Writes each page with the text between each pair of markers renewed; `claims:best` renews one of its sections alone.
+`claims`, which takes an hour or so (`claims:best` a few minutes), `correlation`, of two minutes, `vendor-kernels`,
+which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, and `hip`, which needs more of them
+(`tests.vendor`) and half an hour, are made only when they are named; the others take two minutes together. Of the
+host's own speed (docs/performance.md) no table is made anew: it is a log of measurements.
 """
 
 import csv
@@ -20,7 +21,16 @@ from pathlib import Path
 import numpy as np
 
 from gpusim.config.run import load_run
-from tests.support import correlation_pages, hip_pages, library_accuracy, network_pages, vendor_kernels
+from tests.support import (
+    conv_tables,
+    correlation_pages,
+    energy_pages,
+    hip_pages,
+    library_accuracy,
+    monitor_pages,
+    network_pages,
+    vendor_kernels,
+)
 from tests.support.pages import renewed, table
 from tests.support.rooflines import primitives_table, products_table
 from tests.support.trace_reader import read_trace
@@ -31,6 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MAPS = ROOT / "workloads" / "activations"
 LAYERS = ("A", "B", "C")
+DENSE = ("sgemm", "sgemm_4x4", "sgemm_wide")  # the first one is what runs take
 EPOCHS = (1, 2, 5, 10, 20, 40, 60, 80, 100)
 # network and convolution, as Dong 2020 would call them
 CONVOLUTIONS = {"A": ("ResNet-10", "block 4, second"), "B": ("VGGNet-11", "sixth"), "C": ("VGGNet-11", "eighth")}
@@ -134,13 +145,13 @@ def waits() -> str:
 
 def claimed_cycles() -> str:
     """docs/claims.md: layers A, B, C with each kernel, from full runs."""
-    kernels = ["`sgemm_4x4`", "`sgemm_wide`", "engine", "vs `sgemm_4x4`", "vs best dense", "software path"]
+    kernels = [*(f"`{name}`" for name in DENSE), "engine", "vs `sgemm_4x4`", "vs best dense", "software path"]
     head = ["layer", "batch", "data", "zeros", "zero lines", *kernels]
     return table(head, [claim_cells(*row)[0] for row in claim_rows()])
 
 
 def claimed_memory() -> str:
-    """docs/claims.md: their caches and DRAM, engine beside `sgemm_4x4`."""
+    """docs/claims.md: their caches and DRAM, engine beside `sgemm`."""
     caches = ["L2 transactions", "L2 hit rate dense → engine", "L2 read latency"]
     head = ["layer", "batch", "data", *caches, "DRAM bytes", "row hits", "DRAM bandwidth"]
     return table(head, [claim_cells(*row)[1] for row in claim_rows()])
@@ -167,15 +178,18 @@ def claim_cells(layer: str, batch: int, data: str) -> tuple[list[str], list[str]
         real = job_of(load_run(name, {"workload.batch": batch})).variants[0].prepare()
         sets["workload.sparsity"] = real.counts()["zero_fraction"]
     both = gpusim.run(name, engine="both", sets=sets, checked=True, quiet=True)
-    wide = gpusim.run(name, engine="off", sets={**sets, "kernels.dense": "sgemm_wide"}, checked=True, quiet=True)
+    others = {
+        kernel: gpusim.run(name, engine="off", sets={**sets, "kernels.dense": kernel}, checked=True, quiet=True)
+        for kernel in DENSE[1:]
+    }
     software = None
     if data != "equal":
         software = gpusim.run(name, engine="on", sets={**sets, "kernels.sparse": "software"}, checked=True, quiet=True)
     dense, sparse, ratio = both.dense, both.sparse, both.normalized
-    best = min(dense.kernel.cycles, wide.kernel.cycles)
+    by_kernel = {DENSE[0]: dense.kernel.cycles, **{kernel: run.kernel.cycles for kernel, run in others.items()}}
     first = [layer, str(batch), data]
-    cycles = [f"{c / 1e3:,.0f} k" for c in (dense.kernel.cycles, wide.kernel.cycles, sparse.kernel.cycles)]
-    against = [f"{c / sparse.kernel.cycles:.2f}×" for c in (dense.kernel.cycles, best)]
+    cycles = [f"{c / 1e3:,.0f} k" for c in (*by_kernel.values(), sparse.kernel.cycles)]
+    against = [f"{c / sparse.kernel.cycles:.2f}×" for c in (by_kernel["sgemm_4x4"], min(by_kernel.values()))]
     last = "–" if software is None else f"{software.kernel.cycles / 1e3:,.0f} k"
     zeros = [f"{100 * sparse.data[name]:.1f} %" for name in ("zero_fraction", "zero_line_fraction")]
     memory = [
@@ -189,10 +203,32 @@ def claim_cells(layer: str, batch: int, data: str) -> tuple[list[str], list[str]
     return [*first, *zeros, *cycles, *against, last], [*first, *memory]
 
 
+def best_cycles() -> str:
+    """docs/claims.md: the same with real data at batch 128 alone, against the dense kernel that runs take."""
+    import gpusim
+
+    rows, speed_ups = [], []
+    for layer in LAYERS:
+        name, sets = f"layer{layer}.yaml", {"workload.batch": 128}
+        both = gpusim.run(name, engine="both", sets=sets, checked=True, quiet=True)
+        older = gpusim.run(name, engine="off", sets={**sets, "kernels.dense": "sgemm_4x4"}, checked=True, quiet=True)
+        packed = gpusim.run(name, engine="on", sets={**sets, "kernels.sparse": "software"}, checked=True, quiet=True)
+        cycles = [run.kernel.cycles for run in (both.dense, older, both.sparse, packed)]
+        speed_ups.append([dense / sparse for sparse in cycles[2:] for dense in (min(cycles[:2]), cycles[1])])
+        zeros = f"{100 * both.sparse.data['zero_fraction']:.1f} %"
+        rows.append([layer, zeros, *(f"{c / 1e3:,.0f} k" for c in cycles), *(f"{s:.2f}×" for s in speed_ups[-1])])
+    means = [f"{sum(column) / len(column):.2f}×" for column in zip(*speed_ups, strict=True)]
+    head = ["layer", "zeros", "`sgemm`", "`sgemm_4x4`", "engine", "software path"]
+    against = [f"{which}, vs {dense}" for which in ("engine", "software") for dense in ("best dense", "`sgemm_4x4`")]
+    return table([*head, *against], [*rows, ["mean", *[""] * 5, *means]])
+
+
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
-    "kernels": {"products": products_table, "primitives": primitives_table},
+    "kernels": {"products": products_table, **conv_tables.SECTIONS, "primitives": primitives_table},
     "activations": {"files": map_files, "zero maps": zero_maps, "training": training},
     "opencl": {"accuracy": library_accuracy.table},
+    "energy": energy_pages.SECTIONS,
+    "monitor": monitor_pages.SECTIONS,
     "own-kernels": {"sweep": sweep},
     "own-kernels-hip": {"precision": precision},
     "networks": network_pages.SECTIONS,
@@ -200,7 +236,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
 }
 SLOW: dict[str, dict[str, Callable[[], str]]] = {
     "correlation": {"layers": correlation_pages.layers},
-    "claims": {"cycles": claimed_cycles, "memory": claimed_memory},
+    "claims": {"best": best_cycles, "cycles": claimed_cycles, "memory": claimed_memory},
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
     "hip": {
         "functions": hip_pages.functions_table,
@@ -218,11 +254,15 @@ def section(page: str, name: str) -> str:
     return str(found[0])
 
 
-def renew(page: str) -> None:
-    """Make a page's sections anew."""
+def renew(wanted: str) -> None:
+    """Make a page's sections anew, or the one that is named: 'claims', 'claims:best'."""
+    page, _, only = wanted.partition(":")
     path = DOCS / f"{page}.md"
     for name, make in {**PAGES, **SLOW}[page].items():
-        path.write_text(renewed(path.read_text(encoding="utf-8"), {name: make}), encoding="utf-8")
+        if only not in ("", name):
+            continue
+        text = make()  # takes minutes, in which somebody may have edited the page
+        path.write_text(renewed(path.read_text(encoding="utf-8"), {name: lambda text=text: text}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,13 +10,11 @@ import pytest
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
+from gpusim.host.untimed import execute
 from gpusim.jit import JIT_DISABLED
 from gpusim.jobs.operators import gpu_facts
 from isa.device_memory import DeviceMemory
-from isa.execution.emulator import FunctionalResult, run_functional
-from isa.launch import Launch
 from spartan.engine_spec import EngineSpec
-from spartan.format import pack
 from workloads.operators.operator import GpuFacts, Operator, before, overwritten
 from workloads.operators.verify import verify
 
@@ -37,16 +35,6 @@ class OperatorCase:
     name: str
     build: Builder
     refused: tuple[tuple[Builder, str], ...] = ()
-
-
-def execute(launch: Launch) -> FunctionalResult:
-    """Execute a launch without timing; sparse loads are answered from images that `spartan.format` packs."""
-    shadows = []
-    for region in launch.regions:
-        held = next(a for a in launch.memory.allocations if a.address == region.address)
-        dense = launch.memory.view(held, np.float32)
-        shadows.append(pack(dense, region.rows, region.columns, region.leading_dimension))
-    return run_functional(launch, shadows=shadows or None)
 
 
 def built(case: OperatorCase) -> Operator:

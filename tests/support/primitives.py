@@ -9,8 +9,9 @@ from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference
 from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
-from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
 from workloads.operators.convolution import Convolution
+from workloads.operators.count_zeros import GROUP_ELEMENTS, CountZeros
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
     FullyConnectedBackwardData,
@@ -50,16 +51,35 @@ CONVOLUTIONS = (
     Convolution((8, 3, 10, 9), 20, (5, 5), padding=(2, 2, 2, 2)),
     Convolution((2, 130, 1, 1), 3, (2, 2), padding=(2, 2, 2, 2)),
     Convolution((2, 6, 5, 5), 4, (1, 1), groups=2),
+    Convolution((3, 6, 7, 11), 4, (3, 3), padding=(0, 2, 1, 0), groups=2),
 )
+SMALL_BUFFER = 1 << 16  # bytes: chunks of some of the images of CHUNKED
+CHUNKED = Convolution((7, 5, 9, 10), 6, (3, 3), padding=(1, 1, 1, 1))
+
+
+def passes(algorithm: ConvolutionAlgorithm, c: Convolution, bias: bool) -> tuple[Primitive, ...]:
+    """Forward, backward to the data, backward to the weights."""
+    return algorithm.forward(c, bias=bias), algorithm.backward_data(c), algorithm.backward_weights(c)
+
+
+# each once: passes that an algorithm has none of its own for are another one's
 CONVOLVED: tuple[Primitive, ...] = tuple(
-    made
-    for algorithm in ALGORITHMS.values()
-    for c in CONVOLUTIONS
-    if not algorithm.refuses(c)
-    for made in (
-        algorithm.forward(c, bias=c.groups == 1),
-        algorithm.backward_data(c),
-        algorithm.backward_weights(c),
+    dict.fromkeys(
+        [
+            *(
+                made
+                for algorithm in ALGORITHMS.values()
+                for c in CONVOLUTIONS
+                if not algorithm.refuses(c)
+                for made in passes(algorithm, c, bias=c.groups == 1)
+            ),
+            *(
+                made
+                for algorithm in ALGORITHMS.values()
+                if algorithm.resized
+                for made in passes(algorithm.within(SMALL_BUFFER), CHUNKED, bias=True)
+            ),
+        ]
     )
 )
 FULLY_CONNECTED = (((3, 7), 5), ((2, 2, 3, 3), 130), ((70, 600), 9))
@@ -111,6 +131,8 @@ CASES: tuple[Primitive, ...] = (
     Sgd((5, 7), decay=0.1),
     Adam((5, 7), step=3, decay=0.1),
     Bypass((5, 7)),
+    *(CountZeros((size,)) for size in (1, GROUP_ELEMENTS, 2 * GROUP_ELEMENTS + 5)),
+    CountZeros((3, 5, 7, 11)),
     *CONVOLVED,
     *(FullyConnectedForward(shape, outputs, bias=len(shape) > 2) for shape, outputs in FULLY_CONNECTED),
     *(FullyConnectedBackwardData(shape, outputs) for shape, outputs in FULLY_CONNECTED),

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.jobs.operators import gpu_facts
 from isa.device_memory import DeviceMemory
+from spartan.engine_spec import EngineSpec
 from tests.support.pages import table
 from workloads.operators.activation import ActivationBackward, ActivationForward
 from workloads.operators.add import Add
@@ -16,6 +19,7 @@ from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.conv_passes import ConvolutionPass
 from workloads.operators.convolution import Convolution
+from workloads.operators.count_zeros import CountZeros
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
     FullyConnected,
@@ -69,6 +73,7 @@ MEASURED: tuple[Primitive, ...] = (
     Split((32, 96, 28, 28), (64, 32)),
     Concat((32, 96, 27, 27), (63, 33)),
     Bypass(IMAGES),
+    CountZeros(IMAGES),
     *(made(shape) for shape in (IMAGES, ODD) for made in (LrnForward, LrnBackward)),
     Sgd(CLASSES),
     Adam(CLASSES),
@@ -82,7 +87,10 @@ CONVOLUTIONS = {  # by algorithm
         Convolution((16, 256, 14, 14), 512, (1, 1), (2, 2)),
     ),
     "im2col": (Convolution((2, 256, 13, 13), 384, (3, 3), padding=(1, 1, 1, 1)),),
+    "ellpack_dib": (Convolution((16, 256, 13, 13), 384, (3, 3), padding=(1, 1, 1, 1)),),
+    "ellpack_dib_software": (Convolution((16, 256, 13, 13), 384, (3, 3), padding=(1, 1, 1, 1)),),
 }
+ZEROS = 0.7  # of the maps whose zeros are skipped, uniformly random
 FULLY = ((128, 4096), 1000)
 PRODUCTS: tuple[Primitive, ...] = (
     *(
@@ -90,6 +98,7 @@ PRODUCTS: tuple[Primitive, ...] = (
         for name, convolutions in CONVOLUTIONS.items()
         for c in convolutions
         for made in (ALGORITHMS[name].forward, ALGORITHMS[name].backward_data, ALGORITHMS[name].backward_weights)
+        if name in made(c).name  # what an algorithm has none of its own for is the default's
     ),
     *(made(*FULLY) for made in (FullyConnectedForward, FullyConnectedBackwardData, FullyConnectedBackwardWeights)),
 )
@@ -111,12 +120,15 @@ class Measurement:
         return max(((n, s) for n, s in self.shares.items() if n != "latency"), key=lambda pair: pair[1])
 
 
-def measure(primitive: Primitive) -> Measurement:
-    """On the default GPU with data of its own; AssertionError where the result is wrong."""
-    gpu = GpuSpec()
+def measure(primitive: Primitive, gpu: GpuSpec = GpuSpec()) -> Measurement:
+    """With data of its own; AssertionError where the result is wrong."""
     operator = build(primitive, DeviceMemory(MEMORY_BYTES), gpu_facts(gpu))
+    for name in primitive.skips_zeros_of:
+        skipped = operator.tensors[name].array
+        skipped[np.random.default_rng(1).random(skipped.shape) < ZEROS] = 0
     inputs = before(operator)
-    runs = [simulate(launch, gpu, checked=True) for launch in operator.launches]
+    engine = EngineSpec()
+    runs = [simulate(one, gpu, engine if one.regions else None, checked=True) for one in operator.launches]
     assert verify(operator, inputs).passed, primitive
     cycles = sum(run.cycles for run in runs)
     shares = {name: sum(run.roofline[name] for run in runs) / cycles for name in runs[0].roofline}

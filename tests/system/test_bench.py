@@ -88,6 +88,24 @@ def test_a_case_that_is_bound_by_something_else_is_told(monkeypatch, capfd, tmp_
     assert invoke(["bench", "--history", str(tmp_path / "h.jsonl"), "--set", "gpu.cus_per_array=2"]) == 0
 
 
+def test_the_folder_of_the_default_history_is_made(monkeypatch, capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    _small_cases(monkeypatch, "vector_add")
+    data = tmp_path / "share" / "gpusim"
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda *_, **__: str(data))
+    for measured in (1, 2):
+        assert invoke(["bench"]) == 0
+        assert len(bench.read_history(data / "bench.jsonl")) == measured
+    assert f"added to {data / 'bench.jsonl'}" in capfd.readouterr().out
+
+
+def test_a_default_history_that_cannot_be_written_is_said(monkeypatch, capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    _small_cases(monkeypatch, "vector_add")
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda *_, **__: str(tmp_path / "file" / "gpusim"))
+    assert invoke(["bench"]) == 2
+    assert "gpusim/bench.jsonl: cannot be written: " in capfd.readouterr().err
+
+
 def test_a_history_in_a_folder_that_is_not_there_is_refused_before_measuring(capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     assert invoke(["bench", "--history", str(tmp_path / "new" / "h.jsonl")]) == 2
     assert "new does not exist" in capfd.readouterr().err and not list(tmp_path.iterdir())

@@ -92,7 +92,7 @@ def test_json_to_standard_output_leaves_the_report_to_standard_error(execution: 
     result = json.loads(captured.out)
     assert result["verification"]["passed"] is True
     assert result["config"]["arguments"]["c"]["fill"] == ".nan"
-    assert "verification.passed" in captured.err
+    assert "verified               passed" in captured.err
     assert invoke(["exec", "k.yaml", *UNTIMED, "--json", "-", "--quiet"]) == 0
     captured = capfd.readouterr()
     assert json.loads(captured.out)

@@ -10,6 +10,8 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.config.files import SHIPPED
+from tests.support import report_page
+from tests.support.figures import section
 from tests.support.interrupted import interrupted
 
 DATA = Path(__file__).parents[1] / "data/kernels"
@@ -43,7 +45,7 @@ def written(folder: Path, **changes: object) -> Path:
 def test_result_is_compared_saved_and_reported(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
     path, json_file = written(tmp_path), tmp_path / "result.json"
     assert invoke(["exec", str(path), "--json", str(json_file), "--checked"]) == 0
-    assert "kernel.cycles" in capfd.readouterr().out
+    assert "verified               passed" in capfd.readouterr().out
     result = json.loads(json_file.read_text())
     assert result["verification"] == {"passed": True, "max_error": 0.0, "bound": 0.0}
     assert result["kernel"]["cycles"] > 0
@@ -179,8 +181,8 @@ def test_a_cycle_limit_ends_the_kernel_and_says_where_it_stands(tmp_path: Path, 
     captured = capfd.readouterr()
     assert captured.err.splitlines()[-1] == "cycle limit: the results are partial"
     head, group = captured.out.splitlines()[-2:]
-    assert head == "endless: stopped in cycle 3,000, 0 of 1 workgroups had ended; resident:"
-    assert group.startswith("  1 wavefront at 0x")
+    assert head == "  endless: stopped in cycle 3,000, 0 of 1 workgroups had ended; resident:"
+    assert group.startswith("    1 wavefront at 0x")
     result = json.loads(json_file.read_text())
     assert (result["partial"], result["stopped_by"], result["kernel"]["cycles"]) == (True, "cycle limit", 3000)
     assert [row["count"] for row in result["resident_wavefronts"]] == [1]
@@ -223,3 +225,15 @@ def test_interrupt_ends_the_kernel_with_partial_results(number: signal.Signals, 
     assert result["kernel"]["workgroups"] == 0
     assert result["verification"] is None
     assert result["stopped_by"] == "interrupted" and result["resident_wavefronts"][0]["count"] == 1
+
+
+def test_the_screen_of_the_readme_is_what_is_printed() -> None:
+    readme = report_page.README.read_text(encoding="utf-8")
+    assert section(readme, "screen") == report_page.screen(), "run python -m tests.support.report_page"
+
+
+def test_an_unknown_section_is_refused_before_anything_runs(capfd) -> None:  # type: ignore[no-untyped-def]
+    assert invoke(["exec", "vector_add", "--section", "ocupancy"]) == 2
+    captured = capfd.readouterr()
+    assert captured.err.startswith("gpusim: error: --section: unknown section 'ocupancy'; did you mean 'occupancy'?")
+    assert captured.err.count("\n") == 1 and captured.out == ""

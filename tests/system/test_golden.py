@@ -17,7 +17,8 @@ SHAPE = ("workload.batch=4", "workload.layer.input_channels=48", "workload.layer
 DATA = ("workload.data=synthetic", "workload.sparsity=0.7", "workload.seed=3")
 
 CASES = {
-    "dense_4x4": ("off", ()),
+    "dense": ("off", ()),
+    "dense_4x4": ("off", ("kernels.dense=sgemm_4x4",)),
     "dense_tiled16_r9nano": ("off", ("kernels.dense=sgemm_tiled16", "gpu=r9nano")),
     "sparse_tiled": ("on", ()),
     "sparse_tiled_tiny_sib_and_buffer": ("on", ("engine.sib_kib=1", "engine.prefetch_buffer_kib=0.25")),

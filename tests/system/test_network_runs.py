@@ -1,11 +1,13 @@
 """Are a network's layers run as they should be: values in order, equal launches once, the same in several processes?"""
 
+import contextlib
 import io
 import json
 import multiprocessing
 import os
 import re
 import signal
+import sqlite3
 import threading
 import time
 from pathlib import Path
@@ -24,15 +26,21 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.operators import gpu_facts
+from gpusim.keeping.keeper import Keeper, Started
 from gpusim.networks import steps as steps_module
 from gpusim.networks.binding import Iteration
+from gpusim.networks.compare import document
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import deciding
-from gpusim.networks.report import document, show
+from gpusim.networks.modes import ModesRecord
+from gpusim.networks.report import body, show
 from gpusim.networks.rows import rows_of
 from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
 from gpusim.networks.steps import filled_bytes, run_synthetic
 from gpusim.networks.storage import Storage, network_plan
+from gpusim.networks.stored import of_network, work_of_network
+from gpusim.store.file import StoreError
+from gpusim.store.reading import Results
 from tests.support.network_numbers import Machine
 from tests.support.small_networks import INPUT, POINTWISE, SHORT, layer, network
 from tests.unit.workloads.test_network_schedule import NETWORKS
@@ -139,7 +147,7 @@ def test_an_algorithm_by_images_simulates_one_of_them() -> None:
 
 def test_made_up_values_need_no_step_before(monkeypatch: pytest.MonkeyPatch) -> None:
     executed: list[Any] = []
-    monkeypatch.setattr(steps_module, "run_functional", lambda *a, **k: executed.append(a))
+    monkeypatch.setattr(steps_module, "execute", lambda *a, **k: executed.append(a))
     record = record_of(POINTWISE, data="synthetic", layers="pool1:tanh")
     assert {s.step.layer for s in record.steps} == {"pool1", "tanh"}
     assert all(s.facts is not None and s.verification is None for s in record.steps)
@@ -186,8 +194,9 @@ def interrupt_after_the_first(kept: Path) -> threading.Thread:
 
     def watch() -> None:
         for _ in range(600):
-            if any(kept.glob("*.json")):
-                break
+            with contextlib.suppress(StoreError), Results(kept) as results:
+                if len(results.table("launch_classes")):
+                    break
             time.sleep(0.1)
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -200,40 +209,83 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     norms = [layer(f"r{n}", "lrn", size=3 + 2 * (n % 4), k=1.0 + n) for n in range(40)]
     longer = load_network({"input": [64, 128, 128], "layers": norms})
     with Interrupt() as interrupt:
-        watcher = interrupt_after_the_first(tmp_path)
-        wanted = Wanted(batch=2, data="synthetic", jobs=2, keep=tmp_path)
+        watcher = interrupt_after_the_first(tmp_path / "kept.db")
+        wanted = Wanted(batch=2, data="synthetic", jobs=2, store=tmp_path / "kept.db")
         record = run_iteration(longer, NetworkSettings(gpu=GPU), wanted, Reporter(quiet=True), interrupt)
         watcher.join()
     assert record.stopped_by == "interrupted"
     known = [step for step in record.steps if step.facts is not None]
     assert 0 < len(known) < len(record.steps)
-    tree = document(record)
-    assert tree["partial"] and tree["total"]["cycles"] == sum(step.facts.cycles for step in known if step.facts)
+    tree = body(record)
+    assert tree["total"]["cycles"] == sum(step.facts.cycles for step in known if step.facts)
     assert multiprocessing.active_children() == []
 
 
 def test_a_later_run_goes_on_from_what_is_kept(tmp_path: Path) -> None:
-    first = record_of(SHORT, keep=tmp_path / "kept", layers="bn1:relu1")
+    first = record_of(SHORT, store=tmp_path / "kept.db", layers="bn1:relu1")
     assert sum(len(step.simulated) for step in first.steps)
-    second = record_of(SHORT, keep=tmp_path / "kept")
+    second = record_of(SHORT, store=tmp_path / "kept.db")
     known = {step.name: step for step in second.steps}
     for step in first.steps:
         assert not known[step.name].simulated and known[step.name].facts == step.facts
         assert known[step.name].verification is not None
     assert known["pool.backward_data"].simulated
-    again = record_of(SHORT, keep=tmp_path / "kept")
+    again = record_of(SHORT, store=tmp_path / "kept.db")
     simulated = [s.name for s in again.steps if s.simulated]
     assert simulated == ["softmax.loss", "softmax.loss_gradient", "pool.backward_data"]
 
 
-def test_what_is_kept_is_the_gpu_s_and_a_damaged_file_is_none(tmp_path: Path) -> None:
-    (step, *_) = record_of(SHORT, keep=tmp_path, layers="relu1", train=False).steps
+def test_what_is_kept_is_the_gpu_s_and_a_damaged_row_is_none(tmp_path: Path) -> None:
+    store = tmp_path / "kept.db"
+    (step, *_) = record_of(SHORT, store=store, layers="relu1", train=False).steps
     (one,) = step.classes
-    assert Kept(tmp_path, GPU).get(one) == step.facts
-    assert Kept(tmp_path, load_gpu("r9nano")).get(one) is None
-    (file,) = tmp_path.iterdir()
-    file.write_text(file.read_text().replace('"cycles": ', '"cycles": 1', 1))
-    assert Kept(tmp_path, GPU).get(one) is None
+    assert Kept(store, GPU).get(one) == step.facts
+    assert Kept(store, GPU, fresh=True).get(one) is None
+    assert Kept(store, load_gpu("r9nano")).get(one) is None
+    with sqlite3.connect(store) as db:
+        db.execute("UPDATE launch_classes SET facts = substr(facts, 1, 40)")
+    assert Kept(store, GPU).get(one) is None
+
+
+def test_a_store_that_takes_no_more_costs_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> Any:
+        raise StoreError("kept.db: the disk is full")
+
+    monkeypatch.setattr("gpusim.networks.kept.writing", refused)
+    assert record_of(SHORT, store=tmp_path / "kept.db", layers="relu1", train=False).passed
+
+
+def test_the_store_has_launches_by_layer_pass_kernel_and_invocation(tmp_path: Path) -> None:
+    record = record_of(SHORT, store=tmp_path / "s.db")
+    whole = ModesRecord("off", {"": record})
+    network, settings, wanted = load_network({"input": INPUT, "layers": SHORT}), NetworkSettings(gpu=GPU), Wanted()
+    work = work_of_network(network, settings, wanted, None)
+    with Keeper(tmp_path / "s.db") as keeper:
+        keeper.keep(work, of_network(whole, 0), Started())
+        found = keeper.found(work)
+    assert found is not None and found.content["document"] == json.loads(json.dumps(document(whole)))
+    with Results(tmp_path / "s.db") as results:
+        rows = results.query(
+            "SELECT layers.name AS layer, pass, kernel, invocation, of_kernel, simulated FROM launches"
+            " JOIN layers ON layers.id = launches.layer ORDER BY invocation"
+        )
+        cycles = results.table("metrics", name="kernel.cycles")
+        by_position = results.query("SELECT name FROM layers ORDER BY position")
+    assert [row["name"] for row in by_position] == [one["name"] for one in SHORT]
+    expected = [
+        (step.step.layer, str(step.step.what), one.kernel, number in step.simulated)
+        for step in record.steps
+        for number, one in enumerate(step.classes)
+    ]
+    assert [(r["layer"], r["pass"], r["kernel"], bool(r["simulated"])) for r in rows] == expected
+    assert [r["invocation"] for r in rows] == list(range(len(expected)))
+    kernels = [one[2] for one in expected]
+    assert [r["of_kernel"] for r in rows] == [kernels[:n].count(kernel) for n, kernel in enumerate(kernels)]
+    passes = {(r["layer"], r["pass"]): r["value"] for r in cycles if r["launch"] is None}
+    tree = document(whole)
+    assert passes.pop((None, None)) == tree["total"]["cycles"]
+    assert passes == {(row["name"], row["pass"]): row["cycles"] for row in tree["layers"]}
+    assert sum(r["value"] for r in cycles if r["launch"] is not None) == tree["total"]["cycles"]
 
 
 @pytest.fixture

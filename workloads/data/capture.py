@@ -135,7 +135,7 @@ def capture(
             f"found {len(image_set.x_train)} training images"
         )
     folder(Path(output))
-    trainer = _Trainer(torch, model, image_set, recipe, _device(torch, device), recorded_steps)
+    trainer = _Trainer(torch, model, image_set, recipe, training_device(torch, device), recorded_steps)
     history = []
     for epoch in range(1, recipe.epochs + 1):
         history.append(trainer.run_epoch(epoch))
@@ -147,15 +147,16 @@ def capture(
     ]
 
 
-def require_torch() -> Any:
-    """PyTorch, or a MissingExtraError that names the extra to install."""
+def require_torch(command: str = "capture") -> Any:
+    """PyTorch for `gpusim COMMAND`, or a MissingExtraError that names the extra to install."""
     try:
         return importlib.import_module("torch")
     except ImportError as error:
-        raise MissingExtraError("gpusim capture (PyTorch)", "capture") from error
+        raise MissingExtraError(f"gpusim {command} (PyTorch)", "capture") from error
 
 
-def _device(torch: Any, name: str) -> Any:
+def training_device(torch: Any, name: str) -> Any:
+    """PyTorch's device of a name, 'auto' for an accelerator if there is one; raises CaptureError."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:

@@ -1,12 +1,6 @@
 /* im2col of an image and its reverse: columns[channel, i, j][window] is what tap (i, j) of the window meets of the
    channel, zero in the padding. */
-#include "elements.h"
-
-/* windows: of a plane; row_step, column_step: between windows, tap_row, tap_column: between taps; top, left: padding. */
-typedef struct {
-  uint channels, height, width, rows, columns, windows, tap_row, tap_column, top, left;
-  Divisor by_plane, by_width, by_row_step, by_column_step;
-} Image;
+#include "conv_im2col.h"
 
 /* A work-item: a window of a channel, all taps. by_plane: windows, by_width: of a row of them. */
 KERNEL void im2col(global const float *restrict x, global float *restrict columns, Image m) {

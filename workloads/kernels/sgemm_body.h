@@ -1,12 +1,26 @@
-/* One kernel of sgemm.cl. Defined before each inclusion: NAME; SWATHS_X, SWATHS_Y, SWATHS_X A_ALONG, B_ALONG, whether that matrix is contiguous along k. */
+/* One kernel of sgemm.cl or sgemm_batched.cl. Defined before each inclusion: NAME; SWATHS_X, SWATHS_Y, wavefronts of the
+   workgroup along m and along n; A_ALONG, B_ALONG, whether that matrix is contiguous along k; BATCHED, where there are
+   several products. */
 TILE_KERNEL void NAME(
     global const float *restrict a_matrix, global const float *restrict b_matrix, global float *restrict c_matrix, uint m,
     uint n, uint k, uint lda, uint ldb, uint ldc, uint split_depth,
+#ifdef BATCHED
+    uint add, Batch batch) {
+  const uint part = scalar(quotient(group_id_z(), batch.by_matrices));
+  const uint matrix = group_id_z() - part * batch.by_matrices.divisor;
+  const uint place = scalar(quotient(matrix, batch.by_groups)), group = matrix - place * batch.by_groups.divisor;
+  a_matrix += (ulong)place * batch.a_place + (ulong)group * batch.a_group;
+  b_matrix += (ulong)place * batch.b_place + (ulong)group * batch.b_group;
+  global float *c = c_matrix + ((ulong)part * batch.c_part + (ulong)place * batch.c_place + (ulong)group * batch.c_group);
+#else
     uint add) {
+  const uint part = group_id_z();
+  global float *c = c_matrix + (ulong)part * n * ldc;
+#endif
   local float tiles[2 * BUFFER_FLOATS];
   const uint wavefront = WAVES == 1 ? 0u : wavefront_id();
   const uint first_x = group_id_x() * SWATH * SWATHS_X, first_y = group_id_y() * SWATH * SWATHS_Y;
-  const uint begin = group_id_z() * split_depth, end = minimum(begin + split_depth, k);
+  const uint begin = part * split_depth, end = minimum(begin + split_depth, k);
   const Side a_side = side_of(a_matrix, m, k, lda, A_ALONG);
   const Side b_side = side_of(b_matrix, n, k, ldb, B_ALONG);
 #if A_ALONG
@@ -48,7 +62,6 @@ TILE_KERNEL void NAME(
     KEEP_X(tiles + buffer);
     KEEP_Y(tiles + buffer + TILE_FLOATS(SWATHS_X));
   }
-  global float *c = c_matrix + (ulong)group_id_z() * n * ldc;
   add_matrix(c, m, n, ldc, first_x + swath_x, first_y + swath_y, ROWS, add, sums);
   const uint number = lane_anew();
   store_matrix(c, m, n, ldc, first_x + swath_x + 4u * (number & 7u), first_y + swath_y + 4u * (number >> 3), ROWS, sums);

@@ -13,6 +13,7 @@ import numpy as np
 
 from isa.kernarg import Pointer
 from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.conv_buffer import at
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
     ConvolutionBackwardWeights,
@@ -22,7 +23,7 @@ from workloads.operators.conv_passes import (
 from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.tensor import FLOAT, Operand, Tensor
+from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import product
 
 if TYPE_CHECKING:
@@ -54,13 +55,7 @@ def _written_columns(c: Convolution) -> int:
     return c.shape[0] * sum(operand.size_bytes for operand in _columns(c).values())
 
 
-def _at(tensor: Tensor, *index: int) -> Pointer:
-    """Where the part of a tensor begins that the first axes' places say."""
-    before = sum(place * prod(tensor.shape[axis + 1 :]) for axis, place in enumerate(index))
-    return Pointer(tensor.address + 4 * before, FLOAT)
-
-
-def _image(c: Convolution, plane: int, width: int) -> np.ndarray:
+def image_words(c: Convolution, plane: int, width: int) -> np.ndarray:
     """workloads/kernels/conv_im2col.cl, Image; plane, width: of what the work-items are."""
     sizes = [c.shape[1], *c.shape[2:], *c.kernel, c.positions, *c.dilation, *c.padding[:2]]
     divisors = [divisor(number) for number in (plane, width, *c.stride)]
@@ -68,13 +63,13 @@ def _image(c: Convolution, plane: int, width: int) -> np.ndarray:
 
 
 def _im2col(c: Convolution, x: Tensor, columns: Tensor, image: int) -> "Launch":
-    values = {"x": _at(x, image), "columns": columns, "m": _image(c, c.positions, c.outputs[1])}
+    values = {"x": at(x, image), "columns": columns, "m": image_words(c, c.positions, c.outputs[1])}
     return launch("conv_im2col", "im2col", x.memory, (-(-c.shape[1] * c.positions // GROUP),), values)
 
 
 def _col2im(c: Convolution, columns: Tensor, dx: Tensor, image: int) -> "Launch":
     plane = prod(c.shape[2:])
-    values = {"columns": columns, "dx": _at(dx, image), "m": _image(c, plane, c.shape[3])}
+    values = {"columns": columns, "dx": at(dx, image), "m": image_words(c, plane, c.shape[3])}
     windows = {"window_rows": c.outputs[0], "window_columns": c.outputs[1]}
     groups = -(-c.shape[1] * plane // GROUP)
     return launch("conv_im2col", "col2im", dx.memory, (groups,), {**values, **windows})
@@ -83,7 +78,7 @@ def _col2im(c: Convolution, columns: Tensor, dx: Tensor, image: int) -> "Launch"
 def _place(c: Convolution, tensors: Mapping[str, Tensor], image_of: Tensor, image: int, group: int) -> Pointer:
     """Of a group's columns: in the workspace, or in the image itself."""
     columns = tensors.get("columns")
-    return _at(columns, group) if columns else _at(image_of, image, group * c.group_channels)
+    return at(columns, group) if columns else at(image_of, image, group * c.group_channels)
 
 
 @dataclass(frozen=True)
@@ -121,7 +116,7 @@ class Im2colForward(_ByImage, ConvolutionForward):
                 made.append(_im2col(c, x, tensors["columns"], image))
             for group in range(c.groups):
                 first = group * c.group_filters
-                operands = (_place(c, tensors, x, image, group), _at(weight, first), _at(y, image, first))
+                operands = (_place(c, tensors, x, image, group), at(weight, first), at(y, image, first))
                 made.append(product("nn", operands, x.memory, sizes, leading, gpu))
         if self.bias:
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
@@ -152,7 +147,7 @@ class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
         for image in range(c.shape[0]):
             for group in range(c.groups):
                 first = group * c.group_filters
-                operands = (_at(dy, image, first), _at(weight, first), _place(c, tensors, dx, image, group))
+                operands = (at(dy, image, first), at(weight, first), _place(c, tensors, dx, image, group))
                 made.append(product("nt", operands, dy.memory, sizes, leading, gpu))
             if "columns" in tensors:
                 made.append(_col2im(c, tensors["columns"], dx, image))
@@ -181,6 +176,6 @@ class Im2colBackwardWeights(_ByImage, ConvolutionBackwardWeights):
                 made.append(_im2col(c, x, tensors["columns"], image))
             for group in range(c.groups):
                 first = group * c.group_filters
-                operands = (_place(c, tensors, x, image, group), _at(dy, image, first), _at(total, first))
+                operands = (_place(c, tensors, x, image, group), at(dy, image, first), at(total, first))
                 made.append(product("tn", operands, x.memory, sizes, leading, gpu, add=image > 0))
         return tuple(made)

@@ -4,10 +4,10 @@ workloads/kernels/conv.cl has the forward pass and, with the filters turned roun
 conv_weights.cl the backward pass to the weights.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import gcd, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from workloads.operators.conv_passes import (
     ConvolutionPass,
 )
 from workloads.operators.convolution import Convolution
-from workloads.operators.launching import GROUP, divisor, launch
+from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import INDEX, Operand, Tensor
 from workloads.operators.tiles import DEPTH, SHARED_TILES, Split, choose_tile, split_sum, sum_parts
@@ -90,8 +90,8 @@ def check_bytes(primitive: ConvolutionPass) -> None:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """A launch of conv.cl and what it needs: windows over one array, results in another.
+class Part:
+    """A launch of conv.cl or conv_direct.cl and what it needs: windows over one array, results in another.
 
     channels: that are summed; filters: results, both of a group; source: weight elements from one group, filter and
     channel to the next.
@@ -109,13 +109,34 @@ class _Part:
         return self.rows.taps * self.columns.taps * self.channels
 
 
-def _steps(parts: list[_Part]) -> Operand:
+def _steps(parts: list[Part]) -> Operand:
     return Operand((sum(part.depth + 1 for part in parts), STEP_WORDS), INDEX, by_image=False)
 
 
-def _launches(
-    c: Convolution, parts: list[_Part], read: Tensor, written: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts
-) -> "tuple[Launch, ...]":
+@dataclass(frozen=True)
+class ProductKernel:
+    """A kernel over a part's windows: its code object and name, workgroups, work-items of one."""
+
+    source: str
+    name: str
+    groups: tuple[int, int, int]
+    work_items: int = GROUP
+
+
+ChooseKernel = Callable[[Part, int, int, GpuFacts], ProductKernel]  # for so many pixels, and groups of channels
+
+
+def tile_kernel(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
+    """The kernel of conv.cl with the best tile."""
+    tile = choose_tile(pixels, part.filters, groups, gpu)
+    name = f"conv_{'s1' if part.channels % DEPTH else 's8'}_{tile.text}"
+    return ProductKernel("conv", name, tile.groups(pixels, part.filters, groups), tile.work_items)
+
+
+def part_launches(
+    c: Convolution, parts: list[Part], read: Tensor, written: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts,
+    choose: ChooseKernel = tile_kernel,
+) -> "tuple[Launch, ...]":  # fmt: skip
     """The preparation of each part's filters and its product."""
     memory, weight, bias = read.memory, tensors["weight"], tensors.get("bias")
     taps_at = tensors["taps"].address
@@ -128,29 +149,22 @@ def _launches(
         values = {"weight": weight, **held, "f": _filters(c, part, read, pairs)}
         prepare.append(launch("conv", "conv_prepare", memory, (groups,), values))
         pixels = read.shape[0] * part.rows.count * part.columns.count
-        tile = choose_tile(pixels, part.filters, c.groups, gpu)
-        kind = "s1" if part.channels % DEPTH else "s8"
+        kernel = choose(part, pixels, c.groups, gpu)
         values = {
             **{"input": read, **held, "bias": bias or written, "output": written},
             "w": _windows(part, read, written, bias),
         }
-        grid = tile.groups(pixels, part.filters, c.groups)
-        products.append(launch("conv", f"conv_{kind}_{tile.text}", memory, grid, values, tile.work_items))
+        products.append(launch(kernel.source, kernel.name, memory, kernel.groups, values, kernel.work_items))
         filters_at += 4 * c.groups * part.depth * part.filters
         taps_at += STEP_BYTES * (part.depth + 1)
     return (*prepare, *products)
 
 
-def _words(*values: Any) -> np.ndarray:
-    """A structure of 32-bit words; negative numbers in two's complement."""
-    return np.concatenate([np.atleast_1d(np.asarray(value, np.int64)) for value in values]).astype(np.uint32)
-
-
-def _filters(c: Convolution, part: _Part, read: Tensor, pairs: int) -> np.ndarray:
+def _filters(c: Convolution, part: Part, read: Tensor, pairs: int) -> np.ndarray:
     """workloads/kernels/conv.cl, Filters."""
     rows, columns, width = part.rows, part.columns, c.kernel[1]
     group, filter_, channel = part.source
-    return _words(
+    return words(
         *(part.depth, part.filters, pairs, rows.taps, columns.taps),
         *(rows.first_weight * width + columns.first_weight, group, filter_, channel),
         *(rows.weight_step * width, columns.weight_step),
@@ -159,7 +173,7 @@ def _filters(c: Convolution, part: _Part, read: Tensor, pairs: int) -> np.ndarra
     )
 
 
-def _windows(part: _Part, read: Tensor, written: Tensor, bias: Tensor | None) -> np.ndarray:
+def _windows(part: Part, read: Tensor, written: Tensor, bias: Tensor | None) -> np.ndarray:
     """workloads/kernels/conv.h, Windows."""
     rows, columns = part.rows, part.columns
     images, _, height, width = read.shape
@@ -167,7 +181,7 @@ def _windows(part: _Part, read: Tensor, written: Tensor, bias: Tensor | None) ->
     shift = rows.first * width + columns.first
     out_width, out_plane = written.shape[3], 4 * prod(written.shape[2:])
     plane = rows.count * columns.count
-    return _words(
+    return words(
         *(images * plane, part.filters, part.depth, height, width),
         *(image_bytes, 4 * part.channels * height * width, max(0, read.size_bytes - 4 * shift)),
         *(bias.size_bytes if bias else 0, shift, rows.first, columns.first),
@@ -189,19 +203,20 @@ class ImplicitForward(ConvolutionForward):
         check_bytes(self)
 
     @property
-    def _parts(self) -> list[_Part]:
+    def parts(self) -> list[Part]:
+        """One launch each."""
         c = self.convolution
         source = (c.group_filters * c.depth, c.depth, c.taps)
-        return [_Part(forward_axis(c, 0), forward_axis(c, 1), c.group_channels, c.group_filters, source)]
+        return [Part(forward_axis(c, 0), forward_axis(c, 1), c.group_channels, c.group_filters, source)]
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
         """The filters by steps of the sum, and where the taps lie."""
-        return {"filters": Operand((self.convolution.weight.size,), by_image=False), "taps": _steps(self._parts)}
+        return {"filters": Operand((self.convolution.weight.size,), by_image=False), "taps": _steps(self.parts)}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """Two."""
-        return _launches(self.convolution, self._parts, tensors["x"], tensors["y"], tensors, gpu)
+        return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
         """By the same algorithm."""
@@ -219,11 +234,12 @@ class ImplicitBackwardData(ConvolutionBackwardData):
         check_bytes(self)
 
     @property
-    def _parts(self) -> list[_Part]:
+    def parts(self) -> list[Part]:
+        """One launch each."""
         c = self.convolution
         source = (c.group_filters * c.depth, c.taps, c.depth)
         return [
-            _Part(rows, columns, c.group_filters, c.group_channels, source)
+            Part(rows, columns, c.group_filters, c.group_channels, source)
             for rows in backward_axes(c, 0)
             for columns in backward_axes(c, 1)
         ]
@@ -231,14 +247,14 @@ class ImplicitBackwardData(ConvolutionBackwardData):
     @property
     def workspace(self) -> Mapping[str, Operand]:
         """The filters by steps of the sums, those that meet something, and where the taps lie."""
-        parts = self._parts
+        parts = self.parts
         count = sum(self.convolution.groups * part.depth * part.filters for part in parts)
         filters = {"filters": Operand((count,), by_image=False)} if count else {}
         return {**filters, "taps": _steps(parts)}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """Two for each place between windows."""
-        return _launches(self.convolution, self._parts, tensors["dy"], tensors["dx"], tensors, gpu)
+        return part_launches(self.convolution, self.parts, tensors["dy"], tensors["dx"], tensors, gpu)
 
 
 @dataclass(frozen=True)
@@ -280,7 +296,7 @@ class ImplicitBackwardWeights(ConvolutionBackwardWeights):
         cycle = self._cycle_images * c.positions
         image_bytes = tensors["x"].size_bytes // c.shape[0]
         divisors = divisor(c.positions), divisor(c.outputs[1])
-        windows = _words(cycle, c.shape[3], image_bytes, *c.stride, *divisors)
+        windows = words(cycle, c.shape[3], image_bytes, *c.stride, *divisors)
         first = launch(
             *("conv_weights", "conv_positions", memory, (cycle // GROUP + 1,)), {"positions": positions, "c": windows}
         )
@@ -298,7 +314,7 @@ class ImplicitBackwardWeights(ConvolutionBackwardWeights):
         c = self.convolution
         height, width = c.shape[2:]
         shift = -c.padding[0] * width - c.padding[1]
-        return _words(
+        return words(
             *(c.depth, c.group_filters, split.depth, split.part_depth, height, width),
             *(4 * c.group_channels * height * width, c.x.size_bytes - 4 * shift),
             *(shift, -c.padding[0], -c.padding[1]),

@@ -3,9 +3,9 @@
 How they are computed is a class for each pass and algorithm; workloads/operators/conv_algorithms.py has them by name.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -17,10 +17,14 @@ from workloads.operators.verify import inner_product_bound
 
 @dataclass(frozen=True)
 class ConvolutionPass(Primitive):
-    """A pass of a convolution. algorithm: how it is computed, a name in workloads/operators/conv_algorithms.py."""
+    """A pass of a convolution."""
 
     convolution: Convolution
-    algorithm: ClassVar[str] = ""
+
+    @property
+    @abstractmethod
+    def algorithm(self) -> str:
+        """How it is computed, a name in workloads/operators/conv_algorithms.py."""
 
     @property
     def macs(self) -> int:

@@ -13,6 +13,8 @@ from isa.kernarg import Pointer, pack
 from isa.region import LINE_ELEMENTS
 from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations, GemmKernel
 from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.tensor import Tensor
+from workloads.operators.tiles import Split, sum_parts
 from workloads.operators.tiling import WAVEFRONT, Tiling, WorkSplit
 from workloads.operators.verify import Expected, inner_product_bound
 from workloads.shapes import GemmShape, round_up
@@ -79,12 +81,28 @@ class GemmBuffers:
 
 
 @dataclass(frozen=True)
+class Converted:
+    """B in ELLPACK-DIB as a kernel makes it: uint32 bundles [N, ldb], and the non-zeros of each column [N]."""
+
+    bundles: "Allocation"
+    counts: "Allocation"
+
+    @classmethod
+    def allocate(cls, buffers: GemmBuffers) -> "Converted":
+        """Zeroed; raises DeviceMemoryError when the device is too small."""
+        shape, memory = buffers.shape, buffers.memory
+        bundles = memory.allocate(4 * shape.ldb * shape.n, "ELLPACK-DIB B")
+        return cls(bundles, memory.allocate(4 * shape.n, "non-zeros a column"))
+
+
+@dataclass(frozen=True)
 class GemmOperator:
-    """C = A·B by one kernel of the table (workloads.operators.operator.Operator)."""
+    """C = A·B by one kernel of the table (workloads.operators.operator.Operator). parts: of the sum over k."""
 
     kernel: GemmKernel
     buffers: GemmBuffers
     launches: "tuple[Launch, ...]"
+    parts: int = 1
 
     @property
     def name(self) -> str:
@@ -106,10 +124,12 @@ class GemmOperator:
     def work(self) -> Work:
         """A kernel that skips zeros needs a multiply-accumulate a row of A for each non-zero of B, the columns of A
         that one of them meets, and the non-zeros themselves; the conversion in software reads all of B, and stores
-        bundles in whole lines and a count a column."""
+        bundles in whole lines and a count a column. Parts of a sum are stored, and C with what pads it."""
         m, n, k = self.buffers.shape.m, self.buffers.shape.n, self.buffers.shape.k
         macs, written = m * n * k, 4 * m * n
         stored = 4 * round_up(m, self.kernel.stored_rows) * n
+        if self.parts > 1:
+            stored = self.parts * stored + 4 * self.buffers.shape.ldc * n
         if not self.kernel.sparse:
             return Work(macs, macs, 4 * (m * k + k * n), written, stored)
         set_ = self.inputs["B"] != 0
@@ -144,10 +164,17 @@ def build_gemm(kernel: str, shape: GemmShape, data: GemmData, memory: "DeviceMem
     return gemm(kernel, buffers, gpu)
 
 
-def gemm(kernel: str, buffers: GemmBuffers, gpu: GpuFacts, tiling: Tiling | None = None) -> GemmOperator:
+def gemm(
+    kernel: str,
+    buffers: GemmBuffers,
+    gpu: GpuFacts,
+    tiling: Tiling | None = None,
+    converted: Converted | None = None,
+) -> GemmOperator:
     """The operator over operands that lie in device memory already.
 
-    kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does.
+    kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
+    converted: where a kernel that converts B first puts it, None: into memory that is allocated for it.
     """
     if kernel not in GEMM_KERNELS:
         raise GemmError(unknown_name("GEMM kernel", kernel, GEMM_KERNELS))
@@ -161,7 +188,9 @@ def gemm(kernel: str, buffers: GemmBuffers, gpu: GpuFacts, tiling: Tiling | None
     except ValueError as error:
         raise GemmError(f"{kernel}: {error}") from None
     if row.activations is Activations.CONVERTED:
-        return GemmOperator(row, buffers, _converted(row, buffers, split))
+        return GemmOperator(row, buffers, _converted(row, buffers, split, converted or Converted.allocate(buffers)))
+    if split.parts > 1:
+        return GemmOperator(row, buffers, _in_parts(row, buffers, split), split.parts)
     return GemmOperator(row, buffers, (_multiplication(row, buffers, split, _operands(buffers)),))
 
 
@@ -191,19 +220,30 @@ def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
     return product
 
 
-def _converted(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit) -> "tuple[Launch, Launch]":
+def _converted(
+    row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, converted: Converted
+) -> "tuple[Launch, Launch]":
     """B into bundles and counts of non-zeros first, which the multiplication then takes instead of B."""
     shape = buffers.shape
-    bundles = buffers.memory.allocate(4 * shape.ldb * shape.n, "ELLPACK-DIB B")
-    counts = buffers.memory.allocate(4 * shape.n, "non-zeros a column")
-    held = {"bundles": Pointer(bundles.address), "counts": Pointer(counts.address)}
+    held = {"bundles": Pointer(converted.bundles.address), "counts": Pointer(converted.counts.address)}
     values = {"b_matrix": Pointer(buffers.b.address), **held, "n": shape.n, "k": shape.k, "ldb": shape.ldb}
     local = (WAVEFRONT * CONVERT_COLUMNS, 1, 1)
     convert = _launch(
-        _function("dib_convert", "dib_convert"), buffers, values, (-(-shape.n // CONVERT_COLUMNS), 1), local
+        _function("dib_convert", "dib_convert"), buffers, values, (-(-shape.n // CONVERT_COLUMNS), 1, 1), local
     )
     operands = {**_operands(buffers), "b_matrix": held["bundles"], "counts": held["counts"]}
     return convert, _multiplication(row, buffers, split, operands)
+
+
+def _in_parts(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit) -> "tuple[Launch, ...]":
+    """Parts of the sum into matrices of their own, and what adds them up."""
+    shape, memory = buffers.shape, buffers.memory
+    partial = memory.allocate(4 * shape.ldc * shape.n * split.parts, "C (parts of the sum)")
+    operands = {**_operands(buffers), "c_matrix": Pointer(partial.address)}
+    sums = Tensor(memory, partial.address, (split.parts, shape.n, shape.ldc))
+    total = Tensor(memory, buffers.c.address, (shape.n, shape.ldc))
+    made = _multiplication(row, buffers, split, operands)
+    return made, *sum_parts(sums, total, Split(shape.k, split.arguments["split_depth"]))
 
 
 def _multiplication(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any]) -> "Launch":
@@ -225,7 +265,7 @@ def _launch(
     function: "Kernel",
     buffers: GemmBuffers,
     values: Mapping[str, Any],
-    groups: tuple[int, int],
+    groups: tuple[int, int, int],
     local: tuple[int, int, int],
     uses_engine: bool = False,
 ) -> "Launch":
@@ -234,7 +274,7 @@ def _launch(
 
     shape = buffers.shape
     regions = (SparseRegion(buffers.b.address, shape.k, shape.n, shape.ldb),) if uses_engine else ()
-    total = (groups[0] * local[0], groups[1] * local[1], 1)
+    total = (groups[0] * local[0], groups[1] * local[1], groups[2])
     packed = pack(function, values)
     return Launch(function, buffers.memory, packed.block, total, local, packed.dynamic_lds_bytes, regions)
 

@@ -54,6 +54,11 @@ def divisor(number: int) -> np.ndarray:
     return np.array([number, -(-(1 << 31 + shift) // number), shift], np.uint32)
 
 
+def words(*values: Any) -> np.ndarray:
+    """A structure of 32-bit words; negative numbers in two's complement."""
+    return np.concatenate([np.atleast_1d(np.asarray(value, np.int64)) for value in values]).astype(np.uint32)
+
+
 @cache
 def _kernels(source: str) -> "Mapping[str, Kernel]":
     from isa.object.code_object import load_code_object

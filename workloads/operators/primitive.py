@@ -55,9 +55,11 @@ class Primitive(ABC):
     in_place: results that may take the memory of an operand, with that operand; a name that is both an operand and a
     result is updated where it lies. divisible: whether each image's or each channel's results follow from that image or
     channel alone, so that the reference can go by parts; undivided: operands with images that each part needs whole.
+    skips_zeros_of: operands whose zeros cost less than other values.
     """
 
     in_place: ClassVar[Mapping[str, str]] = {}
+    skips_zeros_of: ClassVar[tuple[str, ...]] = ()
     divisible: ClassVar[Divisible] = Divisible.IMAGES
     undivided: ClassVar[frozenset[str]] = frozenset()
 
@@ -112,6 +114,10 @@ class Primitive(ABC):
         written = sum(operand.size_bytes for operand in self.gives.values())
         stored = written + self.passed_on_bytes
         return Work(self.macs, self.needed_macs, self.read_bytes, written, stored, self.operations)
+
+    def work_on(self, inputs: Mapping[str, np.ndarray]) -> Work:
+        """On any machine, over these operands: what is not needed where they are zero is left out."""
+        return self.work
 
     @property
     def same_gradient(self) -> tuple[str, ...]:
@@ -168,8 +174,8 @@ class TensorOperator:
 
     @property
     def work(self) -> Work:
-        """The primitive's."""
-        return self.primitive.work
+        """The primitive's, over these operands where it skips zeros."""
+        return self.primitive.work_on(self.inputs) if self.primitive.skips_zeros_of else self.primitive.work
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
         """The primitive's reference, some images or channels at a time where they do not depend on one another."""

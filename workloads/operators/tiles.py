@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isa.kernarg import Pointer
-from workloads.operators.launching import GROUP, launch
+from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Tensor
 from workloads.shapes import round_up
@@ -28,6 +30,18 @@ WORKGROUPS = 256  # that a split is to give at least, of 128 x 128 elements: a f
 LEAST_PART = 256  # steps of the sum: below, the partial sums' traffic is more than what is gained
 # time of a tile's kernel to that of 2x2x8 for the same SIMDs' work: simulated, M = N = 2048 on the default MI6
 RELATIVE_TIME = {"2x2x8": 1.0, "2x1x8": 1.0, "1x2x8": 1.01, "1x1x8": 1.03, "2x1x4": 1.03, "1x1x4": 1.015}
+
+
+# How the sum of a product by itself is split, by estimates: simulated on the default MI6, M = 512, N = 512 to 2048,
+# K = 4608, in one to nine parts
+REFERENCE = GpuFacts(compute_units=36, lds_bytes=1 << 16)  # whatever the GPU is: results are the same on each
+MOST_PARTS = 16
+SMALL_RESULT, SMALL_PART = 1 << 16, 64  # elements; steps that a part has at least: few sums cost little
+ROW_CYCLES = 128 / 4  # of a SIMD for a row of a work-item and a step: 64 lanes, 8 elements, 16 lanes a cycle
+BUSY = 0.88  # part of the time for which a SIMD multiplies, with work enough
+# relative time where the wavefronts of a SIMD have so many rows in all: they do not hide what each waits for
+FEW_ROWS = {4: 1.27, 8: 1.11, 12: 1.02}
+SUM_BYTES_PER_CYCLE, SUM_CYCLES = 180, 10_000  # of the launch that adds up parts, and of a launch by itself
 
 
 @dataclass(frozen=True)
@@ -63,14 +77,19 @@ SHARED_TILES = (Tile(2, 2, 8), Tile(2, 1, 8), Tile(1, 2, 8), Tile(2, 1, 4), Tile
 TILES = (*SHARED_TILES, Tile(1, 1, 8))
 
 
+def _fullest(tile: Tile, columns: int, rows: int, count: int, gpu: GpuFacts) -> float:
+    """Wavefronts of the fullest SIMD, in all."""
+    x, y, z = tile.groups(columns, rows, count)
+    held = -(-x * y * z * tile.wavefronts // (gpu.compute_units * SIMDS))
+    least = -(-x * y * z // gpu.compute_units) * tile.wavefronts / SIMDS  # where workgroups are few
+    return max(held, least)
+
+
 def choose_tile(columns: int, rows: int, count: int, gpu: GpuFacts, tiles: tuple[Tile, ...] = TILES) -> Tile:
     """The one with which the fullest SIMD has least to do; a larger one where that is about the same."""
 
     def cost(tile: Tile) -> float:
-        x, y, z = tile.groups(columns, rows, count)
-        held = -(-x * y * z * tile.wavefronts // (gpu.compute_units * SIMDS))  # wavefronts of the fullest SIMD, in all
-        least = -(-x * y * z // gpu.compute_units) * tile.wavefronts / SIMDS  # where workgroups are few
-        return max(held, least) * tile.rows * RELATIVE_TIME[tile.text]
+        return _fullest(tile, columns, rows, count, gpu) * tile.rows * RELATIVE_TIME[tile.text]
 
     return min(tiles, key=cost)
 
@@ -100,6 +119,22 @@ def split_sum(columns: int, rows: int, count: int, depth: int) -> Split:
     return Split(depth, round_up(-(-depth // parts), DEPTH))
 
 
+def split_product(columns: int, rows: int, depth: int) -> Split:
+    """Of a product by itself: the least estimated time on a GPU of REFERENCE's size, the sum of the parts included."""
+
+    def cost(split: Split) -> float:
+        tile = choose_tile(columns, rows, split.parts, REFERENCE)
+        held = _fullest(tile, columns, rows, split.parts, REFERENCE)
+        alone = next((time for rows, time in FEW_ROWS.items() if held * tile.rows <= rows), 1.0)
+        steps = held * tile.rows * RELATIVE_TIME[tile.text] * split.part_depth
+        sums = (split.parts + 1) * columns * rows * 4 / SUM_BYTES_PER_CYCLE + SUM_CYCLES if split.parts > 1 else 0.0
+        return steps * ROW_CYCLES * alone / BUSY + sums
+
+    least = SMALL_PART if columns * rows <= SMALL_RESULT else LEAST_PART
+    most = max(1, min(MOST_PARTS, depth // least))
+    return min((Split(depth, round_up(-(-depth // parts), DEPTH)) for parts in range(1, most + 1)), key=cost)
+
+
 def product(
     layout: str, operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], memory: "DeviceMemory",
     sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts, split: Split | None = None, add: bool = False,
@@ -117,6 +152,47 @@ def product(
     values = {**names, **shape, "split_depth": split.part_depth, "add": int(add)}
     grid = tile.groups(columns, rows, split.parts)
     return launch("sgemm", f"sgemm_{layout}_{tile.text}", memory, grid, values, tile.work_items)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Products of one shape, of so many places and groups. a, b, c: elements from the matrix of a place to that of the
+    next one, and of a group; part: from the C of a part of k."""
+
+    places: int
+    groups: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    c: tuple[int, int]
+    part: int = 0
+
+    @property
+    def count(self) -> int:
+        """Products."""
+        return self.places * self.groups
+
+    @property
+    def words(self) -> np.ndarray:
+        """workloads/kernels/sgemm_batched.cl, Batch."""
+        return words(*self.a, *self.b, *self.c, self.part, divisor(self.count), divisor(self.groups))
+
+
+def products(
+    layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory", sizes: tuple[int, int, int],
+    leading: tuple[int, int, int], batch: Batch, gpu: GpuFacts, split: Split | None = None, add: bool = False,
+) -> "Launch":  # fmt: skip
+    """As `product`, for several at once by a kernel of workloads/kernels/sgemm_batched.cl ("nn", "nt", "tn").
+
+    leading: of A, B and C; split: of k, each part's sums into C of their own.
+    """
+    columns, rows, depth = sizes
+    split = split or Split(depth, round_up(depth, DEPTH))
+    tile = choose_tile(columns, rows, batch.count * split.parts, gpu)
+    names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
+    shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1], "ldc": leading[2]}
+    values = {**names, **shape, "split_depth": split.part_depth, "add": int(add), "batch": batch.words}
+    grid = tile.groups(columns, rows, batch.count * split.parts)
+    return launch("sgemm_batched", f"sgemm_batched_{layout}_{tile.text}", memory, grid, values, tile.work_items)
 
 
 def sum_parts(sums: Tensor, total: Tensor, split: Split) -> "tuple[Launch, ...]":

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
-from workloads.operators.tiles import DEPTH, SWATH, TILES, choose_tile
-from workloads.shapes import GemmShape, round_up
+from workloads.operators.tiles import SWATH, TILES, choose_tile, split_product
+from workloads.shapes import GemmShape
 
 WAVEFRONT = 64  # work-items
 ROWS_PER_WORKGROUP = 256
@@ -57,7 +57,7 @@ class WorkSplit:
 
     rows, columns: of C that it computes; local_size: its work-items; variant: which of the code object's kernels it
     takes, by the columns a wavefront owns or the tile (0: there is one); arguments: what the kernel is given of the
-    split.
+    split; parts: of the sum over k, each by workgroups of its own and added up by another launch.
     """
 
     rows: int
@@ -65,10 +65,11 @@ class WorkSplit:
     local_size: tuple[int, int, int]
     variant: int | str = 0
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    parts: int = 1
 
-    def workgroups(self, shape: GemmShape) -> tuple[int, int]:
-        """In x (blocks of rows) and y (blocks of columns)."""
-        return -(-shape.m // self.rows), -(-shape.n // self.columns)
+    def workgroups(self, shape: GemmShape) -> tuple[int, int, int]:
+        """In x (blocks of rows), y (blocks of columns) and z (parts of the sum)."""
+        return -(-shape.m // self.rows), -(-shape.n // self.columns), self.parts
 
 
 class Splitting(Protocol):
@@ -136,13 +137,14 @@ class SharedTile:
 
 @dataclass(frozen=True)
 class ChosenTile:
-    """The kernel is built for several tiles of C; the best for the shape is taken."""
+    """The kernel is built for several tiles of C and splits the sum; the best for the shape is taken."""
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
-        """By `choose_tile`; a tiling is no choice here."""
-        tile = choose_tile(shape.m, shape.n, 1, gpu, TILES)
-        arguments = {"split_depth": round_up(shape.k, DEPTH), "add": 0}
-        return WorkSplit(SWATH * tile.x, SWATH * tile.y, (tile.work_items, 1, 1), tile.text, arguments)
+        """By `split_product` and `choose_tile`; a tiling is no choice here."""
+        split = split_product(shape.m, shape.n, shape.k)
+        tile = choose_tile(shape.m, shape.n, split.parts, gpu, TILES)
+        arguments = {"split_depth": split.part_depth, "add": 0}
+        return WorkSplit(SWATH * tile.x, SWATH * tile.y, (tile.work_items, 1, 1), tile.text, arguments, split.parts)
 
 
 DENSE_SHARED_TILE = SharedTile(DENSE_COLUMNS, MULTIPLY_CYCLES_PER_ROW)

@@ -60,19 +60,18 @@ class SgemmProblem:
 
 
 _NAME = re.compile(
-    r"Cijk_A(?P<a>ilk|lik)_B(?P<b>ljk|jlk)_SB_MT(?P<mt0>\d+)x(?P<mt1>\d+)x(?P<depth>\d+)_.*_GSU(?P<gsu>\d+)_"
+    r"Cijk_A(?P<a>ilk|lik)_B(?P<b>ljk|jlk)_SB_MT(?P<mt0>\d+)x(?P<mt1>\d+)x\d+_.*_GSU(?P<gsu>\d+)_"
     r".*_WG(?P<wg0>\d+)_(?P<wg1>\d+)_(?P<wg2>\d+)_WGM(?P<wgm>\d+)$"
 )
 
 
 @dataclass(frozen=True)
 class TensileKernel:
-    """What a kernel's name says. tile: rows and columns of C of a workgroup; depth: K of one turn of its loop."""
+    """What a kernel's name says. tile: rows and columns of C of a workgroup."""
 
     name: str
     transposes: str
     tile: tuple[int, int]
-    depth: int
     work_items: int
     split_k: int
     group_columns: int
@@ -90,7 +89,6 @@ class TensileKernel:
             name,
             ("N" if found["a"] == "ilk" else "T") + ("N" if found["b"] == "ljk" else "T"),
             (part["mt0"], part["mt1"]),
-            part["depth"],
             part["wg0"] * part["wg1"] * part["wg2"],
             part["gsu"],
             part["wgm"],

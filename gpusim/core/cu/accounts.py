@@ -5,6 +5,8 @@ was ready waited for what its instruction takes, the vector ALU, the LDS or a sl
 wait list: it keeps in which cycles each was short (`memory.waiting`).
 """
 
+from typing import Any
+
 from gpusim.core.cu.state import (
     CU_BITS,
     EXECUTION,
@@ -52,6 +54,12 @@ def account(m, w, t, reason):
     if spent > 0:
         charge(m, w, reason, spent)
         m.cu.wave[w].mark = t
+
+
+def active_now(m: Any, now: int) -> int:
+    """Cycles up to `now`, summed over CUs, for which workgroups have been resident that still are."""
+    cus = int(m.cu.cus)
+    return int((now - m.cu.active_since[:cus])[m.cu.wg_resident[:cus] > 0].sum())
 
 
 @jit

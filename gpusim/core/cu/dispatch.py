@@ -89,7 +89,7 @@ def _place_workgroup(m, now, cu):
     if m.cu.wg_resident[cu] == 0:
         m.cu.active_since[cu] = now
     m.cu.wg_resident[cu] += 1
-    workgroup = run.next_workgroup
+    workgroup = run.next_workgroup + run.skipped
     run.next_workgroup += 1
     for number in range(n):
         if not _place_wave(m, now, cu, slot, workgroup, number):

@@ -5,13 +5,17 @@ means, shares) is a formula in one of this package's files. The one list of them
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from gpusim.core.counters import TABLES
 from gpusim.core.facts import RunFacts
+from gpusim.energy.model import EnergyModel
+from gpusim.results.metrics.energy import ENERGY
+from gpusim.results.metrics.half_widths import SUFFIX, half_widths
 from gpusim.results.metrics.kernel import KERNEL
 from gpusim.results.metrics.memory import CACHES, DRAM, ENGINE, TRANSLATION
-from gpusim.results.metrics.metric import Metric, RunMetric, counted, ratio
+from gpusim.results.metrics.metric import EnergyMetric, Metric, RunMetric, counted, ratio
 from gpusim.results.metrics.profile import PROFILE
 from gpusim.results.metrics.run import DATA, HOST, SIMULATOR, VERIFICATION
 from gpusim.results.record import RunRecord
@@ -34,6 +38,7 @@ GROUPS = (
     "l2",
     "dram",
     "engine",
+    "energy",
     "stalls",
     "stalls_by_compute_unit",
     "roofline",
@@ -43,11 +48,14 @@ GROUPS = (
 _NOT_COMPARED = ("data", "stalls_by_compute_unit", "verification", "simulator")
 
 
+AnyMetric = Metric | EnergyMetric | RunMetric
+
+
 def _group(path: str) -> str:
     return path.partition(".")[0]
 
 
-METRICS: tuple[Metric | RunMetric, ...] = tuple(
+METRICS: tuple[AnyMetric, ...] = tuple(
     sorted(
         (
             *counted(TABLES),
@@ -59,6 +67,7 @@ METRICS: tuple[Metric | RunMetric, ...] = tuple(
             *TRANSLATION,
             *DRAM,
             *ENGINE,
+            *ENERGY,
             *VERIFICATION,
             *SIMULATOR,
         ),
@@ -68,15 +77,40 @@ METRICS: tuple[Metric | RunMetric, ...] = tuple(
 _POSITION = {metric.path: number for number, metric in enumerate(METRICS)}
 
 
+_OF_LAUNCHES = tuple(metric for metric in METRICS if not isinstance(metric, RunMetric))
+
+
 def to_tree(run: RunRecord) -> dict[str, Any]:
     """The metrics of one run as nested plain values, by the metrics' paths."""
     total = run.total
-    return _tree((m.path, m.of(run) if isinstance(m, RunMetric) else m.value(total)) for m in METRICS)
+    tree = _tree((m.path, m.of(run) if isinstance(m, RunMetric) else _value(m, total, run.energy)) for m in METRICS)
+    _add_sampling(tree, total, run.energy)
+    if total.sampling is not None and tree["host"] is not None:  # launches run one after another
+        tree["host"][f"time_us{SUFFIX}"] = tree["kernel"][f"time_us{SUFFIX}"]
+    return tree
 
 
-def launch_tree(facts: RunFacts) -> dict[str, Any]:
-    """The metrics of one launch of a run, without those of the run as a whole."""
-    return _tree((m.path, m.value(facts)) for m in METRICS if isinstance(m, Metric))
+def launch_tree(facts: RunFacts, energy: EnergyModel | None = None) -> dict[str, Any]:
+    """The metrics of one launch of a run, without those of the run as a whole. energy: what the machine's events take,
+    None: energies are not reported."""
+    tree = _tree((m.path, _value(m, facts, energy)) for m in _OF_LAUNCHES)
+    _add_sampling(tree, facts, energy)
+    return tree
+
+
+def _value(metric: Metric | EnergyMetric, facts: RunFacts, energy: EnergyModel | None) -> Any:
+    return metric.value(facts, energy) if isinstance(metric, EnergyMetric) else metric.value(facts)
+
+
+def _add_sampling(tree: dict[str, Any], facts: RunFacts, energy: EnergyModel | None) -> None:
+    """Beside each metric of sampled facts its half-width, and how they were sampled; nothing for others."""
+    if facts.sampling is None:
+        return
+    figures = {m.path: partial(_value, m, energy=energy) for m in _OF_LAUNCHES}
+    for path, width in half_widths(figures, facts).items():
+        group, _, name = path.partition(".")
+        tree[group][name + SUFFIX] = width
+    tree["sampling"] = facts.sampling.described()
 
 
 def _tree(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -111,7 +145,7 @@ def normalized(sparse: dict[str, Any], dense: dict[str, Any]) -> dict[str, float
     return out
 
 
-def describe(path: str) -> Metric | RunMetric | None:
+def describe(path: str) -> AnyMetric | None:
     """The metric of a path."""
     return METRICS[_POSITION[path]] if path in _POSITION else None
 

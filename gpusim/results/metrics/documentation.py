@@ -1,8 +1,8 @@
 """The metrics as a page of the documentation."""
 
-from gpusim.results.metrics import GROUPS, METRICS, SCHEMA_VERSION
+from gpusim.results.metrics import GROUPS, METRICS, SCHEMA_VERSION, AnyMetric
 from gpusim.results.metrics.elsewhere import names_elsewhere
-from gpusim.results.metrics.metric import Metric, RunMetric
+from gpusim.results.metrics.metric import EnergyMetric, RunMetric
 
 _HEAD = f"""# Metrics
 
@@ -31,10 +31,10 @@ def markdown() -> str:
     return "\n".join([*lines, names_elsewhere()])
 
 
-def _row(metric: Metric | RunMetric) -> str:
+def _row(metric: AnyMetric) -> str:
     if isinstance(metric, RunMetric):
         combines = "run"
-    elif metric.counter is None:
+    elif isinstance(metric, EnergyMetric) or metric.counter is None:
         combines = "formula"
     else:
         combines = metric.counter.aggregation.value

@@ -9,6 +9,7 @@ from gpusim.base.counters import Counter, CounterTable, Counts, NotCounted
 from gpusim.core.facts import RunFacts
 
 if TYPE_CHECKING:
+    from gpusim.energy.model import EnergyModel
     from gpusim.results.record import RunRecord
 
 
@@ -46,6 +47,20 @@ class RunMetric:
     unit: str
     definition: str
     of: "Callable[[RunRecord], Any]"
+
+
+@dataclass(frozen=True)
+class EnergyMetric:
+    """One metric of a launch, or of several as one, that needs to be told what the machine's events take."""
+
+    path: str
+    unit: str
+    definition: str
+    of: "Callable[[EnergyModel, RunFacts], float | None]"
+
+    def value(self, facts: RunFacts, energy: "EnergyModel | None") -> float | None:
+        """The metric of a launch; None where no energies were asked for, or a count or an energy is not known."""
+        return None if energy is None else self.of(energy, facts)
 
 
 def derived(path: str, unit: str, definition: str, formula: Callable[..., Any]) -> Metric:

@@ -16,11 +16,15 @@ from gpusim.base.version import __version__
 from gpusim.core.counters import TABLES
 from gpusim.core.cu.counters import INSTRUCTION_KINDS, STALL_REASONS
 from gpusim.core.facts import RunFacts, combined
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.model import EnergyModel
+from gpusim.energy.spec import EnergySpec
 from gpusim.results import metrics
 from gpusim.results.metrics.documentation import markdown
 from gpusim.results.metrics.elsewhere import ROCPROF, names_elsewhere
 from gpusim.results.metrics.metric import Metric, RunMetric
 from gpusim.results.record import RunRecord, VerificationFacts
+from spartan.engine_spec import EngineSpec
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = ("kernel.name", "kernel.occupancy_limiter")
@@ -60,9 +64,8 @@ def by_path(facts: RunFacts) -> dict[str, Any]:
 
 
 def record(*launches: RunFacts) -> RunRecord:
-    return RunRecord(
-        True, "k", list(launches), 17.0, VerificationFacts(True, 19.0, 23.0), 29.0, 31.0, 37.0, False, 41.0, 43.0
-    )
+    checked, energy = VerificationFacts(True, 19.0, 23.0), EnergyModel.of(EnergySpec(), GpuSpec(), EngineSpec())
+    return RunRecord(True, "k", list(launches), 17.0, checked, 29.0, 31.0, 37.0, False, 41.0, 43.0, energy=energy)
 
 
 def _cached(level: str, transactions: Formula) -> dict[str, Formula]:

@@ -19,6 +19,8 @@ from gpusim.config.run import load_run
 from gpusim.config.workload import Workload
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.model import EnergyModel
+from gpusim.energy.spec import EnergySpec
 from gpusim.host import command_processor
 from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand, RunOptions
 from gpusim.jobs import runner
@@ -69,6 +71,7 @@ class FakeJob:
     title = "a job"
     gpu = GpuSpec(kernel_launch_us=LAUNCH_US)
     engine_spec = ENGINE
+    energy_spec = EnergySpec()
 
     @property
     def variants(self) -> list[Variant]:
@@ -219,11 +222,11 @@ def test_a_task_without_reference_is_not_verified(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("sets", "variants"),
     [
-        (["run.engine=off"], [("", "sgemm_4x4", False)]),
+        (["run.engine=off"], [("", "sgemm", False)]),
         (["run.engine=on"], [("", "sgemm_dib_tiled", True)]),
         (["run.engine=on", "kernels.sparse=software"], [("", "software", False)]),
-        (["run.engine=both"], [("dense", "sgemm_4x4", False), ("sparse", "sgemm_dib_tiled", True)]),
-        (["run.engine=off", "workload={kind: gemm, m: 2, n: 3, k: 4}"], [("", "sgemm_4x4", False)]),
+        (["run.engine=both"], [("dense", "sgemm", False), ("sparse", "sgemm_dib_tiled", True)]),
+        (["run.engine=off", "workload={kind: gemm, m: 2, n: 3, k: 4}"], [("", "sgemm", False)]),
     ],
 )
 def test_a_configuration_s_variants(sets: list[str], variants: list[tuple[str, str, bool]]) -> None:
@@ -234,3 +237,12 @@ def test_a_configuration_s_variants(sets: list[str], variants: list[tuple[str, s
 def test_every_kind_of_workload_has_its_job() -> None:
     kinds = {get_args(tagged)[0] for tagged in get_args(get_args(Workload)[0])}
     assert kinds == set(JOBS)
+
+
+def test_energies_are_those_of_the_variant_s_machine_unless_switched_off(machine: Machine) -> None:
+    job = FakeJob({"dense": ["k"], "sparse": ["s"]}, uses_engine=("sparse",))
+    dense, sparse = run(job)
+    assert dense.energy == EnergyModel.of(EnergySpec(), job.gpu)
+    assert sparse.energy == EnergyModel.of(EnergySpec(), job.gpu, ENGINE)
+    job.energy_spec = EnergySpec(enabled=False)
+    assert run(job)[0].energy is None

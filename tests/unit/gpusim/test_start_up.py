@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from gpusim.jit import JIT_DISABLED
+from gpusim.store import file
 
 DRAWING = {"matplotlib", "networkx", "perfetto", "google.protobuf", "torch"}
 COMPILER = {"numba", "gpusim.jit.compile"}
@@ -28,6 +30,36 @@ def test_the_package_and_its_help_import_next_to_nothing(script: str) -> None:
 def test_a_device_imports_no_workloads() -> None:
     found = imported("import gpusim; gpusim.Device('r9nano', quiet=True)")
     assert {name for name in found if name.split(".")[0] in ("workloads", *DRAWING, *COMPILER)} == set()
+
+
+def test_a_store_is_asked_without_the_simulator(tmp_path: Path) -> None:
+    file.writable(tmp_path / "s.db").close()
+    found = imported(f"import gpusim; gpusim.results.open({str(tmp_path / 's.db')!r}).table('runs')")
+    assert found & {"numpy", "pydantic", "yaml", "gpusim.core", "gpusim.config", "isa", *DRAWING, *COMPILER} == set()
+
+
+STORED = """
+import os
+os.chdir({folder!r})
+from gpusim.cli.main import invoke
+from gpusim.config.exec import load_exec
+from gpusim.core.facts import RunFacts
+from gpusim.keeping.asked import work_of_exec
+from gpusim.keeping.keeper import Keeper, Started
+from gpusim.keeping.outcome import of_records
+from gpusim.results.record import RunRecord
+from pathlib import Path
+facts = RunFacts.of(kernel={{"name": "k", "cycles": 1, "clock_ghz": 1.0}})
+outcome = of_records([RunRecord(False, "k", [facts])], [""], 0)
+with Keeper(Path("gpusim.db")) as keeper:
+    keeper.keep(work_of_exec(*load_exec("vector_add")), outcome, Started())
+assert invoke(["exec", "vector_add", "--store"]) == 0
+"""
+
+
+def test_what_is_found_in_a_store_needs_no_simulator(tmp_path: Path) -> None:
+    found = imported(STORED.format(folder=str(tmp_path)))
+    assert found & {"gpusim.core.simulator", "gpusim.core.loop", "gpusim.jobs", *DRAWING, *COMPILER} == set()
 
 
 EXEC = """

@@ -15,6 +15,7 @@ from tests.unit.workloads.test_network_schedule import NETWORKS
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Loss, Schedule, Update, inference, training
+from workloads.operators.conv_winograd import WinogradForward
 from workloads.operators.operator import GpuFacts
 
 GPU = load_gpu("mi6")
@@ -53,6 +54,25 @@ def test_every_pass_of_every_kind_has_a_row() -> None:
                     kind = schedule.network[step.layer].kind_name
                     missing |= {(kind, step.what)} - set(KINDS)
     assert not missing
+
+
+def test_an_algorithm_is_taken_where_it_computes_a_layer_and_its_workspace_is_planned() -> None:
+    small, large = (layer(name, "convolution", filters=6, kernel=k, padding=1) for name, k in (("c", 3), ("d", 5)))
+    schedule = training(network([small, large]), 3, Loss.GIVEN)
+    iteration = Iteration(convolution="winograd_4x4", convolution_buffer_bytes=1)
+    planned = network_plan(schedule, iteration)
+    named, held = {}, {}
+    for step in schedule.steps:
+        for part in parts_of(schedule, step, iteration):
+            named[step.name] = part.primitive.name
+            held[step.name] = sum(operand.size_bytes for operand in part.primitive.workspace.values())
+    for what in ("forward", "backward data", "backward weights"):
+        if (name := f"c.{what.replace(' ', '_')}") in named:
+            assert named[name] == f"convolution {what} (winograd_4x4)"
+            assert planned.buffer_of[f"{name}.workspace"].bytes >= held[name] > 0
+        assert named[f"d.{what.replace(' ', '_')}"] == f"convolution {what} (implicit)"
+    (part,) = parts_of(schedule, schedule.steps[0], iteration)
+    assert isinstance(part.primitive, WinogradForward) and part.primitive.buffer_bytes == 1
 
 
 def test_a_result_that_nothing_needs_is_stored_into_workspace() -> None:

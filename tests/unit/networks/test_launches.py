@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gpusim.networks.launches import LaunchClass, class_of_values, launch_class
+from gpusim.networks.launches import LaunchClass, class_of_values, deciding, has_tables, launch_class
 from isa.device_memory import DeviceMemory
 from workloads.operators.activation import ActivationForward
 from workloads.operators.conv_algorithms import algorithm
@@ -59,6 +59,15 @@ def test_whole_numbers_belong_to_who_made_them() -> None:
     assert classes(PoolingForward(pooling, SHAPE), made_by="a") == classes(PoolingForward(pooling, SHAPE), made_by="b")
     for primitive in (PoolingBackward(pooling, SHAPE), SoftmaxLossForward((4, 10))):
         assert classes(primitive, made_by="a") == classes(primitive, made_by="a") != classes(primitive, made_by="b")
+
+
+@pytest.mark.parametrize("name", ["ellpack_dib", "ellpack_dib_software"])
+def test_zeros_that_are_skipped_belong_to_who_made_them(name: str) -> None:
+    windows = Convolution(SHAPE, 4, (3, 3), padding=(1, 1, 1, 1))
+    sparse, dense = (algorithm(one, windows).forward(windows) for one in (name, "implicit"))
+    assert list(deciding(sparse)) == ["x"] and has_tables(sparse)
+    assert not set(classes(sparse, made_by="a")) & set(classes(sparse, made_by="b"))
+    assert classes(dense, made_by="a") == classes(dense, made_by="b")
 
 
 def test_tables_that_launches_make_follow_from_the_windows() -> None:

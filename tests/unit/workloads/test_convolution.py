@@ -6,17 +6,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from gpusim.host.untimed import execute
 from isa.device_memory import DeviceMemory
-from tests.support.operator_contract import compiled_only, execute
+from tests.support.operator_contract import compiled_only
+from tests.support.primitives import passes
 from tests.support.rooflines import measure
 from workloads.operators.conv_algorithms import ALGORITHMS, algorithm
+from workloads.operators.conv_buffer import MAX_BYTES, chunk_images, chunks
+from workloads.operators.conv_direct import FILTERS, DirectForward
 from workloads.operators.conv_im2col import Im2colForward
+from workloads.operators.conv_im2col_chunked import Im2colChunkedBackwardWeights, Im2colChunkedForward
 from workloads.operators.conv_implicit import (
     ImplicitBackwardData,
     ImplicitBackwardWeights,
     ImplicitForward,
     backward_axes,
 )
+from workloads.operators.conv_passes import ConvolutionPass
+from workloads.operators.conv_winograd import WinogradBackwardData, WinogradBackwardWeights, WinogradForward
 from workloads.operators.convolution import Convolution
 from workloads.operators.fully_connected import FullyConnectedBackwardData, FullyConnectedForward
 from workloads.operators.launching import kernel_of
@@ -25,10 +32,13 @@ from workloads.operators.primitive import build
 from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import DEPTH, TILES, Split, choose_tile, product, split_sum, sum_parts
 from workloads.operators.verify import verify
+from workloads.operators.winograd import SIZES, Filtering
 
 MEMORY_BYTES = 1 << 24
 GPU = GpuFacts(compute_units=36, lds_bytes=1 << 16)
 LAYOUTS = ("nn", "nt", "tn", "tt")
+TRANSFORMS = ("filters", "windows", "results", "gradients", "weights")
+PADDED = {"kernel": (3, 3), "padding": (1, 1, 1, 1)}
 
 
 @st.composite
@@ -50,12 +60,25 @@ def convolutions(draw: st.DrawFn) -> Convolution:
     return Convolution(shape, filters, kernel, stride, padding, dilation, groups)
 
 
-@settings(max_examples=60)
-@given(convolutions(), st.sampled_from(sorted(ALGORITHMS)), st.integers(0, 2))
-def test_any_windows_give_what_numpy_gives(convolution: Convolution, name: str, number: int) -> None:
-    row = algorithm(name, convolution)
-    made = (row.forward(convolution, bias=True), row.backward_data(convolution), row.backward_weights(convolution))
-    operator = build(made[number], DeviceMemory(MEMORY_BYTES), GPU)
+@st.composite
+def small_filters(draw: st.DrawFn) -> Convolution:
+    """Windows that Winograd's filtering takes: planes that tiles do not fill, one image or several, any channels."""
+    padding = draw(st.tuples(*[st.integers(0, 2)] * 4))
+    least = [max(1, 3 - padding[axis] - padding[axis + 2]) for axis in (0, 1)]
+    sizes = [draw(st.integers(lowest, 15)) for lowest in least]
+    groups = draw(st.sampled_from((1, 1, 2)))
+    channels, filters = (groups * draw(st.integers(1, 9)) for _ in range(2))
+    return Convolution((draw(st.integers(1, 5)), channels, *sizes), filters, (3, 3), padding=padding, groups=groups)
+
+
+@settings(max_examples=100)
+@given(st.one_of(convolutions(), small_filters()), st.integers(1, 1 << 17), st.integers(0, 2), st.data())
+def test_any_windows_give_what_numpy_gives(
+    convolution: Convolution, buffer_bytes: int, number: int, data: st.DataObject
+) -> None:
+    row = data.draw(st.sampled_from([row for row in ALGORITHMS.values() if not row.refuses(convolution)]))
+    primitive = passes(row.within(buffer_bytes), convolution, bias=True)[number]
+    operator = build(primitive, DeviceMemory(MEMORY_BYTES), GPU)
     for output in operator.outputs.values():
         output[...] = np.nan
     stored = sum(execute(launch).store_bytes for launch in operator.launches)
@@ -141,16 +164,30 @@ def test_matrix_products_of_any_layout_have_edges(layout: str, tile: object, mon
         np.testing.assert_allclose(found, wanted + held[0] if add else wanted, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("source", ["sgemm", "conv", "conv_weights"])
+@pytest.mark.parametrize("source", ["sgemm", "sgemm_batched", "conv", "conv_weights"])
 def test_no_kernel_spills_and_two_wavefronts_fit_a_simd(source: str) -> None:
-    names = {"sgemm": "sgemm_{}_", "conv": "conv_s{}_", "conv_weights": "conv_weights_"}[source]
-    for kind in {"sgemm": LAYOUTS, "conv": ("1", "8"), "conv_weights": ("",)}[source]:
+    names = {"sgemm_batched": "sgemm_batched_{}_", "sgemm": "sgemm_{}_", "conv": "conv_s{}_"}
+    name = names.get(source, "conv_weights_")
+    kinds = {"sgemm_batched": LAYOUTS[:3], "sgemm": LAYOUTS, "conv": ("1", "8")}
+    for kind in kinds.get(source, ("",)):
         for tile in TILES:
             if source == "conv_weights" and tile.text == "1x1x8":
                 continue
-            kernel = kernel_of(source, names.format(kind) + tile.text)
+            kernel = kernel_of(source, name.format(kind) + tile.text)
             assert kernel.private_segment_bytes == 0
             assert kernel.vgprs <= 128 if tile.rows == 8 else kernel.vgprs <= 84
+
+
+@pytest.mark.parametrize(
+    ("source", "kernel", "most"),
+    [
+        *(("winograd", f"winograd_{kind}_{size}", 64) for size in SIZES for kind in TRANSFORMS),
+        *(("conv_direct", f"conv_direct_{filters}", 64) for filters in FILTERS),
+    ],
+)
+def test_four_wavefronts_of_kernels_without_tiles_fit_a_simd(source: str, kernel: str, most: int) -> None:
+    held = kernel_of(source, kernel)
+    assert (held.private_segment_bytes, held.vgprs <= most) == (0, True)
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000), st.integers(1, 9), st.integers(1, 100_000))
@@ -163,7 +200,11 @@ def test_splits_cover_the_sum(columns: int, rows: int, count: int, depth: int) -
 def test_results_are_the_same_on_every_gpu() -> None:
     c, gpus = Convolution((4, 8, 12, 12), 128, (3, 3), padding=(1, 1, 1, 1)), (1, 5, 64)
     assert len({choose_tile(576, 128, 1, GpuFacts(units, 1 << 16)).text for units in gpus}) > 1
-    for primitive in (ImplicitForward(c), ImplicitBackwardWeights(c), FullyConnectedForward((4, 2000), 70)):
+    filtered = (WinogradForward(c, size=4), WinogradBackwardWeights(c), Im2colChunkedBackwardWeights(c))
+    for primitive in (
+        *(ImplicitForward(c), ImplicitBackwardWeights(c), FullyConnectedForward((4, 2000), 70)),
+        *filtered,
+    ):
         found = []
         for units in gpus:
             operator = build(primitive, DeviceMemory(MEMORY_BYTES), GpuFacts(units, 1 << 16))
@@ -172,6 +213,118 @@ def test_results_are_the_same_on_every_gpu() -> None:
             found.append(next(iter(operator.outputs.values())).copy())
         for other in found[1:]:
             np.testing.assert_array_equal(found[0], other)
+
+
+# Chunks of images
+
+
+@given(st.integers(1, 300), st.integers(1, 100), st.integers(1, 3000), st.integers(1, 1 << 26))
+def test_chunks_fill_the_buffer_and_are_alike(images: int, image_bytes: int, buffer_bytes: int, largest: int) -> None:
+    chunk = chunk_images(images, image_bytes, buffer_bytes, largest)
+    found = chunks(images, chunk)
+    assert [first for first, _ in found] == list(range(0, images, chunk))
+    assert sum(count for _, count in found) == images
+    assert chunk == 1 or chunk * image_bytes <= buffer_bytes
+    assert chunk * largest <= MAX_BYTES
+    most = max(1, min(buffer_bytes // image_bytes, MAX_BYTES // largest))
+    assert len(found) == -(-images // most), "no more chunks than the buffer needs"
+
+
+@pytest.mark.parametrize("name", sorted(name for name, row in ALGORITHMS.items() if row.resized))
+def test_results_do_not_depend_on_the_buffer(name: str) -> None:
+    """But for sums over images."""
+    c = Convolution((5, 6, 9, 7), 10, **PADDED)
+    for number in (0, 1):
+        found, launched = [], []
+        for buffer_bytes in (1, 1 << 30):
+            primitive = passes(ALGORITHMS[name].within(buffer_bytes), c, bias=True)[number]
+            operator = build(primitive, DeviceMemory(MEMORY_BYTES), GPU)
+            for launch in operator.launches:
+                execute(launch)
+            launched.append(len(operator.launches))
+            found.append(next(iter(operator.outputs.values())).copy())
+        np.testing.assert_array_equal(*found)
+        assert launched[0] - launched[1] == 4 * 3, "of four more chunks"
+
+
+# Winograd's filtering
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_matrices_filter(size: int) -> None:
+    f, random = Filtering(size), np.random.default_rng(size)
+    d, g, e = (random.standard_normal((n, n)) for n in (size + 2, 3, size))
+    seen = [[d[i : i + 3, j : j + 3] for j in range(size)] for i in range(size)]
+    y = [[(window * g).sum() for window in line] for line in seen]
+    np.testing.assert_allclose(f.results(f.filters(g) * f.windows(d)), y, atol=1e-12)
+    dg = [[(d[i : i + size, j : j + size] * e).sum() for j in range(3)] for i in range(3)]
+    np.testing.assert_allclose(f.weights(f.gradients(e) * f.windows(d)), dg, atol=1e-12)
+
+
+def test_the_matrices_of_4x4_are_the_published_ones() -> None:
+    """Lavin and Gray 2015, section 4.3."""
+    f = Filtering(4)
+    windows = [[4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0]]
+    windows += [[0, -2, -1, 2, 1, 0], [0, 2, -1, -2, 1, 0], [0, 4, 0, -5, 0, 1]]
+    np.testing.assert_array_equal(f.windows.matrix, windows)
+    filters = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]]) / 24
+    np.testing.assert_allclose(f.filters.matrix, filters, rtol=1e-15)
+    results = [[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]]
+    np.testing.assert_array_equal(f.results.matrix, results)
+
+
+def test_fewer_multiply_accumulates_are_told_from_those_of_the_definition() -> None:
+    c = Convolution((8, 64, 56, 56), 64, **PADDED)
+    assert {p.macs for size in SIZES for p in _winograd(c, size)} == {8 * 56 * 56 * 64 * 64 * 9}
+    assert {p.needed_macs for p in _winograd(c, 2)} == {c.macs * 4 // 9}  # 16 products for 4 x 9
+    assert {p.needed_macs for p in _winograd(c, 4)} == {c.macs // 4}  # 36 for 16 x 9
+    uneven = Convolution((1, 2, 5, 9), 3, (3, 3))  # 3 x 7 results: a row of two tiles of 4 x 4
+    assert WinogradForward(uneven, size=4).needed_macs == 36 * 2 * 2 * 3
+    assert WinogradForward(Convolution((1, 2, 3, 3), 3, (3, 3)), size=4).needed_macs == 9 * 2 * 3
+
+
+def _winograd(c: Convolution, size: int) -> tuple[ConvolutionPass, ...]:
+    return WinogradForward(c, size=size), WinogradBackwardData(c, size), WinogradBackwardWeights(c, size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("channels", "left_out"), [(32, slice(7, 8)), (256, slice(None))])
+def test_a_tap_that_is_left_out_is_beyond_the_bound(size: int, channels: int, left_out: slice) -> None:
+    """Of one of 32 channels, and of all of 256: in most results."""
+    c, random = Convolution((1, channels, 12, 12), 2, **PADDED), np.random.default_rng(1)
+    x, weight = (random.standard_normal(shape).astype(np.float32) for shape in (c.shape, c.weight.shape))
+    dy = random.standard_normal(c.y.shape).astype(np.float32)
+    wrong = weight.copy()
+    wrong[:, left_out, 1, 2] = 0
+    for primitive, inputs in (
+        (WinogradForward(c, size=size), {"x": x}),
+        (WinogradBackwardData(c, size), {"dy": dy}),
+    ):
+        ((name, value),) = primitive.reference({**inputs, "weight": weight}).items()
+        off = primitive.reference({**inputs, "weight": wrong})[name].value
+        seen = np.abs(off - value.value) > value.bound
+        most = seen[:, left_out] if name == "dx" else seen
+        assert most.mean() > 0.8
+    value = WinogradBackwardWeights(c, size).reference({"x": x, "dy": dy})["dweight"]
+    missing = dy.copy()
+    missing[:, :, 5, 6] = 0  # a window
+    off = WinogradBackwardWeights(c, size).reference({"x": x, "dy": missing})["dweight"].value
+    assert (np.abs(off - value.value) > value.bound).mean() > 0.8
+
+
+def test_numbers_of_any_size_are_within_the_bound() -> None:
+    """What cancels in the transforms, and what underflows there."""
+    c, random = Convolution((1, 3, 9, 9), 2, **PADDED), np.random.default_rng(2)
+    for scale in (1e-38, 1e-19, 1e15):
+        x, weight = (
+            scale * (1 + 1e-3 * random.standard_normal(s)).astype(np.float32) for s in (c.shape, c.weight.shape)
+        )
+        for size in SIZES:
+            operator = build(WinogradForward(c, size=size), DeviceMemory(MEMORY_BYTES), GPU, {"x": x, "weight": weight})
+            for launch in operator.launches:
+                execute(launch)
+            checked = verify(operator)
+            assert checked.passed, checked.mismatches
 
 
 # How near they come to their bounds, at sizes that are small for that (docs/kernels.md has larger ones)
@@ -188,6 +341,20 @@ def test_results_are_the_same_on_every_gpu() -> None:
 )
 def test_products_keep_the_vector_alu_busy(primitive: ImplicitForward, least: float) -> None:
     assert measure(primitive).shares["valu"] > least
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("name", "convolution", "ratio"),
+    [
+        ("winograd_2x2", Convolution((4, 64, 28, 28), 64, **PADDED), 1.0),
+        ("winograd_4x4", Convolution((4, 64, 28, 28), 64, **PADDED), 1.0),
+        ("direct", Convolution((2, 16, 28, 28), 16, **PADDED, groups=16), 2.5),
+    ],
+)
+def test_it_is_faster_than_the_implicit_product(name: str, convolution: Convolution, ratio: float) -> None:
+    implicit = measure(ImplicitForward(convolution)).cycles
+    assert implicit > ratio * measure(algorithm(name, convolution).forward(convolution)).cycles
 
 
 # What cannot be
@@ -210,6 +377,20 @@ def test_products_keep_the_vector_alu_busy(primitive: ImplicitForward, least: fl
         (lambda: ImplicitBackwardData(Convolution((1 << 12, 1, 128, 128), 64, (1, 1))), "dy has 17179869184 bytes"),
         (lambda: Im2colForward(Convolution((1, 4096, 512, 512), 1, (3, 3))), "im2col of an image has"),
         (lambda: algorithm("implict", Convolution((1, 1, 1, 1), 1, (1, 1))), "'implict'; did you mean 'implicit'"),
+        (
+            lambda: WinogradForward(Convolution((1, 1, 9, 9), 1, (3, 3), (2, 1))),
+            "stride [2, 1], dilation [1, 1]; allowed",
+        ),
+        (
+            lambda: WinogradForward(Convolution((1, 1, 9, 9), 1, (5, 3))),
+            "a kernel of [3, 3] with stride and dilation 1",
+        ),
+        (lambda: WinogradBackwardData(Convolution((1, 1, 9, 9), 1, (3, 3), padding=(0, 3, 0, 0))), "at most 2"),
+        (lambda: WinogradForward(Convolution((1, 1, 9, 9), 1, (3, 3)), size=3), "tiles of 3; allowed are 2, 4"),
+        (lambda: WinogradForward(Convolution((1, 1024, 512, 512), 1, (3, 3))), "the windows of an image have more"),
+        (lambda: algorithm("direct", Convolution((1, 5, 9, 9), 7, (3, 3))), "'direct': 5 channels a group; allowed"),
+        (lambda: DirectForward(Convolution((1, 3, 9, 9), 64, (7, 7))), "64 filters a group, a multiple of 64, of 147"),
+        (lambda: Im2colChunkedForward(Convolution((1, 4096, 512, 512), 1, (3, 3))), "im2col of an image has"),
         (lambda: FullyConnectedForward((3,), 2), "x has shape [3]; it must be [N, values]"),
         (lambda: FullyConnectedForward((3, 2), 0), "0 outputs; allowed are at least 1"),
         (lambda: FullyConnectedForward((3, 1 << 16), 1 << 16), "weight has 17179869184 bytes"),

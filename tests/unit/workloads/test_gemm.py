@@ -9,10 +9,19 @@ from hypothesis import strategies as st
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from isa.object.code_object import load_code_object
 from workloads.operators.gemm import GemmBuffers, GemmError, gemm
-from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
+from workloads.operators.gemm_kernels import DENSE_KERNELS, GEMM_KERNELS, SPARSE_KERNELS
 from workloads.operators.operator import GpuFacts, Work
-from workloads.operators.tiles import SWATH, choose_tile
-from workloads.operators.tiling import COLUMN_VARIANTS, SPARSE_SHARED_TILE, Tiling
+from workloads.operators.tiles import (
+    DEPTH,
+    LEAST_PART,
+    MOST_PARTS,
+    SMALL_PART,
+    SMALL_RESULT,
+    SWATH,
+    choose_tile,
+    split_product,
+)
+from workloads.operators.tiling import COLUMN_VARIANTS, SPARSE_SHARED_TILE, Tiling, WorkSplit
 from workloads.shapes import GemmShape
 from workloads.toolchain.build import code_object_path, kernel_sources
 
@@ -40,6 +49,33 @@ def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     assert groups[2] == 1
     limit = launch.kernel.required_workgroup_size
     assert limit is None or limit == launch.local_size
+
+
+@pytest.mark.parametrize(("shape", "parts"), [((64, 64, 576), 9), ((33, 70, 129), 2), ((512, 512, 4608), 9)])
+def test_long_sums_go_in_parts_that_another_launch_adds_up(shape: tuple[int, int, int], parts: int) -> None:
+    held = GemmBuffers.allocate(GemmShape(*shape), DeviceMemory(1 << 28))
+    operator = gemm("sgemm", held, GPU)
+    multiply, add = operator.launches
+    assert multiply.workgroups[2] == operator.parts == parts and add.kernel.name == "sum_parts"
+    assert struct.unpack_from("<QQ", add.kernarg)[1] == held.c.address
+    m, n, _ = shape
+    assert operator.work.stored_bytes == 4 * n * (parts * m + held.shape.ldc)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 5000), st.integers(1, 5000), st.integers(1, 70_000))
+def test_parts_of_a_product_cover_its_sum_and_are_worth_it(m: int, n: int, k: int) -> None:
+    split = split_product(m, n, k)
+    assert split.part_depth % DEPTH == 0 and split.parts <= MOST_PARTS
+    assert (split.parts - 1) * split.part_depth < k <= split.parts * split.part_depth
+    assert split.parts == 1 or split.part_depth >= (SMALL_PART if m * n <= SMALL_RESULT else LEAST_PART)
+    # results are the same on every GPU: which tiles there are is the GPU's, how the sum is split is not
+    kernels = [gemm_split(GemmShape(m, n, k), GpuFacts(units, 1 << 16)).arguments for units in (5, 36, 64)]
+    assert kernels == [kernels[0]] * 3
+
+
+def gemm_split(shape: GemmShape, gpu: GpuFacts) -> WorkSplit:
+    return GEMM_KERNELS["sgemm"].splitting.split(shape, gpu, None)
 
 
 def test_arguments_stand_where_the_metadata_says() -> None:

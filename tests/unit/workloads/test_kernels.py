@@ -6,10 +6,11 @@ That they do on ordinary data, executed and timed, is in test_operators.py.
 import numpy as np
 import pytest
 
+from gpusim.host.untimed import execute
 from gpusim.jit import JIT_DISABLED
 from isa.device_memory import DeviceMemory
 from spartan.format import pack
-from tests.support.operator_contract import compiled_only, execute
+from tests.support.operator_contract import compiled_only
 from workloads.data.operands import SyntheticOperands
 from workloads.operators.gemm import GemmBuffers, GemmOperator, gemm
 from workloads.operators.gemm_kernels import SPARSE_KERNELS

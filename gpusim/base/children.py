@@ -1,5 +1,7 @@
 """Work in forked processes: each sees memory as it was when it was started, and what it writes is its own."""
 
+import contextlib
+import ctypes
 import multiprocessing
 import os
 import pickle
@@ -14,18 +16,18 @@ from gpusim.base.errors import GpusimError, SimulationError, UserError
 POLL_S = 0.2
 
 
-def default_jobs() -> int:
-    """Processes: as many as this process has processors."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class Children:
-    """At most `limit` processes at a time; what each returned, or raised, comes back by its key."""
+    """At most `limit` processes at a time; what each returned, or raised, comes back by its key.
 
-    def __init__(self, limit: int) -> None:
+    nested: they may have processes of their own.
+    """
+
+    def __init__(self, limit: int, nested: bool = False) -> None:
         if not hasattr(os, "fork"):
-            raise UserError("jobs: this system cannot fork processes: --jobs 1 with real data is allowed")
-        self._limit = limit
+            raise UserError(
+                "--jobs: this system cannot fork processes: only 1 is possible, of a network with real data"
+            )
+        self._limit, self._nested = limit, nested
         self._context = multiprocessing.get_context("fork")
         self._running: dict[Connection, tuple[Any, Any]] = {}
 
@@ -44,29 +46,33 @@ class Children:
         ours, theirs = self._context.Pipe(duplex=False)
         sys.stdout.flush()
         sys.stderr.flush()
-        process = self._context.Process(target=_work, args=(theirs, work), daemon=True)
+        process = self._context.Process(target=_work, args=(theirs, work, os.getpid()), daemon=not self._nested)
         process.start()
         theirs.close()
         self._running[ours] = (key, process)
 
     def finished(self, timeout_s: float = POLL_S) -> list[tuple[Any, Any]]:
         """(key, result) of those that came back within the time; raises what one of them raised."""
+        found = self.outcomes(timeout_s)
+        for _, result in found:
+            if isinstance(result, GpusimError):
+                raise result
+        return found
+
+    def outcomes(self, timeout_s: float = POLL_S) -> list[tuple[Any, Any]]:
+        """(key, result) of those that came back within the time; of one that raised or died, the error."""
         found = []
         for connection in wait(list(self._running), timeout_s):
             assert isinstance(connection, Connection)
             key, process = self._running.pop(connection)
             try:
-                done, result = connection.recv()
-            except EOFError:
+                _, result = connection.recv()
+            except (EOFError, OSError):
                 process.join()
-                raise SimulationError(
-                    f"{getattr(key, 'name', key)}: its process ended with code {process.exitcode}"
-                ) from None
+                result = SimulationError(f"{getattr(key, 'name', key)}: {_end(process.exitcode)}")
             finally:
                 connection.close()
             process.join()
-            if not done:
-                raise result
             found.append((key, result))
         return found
 
@@ -79,7 +85,25 @@ class Children:
         self._running.clear()
 
 
-def _work(connection: Connection, work: Callable[[], Any]) -> None:
+def _end(code: int) -> str:
+    """What became of a process that said nothing: it ended by itself, or the system ended it."""
+    if code >= 0:
+        return f"its process ended with code {code}"
+    memory = ", as where memory is short" if -code == signal.SIGKILL else ""
+    return f"its process was ended by {signal.Signals(-code).name}{memory}"
+
+
+def _end_with(parent: int) -> None:
+    """Have the system kill this process when `parent` dies, however it does (Linux: prctl, PR_SET_PDEATHSIG)."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        if os.getppid() != parent:  # it has died already
+            os._exit(1)
+
+
+def _work(connection: Connection, work: Callable[[], Any], parent: int) -> None:
+    _end_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:

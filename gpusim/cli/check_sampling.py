@@ -1,0 +1,61 @@
+"""`gpusim check-sampling`: what sampling promises, held to launches that are simulated in whole too."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpusim.base.errors import EXIT_INTERRUPTED
+from gpusim.base.files import write_whole
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.progress import Reporter, reporting
+from gpusim.report.document import as_json
+from gpusim.sampling.spec import SamplingSpec
+
+
+def check_sampling_command(
+    only: Sequence[str],
+    spec: SamplingSpec,
+    jobs: int | None,
+    json_file: Path | None,
+    picture: Path | None,
+    markdown: bool,
+    quiet: bool,
+) -> int:
+    """Compare, print, and write what is asked for; returns the exit code."""
+    check_outputs({"--json": json_file, "--picture": picture}, [])
+    if picture is not None:
+        check_format(picture)
+        require_matplotlib("check-sampling")
+    from gpusim.base.processors import default_jobs  # imports the compiled core: up to a second
+    from gpusim.sampling_check import report
+    from gpusim.sampling_check.cases import wanted
+    from gpusim.sampling_check.measure import measure
+
+    cases, reporter = wanted(list(only)), Reporter(quiet)
+    with Interrupt() as interrupt, reporting(reporter):
+        interrupt.deferred = True
+        outcomes = measure(cases, spec, jobs or default_jobs(), reporter, lambda: interrupt.asked)
+        interrupt.deferred = False
+    text = as_json(report.document(outcomes, spec))
+    if json_file == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+    elif json_file is not None:
+        write_whole(json_file, text)
+    if picture is not None:
+        write_whole(picture, report.draw(outcomes, picture.suffix.lower()))
+    printed = sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout
+    if markdown:
+        printed.write(report.markdown(outcomes))
+    elif not quiet:
+        print("\n".join(report.lines(report.summary(outcomes))), file=printed)
+    return EXIT_INTERRUPTED if interrupt.asked else 0
+
+
+def list_command() -> None:
+    """Print the suite's cases."""
+    from gpusim.sampling_check.cases import CASES
+
+    for case in CASES.values():
+        print(f"{case.name:<44}  {case.kind:<18}  {case.what}")

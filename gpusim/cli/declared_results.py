@@ -1,0 +1,225 @@
+"""Commands about a store of results, with their options: `sweep`, `results`, `compare`, `query`."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpusim.cli.options import DetailsOption, JobsOption, JsonOption, QuietOption, SectionsOption
+
+StoreToRead = Annotated[
+    str | None,
+    typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
+]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's number or name.")]
+CsvOption = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV; -: to standard output.")
+]
+
+
+class KindChoice(StrEnum):
+    """What `--kind` may be."""
+
+    RUN = "run"
+    EXEC = "exec"
+    NET = "net"
+    MICROBENCH = "microbench"
+
+
+class StateChoice(StrEnum):
+    """What `--state` may be."""
+
+    DONE = "done"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class ListOptions:
+    """Which runs are listed; None: any. last: so many, the newest; 0: all."""
+
+    store: StoreToRead = None
+    kind: Annotated[KindChoice | None, typer.Option("--kind", help="Only runs of this command.")] = None
+    state: Annotated[StateChoice | None, typer.Option("--state", help="Only runs that ended so.")] = None
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="TEXT", help="Only runs with this in name, title or command.")
+    ] = None
+    having: Annotated[
+        list[str],
+        typer.Option(
+            "--with",
+            metavar="PATH=VALUE",
+            help="Only runs whose configuration has this value; repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    sweep: Annotated[int | None, typer.Option("--sweep", metavar="N", help="Only points of this sweep.")] = None
+    last: Annotated[int, typer.Option("--last", metavar="N", min=0, help="The newest N; 0: all.")] = 40
+
+
+def list_(options: ListOptions) -> None:
+    """List runs: number, name, what was run, on what, how it ended, its time, when."""
+    from gpusim.cli.results import list_command
+
+    list_command(options)
+
+
+def show(
+    run: RunArgument,
+    store: StoreToRead = None,
+    json_file: JsonOption = None,
+    details: DetailsOption = False,
+    *,
+    sections: SectionsOption,
+) -> None:
+    """Show a run's result again, as its command did."""
+    from gpusim.cli.results import show_command
+
+    show_command(run, store, json_file, details, sections)
+
+
+def delete(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Numbers or names of runs.")],
+    store: StoreToRead = None,
+) -> None:
+    """Delete runs with all that is known of them."""
+    from gpusim.cli.results import delete_command
+
+    delete_command(runs, store)
+
+
+def name(
+    run: RunArgument,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name; none: it loses its name.")] = None,
+    move: Annotated[bool, typer.Option("--move", help="Also when another run has the name, which loses it.")] = False,
+    store: StoreToRead = None,
+) -> None:
+    """Give a run a name, such as 'base', by which `compare` and `show` find it."""
+    from gpusim.cli.results import name_command
+
+    name_command(run, name, move, store)
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What is exported, and where to. metrics: columns of the wide table, all if empty."""
+
+    csv_file: CsvOption = None
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="FILE", help="Write the rows as Parquet (extra 'parquet').")
+    ] = None
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="NAME", help="This table or view. [default: a row for each run, wide]"),
+    ] = None
+    metrics: Annotated[
+        list[str],
+        typer.Option(
+            "--metric",
+            metavar="PATH",
+            help="Only this metric of the runs; repeatable. [default: all]",
+            default_factory=list,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    store: StoreToRead = None
+
+
+def export(options: ExportOptions) -> None:
+    """Write runs with their metrics, a column each, or one table of the store, as CSV or Parquet."""
+    from gpusim.cli.results import export_command
+
+    export_command(options)
+
+
+def query(
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; docs/results.md lists the tables.")],
+    store: StoreToRead = None,
+    json_file: JsonOption = None,
+    csv_file: CsvOption = None,
+) -> None:
+    """Ask the store in SQL; nothing can be changed."""
+    from gpusim.cli.results import query_command
+
+    query_command(sql, store, json_file, csv_file)
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN RUN...", help="Numbers or names of runs, or JSON files of --json; RUN:PART is one variant."
+        ),
+    ],
+    store: StoreToRead = None,
+    json_file: JsonOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Print all parts and all changes.")] = False,
+) -> None:
+    """Set runs beside the first: times, what changed most, and what moved with it."""
+    from gpusim.cli.compare import compare_command
+
+    compare_command(runs, store, json_file, everything)
+
+
+class MethodChoice(StrEnum):
+    """What `--method` may be."""
+
+    GRID = "grid"
+    ZIP = "zip"
+    RANDOM = "random"
+    SOBOL = "sobol"
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """What is varied beside what the file says, where it runs, where it is kept. None: what the file says."""
+
+    sets: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="PATH=A,B,…",
+            help="Vary a value over these, or fix it to one; repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    method: Annotated[MethodChoice | None, typer.Option("--method", help="How points are chosen.")] = None
+    points: Annotated[int | None, typer.Option("--points", metavar="N", min=1, help="How many: random, sobol.")] = None
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Of random and sobol.")] = None
+    jobs: JobsOption = None
+    storing: Annotated[
+        str | None, typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]")
+    ] = None
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run all points, whatever the store has; keep the new runs too.")
+    ] = False
+    retry: Annotated[bool, typer.Option("--retry", help="Run points again that failed before.")] = False
+    metrics: Annotated[
+        list[str],
+        typer.Option(
+            "--metric",
+            metavar="PATH",
+            help="Metric in the table; repeatable. [default: kernel.cycles, kernel.time_us]",
+            default_factory=list,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    csv_file: CsvOption = None
+    listed: Annotated[bool, typer.Option("--list", help="List the points and exit.")] = False
+    quiet: QuietOption = False
+
+
+def sweep(
+    file: Annotated[
+        str, typer.Argument(metavar="SWEEP", help="A sweep's file, or a configuration that --set varies (layerB).")
+    ],
+    options: SweepOptions,
+) -> None:
+    """Run a configuration with values varied, on all cores; stored point by point, so that it can go on later."""
+    from gpusim.cli.sweep import sweep_command
+
+    raise typer.Exit(sweep_command(file, options))

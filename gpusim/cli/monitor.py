@@ -1,0 +1,124 @@
+"""`gpusim monitor`: the sparsity monitor on recorded curves, or on a training whose time it adds to."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
+from gpusim.base.interrupt import interrupt_python
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.progress import Reporter
+from gpusim.cli.declared_monitor import MonitorOptions, TrainingOptions
+from gpusim.config.check import checked
+from gpusim.config.tree import Sets, Tree, assignments
+from gpusim.report.document import as_json
+from workloads.monitor.settings import MonitorSpec
+
+
+def monitor_command(curves: str | None, options: MonitorOptions, training: TrainingOptions) -> None:
+    """Replay the curves, or train; print, and write what is asked for."""
+    settings = load_settings(options.sets)
+    if (curves is None) == (training.model is None):
+        raise UserError("one of CURVES and --train must say what is monitored")
+    if curves is None:
+        if options.picture is not None:
+            raise UserError("--picture: belongs to CURVES; of a training the true sparsity is not known")
+        check_outputs({"--json": options.json_file})
+        _train(settings, options, training)
+    else:
+        _replay(curves, settings, options)
+
+
+def load_settings(sets: Sets) -> MonitorSpec:
+    """The monitor's settings with `sets` applied in order; raises UserError."""
+    tree = Tree(origins={(): ("monitor", ())})
+    for assignment in assignments(sets):
+        tree.replace(assignment.path, assignment.value, assignment.source, ())
+    return checked(MonitorSpec, tree)
+
+
+def _replay(given: str, settings: MonitorSpec, options: MonitorOptions) -> None:
+    from workloads.monitor import report
+    from workloads.monitor.curves import SYNTHETIC, load_curves
+    from workloads.monitor.replay import replay
+
+    file = Path(given)
+    synthetic = given in SYNTHETIC and not file.exists()
+    check_outputs({"--json": options.json_file, "--picture": options.picture}, [] if synthetic else [file])
+    if options.picture is not None:
+        check_format(options.picture)
+        require_matplotlib("monitor")
+    interrupt_python()
+    result = replay(SYNTHETIC[given]() if synthetic else load_curves(given), settings)
+    if options.picture is not None:
+        from workloads.monitor.picture import draw
+
+        write_whole(options.picture, draw(result, options.picture.suffix.lower()))
+    _shown(report.replay_document(result), report.replay_table(result), report.replay_lines(result), options)
+
+
+def _train(settings: MonitorSpec, options: MonitorOptions, training: TrainingOptions) -> None:
+    from workloads.monitor import report
+    from workloads.monitor.calculator import Place
+    from workloads.monitor.training_overhead import Plan, measure_overhead
+
+    assert training.model is not None
+    plan = Plan(
+        training.model,
+        training.iterations,
+        training.exhaustive_iterations,
+        training.batch,
+        Place(training.place.value),
+        training.device,
+    )
+    interrupt_python()
+    found = measure_overhead(plan, settings, Reporter(options.quiet).say)
+    _shown(
+        report.overhead_document(found, settings),
+        report.overhead_table(found, settings),
+        report.overhead_lines(found),
+        options,
+    )
+
+
+def _shown(
+    document: dict[str, Any],
+    table: tuple[Sequence[str], Sequence[Sequence[str]]],
+    lines: Iterable[str],
+    options: MonitorOptions,
+) -> None:
+    to_output = options.json_file == STANDARD_OUTPUT
+    if to_output:
+        sys.stdout.write(as_json(document))
+    elif options.json_file is not None:
+        write_whole(options.json_file, as_json(document))
+    out = sys.stderr if to_output else sys.stdout
+    if options.markdown:
+        head, rows = table
+        for cells in (head, ["---"] * len(head), *rows):
+            print("| " + " | ".join(cells) + " |", file=out)
+    elif not options.quiet:
+        _print(table, lines, out)
+
+
+def _print(table: tuple[Sequence[str], Sequence[Sequence[str]]], lines: Iterable[str], out: TextIO) -> None:
+    """A table on a terminal, tab-separated lines on a pipe; then what holds for the whole."""
+    head, rows = table
+    if out.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        drawn = Table(show_edge=False, pad_edge=False)
+        for number, name in enumerate(head):
+            drawn.add_column(name, justify="right" if number else "left", overflow="fold")
+        for row in rows:
+            drawn.add_row(*row)
+        Console(file=out).print(drawn)
+    else:
+        for cells in (head, *rows):
+            print("\t".join(cells), file=out)
+    for line in lines:
+        print(line, file=out)

@@ -1,0 +1,90 @@
+"""`gpusim report`: results as one HTML page, and its pictures."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpusim.base.errors import UserError
+from gpusim.base.files import folder, write_together
+from gpusim.base.outputs import check_outputs
+from gpusim.base.pictures import require_matplotlib
+from gpusim.base.progress import Reporter
+
+if TYPE_CHECKING:
+    from gpusim.report.result import Result
+
+MOST_BYTES = 256 << 20  # of a result's file: read whole
+
+
+def report_command(
+    results: Sequence[str], html: Path, pictures: Path | None, sources: Path | None, store: str | None, quiet: bool
+) -> int:
+    """Make the page of results, files or runs of a store, and the pictures in a folder; returns the exit code."""
+    files = [Path(name) for name in results if _is_file(name)]
+    check_outputs({"--html": html}, files)
+    require_matplotlib("report", "")
+    from gpusim.report.page.page import page, picture_files
+
+    found = _read(results, store)
+    written: dict[Path, str | bytes] = {html: page(found, _lines(sources))}
+    if pictures is not None:
+        held = folder(pictures)
+        written |= {held / name: content for name, content in picture_files(found).items()}
+        check_outputs({f"--pictures {path.name}": path for path in written if path != html}, files)
+    write_together(written)
+    reporter = Reporter(quiet)
+    reporter.say(f"{html}: {len(found)} result{'s' * (len(found) != 1)}")
+    if pictures is not None:
+        reporter.say(f"{pictures}: {len(written) - 1} files")
+    return 0
+
+
+def _is_file(name: str) -> bool:
+    """Whether a result is a file, not a run of a store; a name with a folder or an ending always is."""
+    return Path(name).exists() or Path(name).name != name or Path(name).suffix == ".json"
+
+
+def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
+    """Results by what the page calls them: the files' names, with folders where two are the same."""
+    from gpusim.report.result import read
+
+    short = [Path(name).name for name in names]
+    found: dict[str, Result] = {}
+    for name in names:
+        label = Path(name).name if _is_file(name) and short.count(Path(name).name) == 1 else name
+        if label in found:
+            raise UserError(f"{name}: is named twice")
+        found[label] = read(_json(Path(name)) if _is_file(name) else _stored(name, store), name)
+    return found
+
+
+def _stored(run: str, store: str | None) -> Any:
+    from gpusim.keeping.stored import stored_run
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+
+    with Results(store_to_read(store)) as results:
+        return stored_run(results, run).document()
+
+
+def _json(path: Path) -> Any:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise UserError(f"{path}: is larger than {MOST_BYTES >> 20} MiB: no result of gpusim's")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: is no JSON: {error}") from None
+
+
+def _lines(sources: Path | None) -> dict[str, list[str]]:
+    """Lines of the source files in a folder, by the files' names."""
+    if sources is None:
+        return {}
+    if not sources.is_dir():
+        raise UserError(f"--source {sources}: is no folder")
+    kinds = (".cl", ".hip", ".cpp", ".s", ".h", ".ll")
+    found = sorted(path for path in sources.iterdir() if path.suffix in kinds and path.is_file())
+    return {path.name: path.read_text(encoding="utf-8", errors="replace").splitlines() for path in found}

@@ -1,0 +1,178 @@
+"""`gpusim results` and `gpusim query`."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.progress import Reporter
+from gpusim.cli.declared_results import ExportOptions, ListOptions
+from gpusim.report import listing
+from gpusim.store.project import store_to_read
+from gpusim.store.reading import Results, Table
+
+if TYPE_CHECKING:
+    from gpusim.keeping.stored import StoredRun
+    from gpusim.report.terminal import Wanted
+
+LISTED = "runs.id AS run, runs.name, runs.kind, runs.title, runs.gpu, runs.state"
+_TIMES = """
+    (SELECT group_concat(shown, ' / ') FROM (
+        SELECT printf('%.1f', value) AS shown FROM subjects JOIN metric_values ON subject = subjects.id
+        JOIN metric_names ON metric_names.id = metric AND metric_names.name = 'kernel.time_us'
+        WHERE subjects.run = runs.id AND layer IS NULL AND launch IS NULL ORDER BY subjects.id
+    )) AS "time us"
+"""
+
+
+def list_command(options: ListOptions) -> None:
+    """Print the runs; a line on standard error says so where there are more than were asked for."""
+    where, values = _conditions(options)
+    source = f"FROM runs JOIN configurations ON hash = configuration WHERE {' AND '.join(where) or '1'}"
+    with Results(store_to_read(options.store)) as results:
+        ((count,),) = results.rows(f"SELECT count(*) {source}", values).rows
+        limit = options.last or count
+        sql = f"SELECT {LISTED}, {_TIMES}, started {source} ORDER BY runs.id DESC LIMIT ?"
+        found = results.rows(sql, [*values, limit])
+    listing.show(found.columns, found.rows[::-1], sys.stdout)
+    if count > limit:
+        print(f"the newest {limit} of {count} runs; --last 0 lists all", file=sys.stderr)
+    elif not count:
+        print(f"{results.path}: no such run", file=sys.stderr)
+
+
+def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
+    where: list[str] = []
+    values: list[Any] = []
+    for column, choice in (("kind", options.kind), ("state", options.state)):
+        if choice is not None:
+            where.append(f"runs.{column} = ?")
+            values.append(choice.value)
+    if options.sweep is not None:
+        where.append("runs.id IN (SELECT run FROM points WHERE points.sweep = ?)")
+        values.append(options.sweep)
+    if options.text is not None:
+        where.append("(ifnull(runs.name, '') || ' ' || runs.title || ' ' || runs.command) LIKE ? ESCAPE '\\'")
+        escaped = options.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        values.append(f"%{escaped}%")
+    for text in options.having:
+        path, value = _path_and_value(text)
+        where.append("json_extract(json, ?) IS json_extract(?, '$')")
+        values += [path, json.dumps(value)]
+    return where, values
+
+
+def _path_and_value(text: str) -> tuple[str, Any]:
+    from gpusim.config.tree import parse_set
+
+    try:
+        steps, value = parse_set(text)
+    except UserError as error:
+        raise UserError(str(error).replace("--set", "--with")) from None
+    return "$" + "".join(f'."{step}"' for step in steps), value
+
+
+def show_command(
+    run: str, store: str | None, json_file: Path | None, details: bool = False, sections: Sequence[str] = ()
+) -> None:
+    """Print what is known of the run, then its result as its command printed it; or write its JSON object."""
+    from gpusim.report.terminal import Wanted
+
+    wanted = Wanted(sections, details)
+    wanted.check()
+    check_outputs({"--json": json_file})
+    from gpusim.keeping.stored import stored_run
+    from gpusim.report.document import as_json
+
+    with Results(store_to_read(store)) as results:
+        stored = stored_run(results, run)
+    if json_file is not None:
+        _put(json_file, as_json(stored.document()))
+        return
+    row = stored.row
+    lines = {
+        "run": stored.label,
+        "what": f"{row['kind']}: {row['title']}, on {row['gpu']}",
+        "state": row["state"] + (f": {row['error']}" if row["error"] else ""),
+        "started": f"{row['started']}, {row['wall_s']:.2f} s, on {row['host']}",
+        "command": f"{row['command']} (in {row['folder']})",
+        "code": f"gpusim {row['gpusim']}, sources {row['sources']}",
+    }
+    for head, text in lines.items():
+        print(f"{head:<8} {text}")
+    if stored.content:
+        print()
+        _show_result(stored, wanted)
+
+
+def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
+    """As the command of its kind does."""
+    from gpusim.report import terminal
+
+    if stored.records:
+        terminal.show(stored.document(), wanted=wanted)
+    elif "plain" in stored.content:
+        listing.show_plain(stored.content["plain"], sys.stdout)
+    else:
+        from gpusim.microbench import stored as measurements
+        from gpusim.microbench import table
+
+        table.show(measurements.measured_again(stored.content), stored.row["gpu"], sys.stdout)
+
+
+def delete_command(runs: Sequence[str], store: str | None) -> None:
+    """Delete the runs, all or none."""
+    from gpusim.keeping.edit import delete
+
+    path = store_to_read(store)
+    count = delete(path, runs)
+    Reporter().say(f"deleted from {path}: {count} run{'s' * (count != 1)}")
+
+
+def name_command(run: str, name: str | None, move: bool, store: str | None) -> None:
+    """Name a run."""
+    from gpusim.keeping.edit import name_run
+
+    name_run(store_to_read(store), run, name, move)
+
+
+def export_command(options: ExportOptions) -> None:
+    """Write the rows."""
+    outputs = {"--csv": options.csv_file, "--parquet": options.parquet}
+    if not any(outputs.values()):
+        raise UserError("export: --csv FILE or --parquet FILE says what is written")
+    if options.table is not None and options.metrics:
+        raise UserError(f"--metric {options.metrics[0]}: belongs to the wide table; --table names another")
+    path = store_to_read(options.store)
+    check_outputs(outputs, [path])
+    with Results(path) as results:
+        found = results.wide(*options.metrics) if options.table is None else results.table(options.table)
+    if options.parquet is not None:
+        write_whole(options.parquet, listing.as_parquet(found.columns, found.rows))
+    if options.csv_file is not None:
+        _put(options.csv_file, listing.as_csv(found.columns, found.rows))
+
+
+def query_command(sql: str, store: str | None, json_file: Path | None, csv_file: Path | None) -> None:
+    """Ask, and print or write the rows."""
+    path = store_to_read(store)
+    check_outputs({"--json": json_file, "--csv": csv_file}, [path])
+    with Results(path) as results:
+        found: Table = results.query(sql)
+    if json_file is not None:
+        _put(json_file, listing.as_json(found.columns, found.rows))
+    if csv_file is not None:
+        _put(csv_file, listing.as_csv(found.columns, found.rows))
+    if json_file is None and csv_file is None:
+        listing.show(found.columns, found.rows, sys.stdout)
+
+
+def _put(file: Path, text: str) -> None:
+    if file == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+    else:
+        write_whole(file, text)

@@ -1,0 +1,78 @@
+"""`gpusim sweep`."""
+
+import sys
+
+from gpusim.base.errors import EXIT_INTERRUPTED
+from gpusim.base.files import write_whole
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.processors import default_jobs
+from gpusim.base.progress import Reporter
+from gpusim.cli.declared_results import SweepOptions
+from gpusim.config.sweep import Method, Overrides, SweepSpec, load_sweep
+from gpusim.report import listing
+from gpusim.store.project import store_to_read
+from gpusim.store.reading import Results
+
+EXIT_SOME_FAILED = 1
+
+
+def sweep_command(file: str, options: SweepOptions) -> int:
+    """Run what is missing of the sweep, and print its points; returns the exit code."""
+    method: Method | None = options.method.value if options.method is not None else None  # type: ignore[assignment]
+    spec, document = load_sweep(file, Overrides(tuple(options.sets), method, options.points, options.seed))
+    store = store_to_read(options.storing)
+    check_outputs({"--csv": options.csv_file, "--store": store}, document.files)
+    if options.listed:
+        _list(spec)
+        return 0
+    from gpusim.keeping.keeper import Keeper  # imports what runs kernels: up to a second
+    from gpusim.sweep.executor import LocalProcesses
+    from gpusim.sweep.running import Sweep
+
+    reporter = Reporter(options.quiet)
+    with Keeper(store, options.fresh) as keeper, Interrupt() as interrupt:
+        executor = LocalProcesses(options.jobs if options.jobs is not None else default_jobs(), reporter)
+        interrupt.deferred = True
+        sweep = Sweep(spec, document.path, keeper, executor, reporter, interrupt, options.retry, options.fresh)
+        progress = sweep.run()
+        interrupt.deferred = False
+        some_failed = sweep.any_failed
+    _show(sweep.number, options)
+    known = ", ".join(
+        f"{count} {how}"
+        for count, how in (
+            (progress.ran, "ran"),
+            (progress.stored, "were there"),
+            (progress.found, "equal runs were there"),
+            (progress.failed, "failed"),
+        )
+        if count
+    )
+    reporter.say(f"sweep {sweep.number} in {store}: {progress.known} of {progress.points} points: {known}")
+    if interrupt.asked:
+        reporter.say(f"{interrupt.reason}: the same command goes on")
+        return EXIT_INTERRUPTED
+    return EXIT_SOME_FAILED if some_failed else 0
+
+
+def _list(spec: SweepSpec) -> None:
+    from gpusim.sweep.points import points_of
+    from gpusim.sweep.tasks import check_paths
+
+    check_paths(spec)
+    rows = [(number, *point.values()) for number, point in enumerate(points_of(spec))]
+    listing.show(["point", *spec.axes], rows, sys.stdout)
+
+
+def _show(number: int, options: SweepOptions) -> None:
+    with Results(store_to_read(options.storing)) as results:
+        table = results.sweep(number, *options.metrics)
+    if options.csv_file is not None:
+        text = listing.as_csv(table.columns, table.rows)
+        if options.csv_file == STANDARD_OUTPUT:
+            sys.stdout.write(text)
+            return
+        write_whole(options.csv_file, text)
+    if not options.quiet:
+        listing.show(table.columns, table.rows, sys.stdout)

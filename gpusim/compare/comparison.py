@@ -1,0 +1,118 @@
+"""Sides compared: the parts that they have in common, each with its changes and what explains them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.compare.rules import Finding, findings
+from gpusim.compare.sides import Part, Side
+
+TIME = "kernel.time_us"
+# of the host that simulated, of checks, or named differently: no changes of what was simulated
+_NOT_COMPARED = ("simulator.", "verification.", "stalls_by_compute_unit.")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A metric that is not the same. values: of each side; ratio: the last one's to the first's, None over nothing."""
+
+    path: str
+    values: Sequence[Any]
+    ratio: float | None
+
+    @property
+    def size(self) -> float:
+        """How large: the factor's logarithm, without end where one of both is nothing."""
+        return abs(math.log(self.ratio)) if self.ratio is not None and self.ratio > 0 else math.inf
+
+
+@dataclass(frozen=True)
+class PartCompared:
+    """A part that all sides have.
+
+    times_us: of each side, None where it was not timed; why: of each side but the first, beside the first; distinct:
+    whether the times differ by more than their confidence intervals.
+    """
+
+    name: str
+    times_us: Sequence[float | None]
+    changes: Sequence[Change]
+    why: Sequence[Sequence[Finding]]
+    distinct: bool
+
+    @property
+    def difference_us(self) -> float:
+        """Of the last side's time from the first's."""
+        first, last = self.times_us[0], self.times_us[-1]
+        return last - first if first is not None and last is not None else 0.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Sides, the configuration's values that are not the same, parts by how much their time changed, largest first.
+
+    alone: parts that some of the sides do not have.
+    """
+
+    sides: Sequence[Side]
+    configuration: Mapping[str, Sequence[Any]]
+    parts: Sequence[PartCompared]
+    alone: Sequence[str]
+
+
+def compare(sides: Sequence[Side]) -> Comparison:
+    """Compare two sides or more with the first; raises UserError where they have no part in common."""
+    if len(sides) < 2:
+        raise UserError("compare: two runs or more are needed")
+    if all(len(one.parts) == 1 for one in sides):  # whatever they are called: a dense run beside a sparse one
+        held = [("", [next(iter(one.parts.values())) for one in sides])]
+        alone: list[str] = []
+    else:
+        names = list(dict.fromkeys(name for one in sides for name in one.parts))
+        common = [name for name in names if all(name in one.parts for one in sides)]
+        alone = [name for name in names if name not in common]
+        held = [(name, [one.parts[name] for one in sides]) for name in common]
+    if not held:
+        listed = "; ".join(f"{one.label} has {', '.join(map(repr, one.parts))}" for one in sides)
+        raise UserError(f"compare: nothing in common: {listed}: RUN:PART names one part")
+    parts = sorted((_part(name, found) for name, found in held), key=lambda part: -abs(part.difference_us))
+    return Comparison(sides, _configuration(sides), parts, alone)
+
+
+def _part(name: str, parts: Sequence[Part]) -> PartCompared:
+    first = parts[0].metrics
+    changes = [change for path in first if (change := _change(path, parts)) is not None]
+    return PartCompared(
+        name,
+        [_number(part.metrics.get(TIME)) for part in parts],
+        sorted(changes, key=lambda change: -change.size),
+        [findings(first, part.metrics) for part in parts[1:]],
+        _is_distinct(parts),
+    )
+
+
+def _change(path: str, parts: Sequence[Part]) -> Change | None:
+    values = [part.metrics.get(path) for part in parts]
+    numbers = [_number(value) for value in values]
+    if path.startswith(_NOT_COMPARED) or None in numbers or len(set(numbers)) == 1:
+        return None
+    first, last = numbers[0], numbers[-1]
+    return Change(path, values, last / first if first and last is not None else None)
+
+
+def _is_distinct(parts: Sequence[Part]) -> bool:
+    times = [(_number(part.metrics.get(TIME)), part.half_widths.get(TIME, 0.0)) for part in parts]
+    (first, width), (last, other) = times[0], times[-1]
+    return first is None or last is None or width + other == 0 or abs(last - first) > width + other
+
+
+def _configuration(sides: Sequence[Side]) -> dict[str, list[Any]]:
+    paths = dict.fromkeys(path for one in sides for path in one.configuration)
+    values = {path: [one.configuration.get(path) for one in sides] for path in paths}
+    return {path: held for path, held in values.items() if any(value != held[0] for value in held)}
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,203 @@
+"""What may explain that a run takes longer or shorter than another: the table of rules.
+
+A rule measures one thing in both: a metric, or the sum of some divided by the sum of others. It is a share (of
+accesses, of cycles), whose change is a difference, or an amount, whose change is relative to the larger one, so that
+both can be ordered beside one another. Stall reasons are shares of the *first* run's wavefront-cycles: their changes
+add up to that of all wavefront-cycles.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Topic = Literal["stall", "hit rate", "roofline", "queue", "latency", "work", "engine"]
+SHARE, AMOUNT = 0.02, 0.05  # changes from which a rule speaks
+_METRIC = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that may have moved.
+
+    measure: 'a.b + a.c / d.e', sums around one division, or one metric; more, less: what is said, without the figures;
+    share: whether it is a share, else an amount.
+    """
+
+    topic: Topic
+    measure: str
+    more: str
+    less: str
+    share: bool = True
+
+    @property
+    def paths(self) -> list[str]:
+        """The metrics that it needs."""
+        return _METRIC.findall(self.measure)
+
+    def value(self, metrics: Mapping[str, Any]) -> float | None:
+        """What is measured; None where a metric does not apply, or there is nothing to divide by."""
+        sums = []
+        for part in self.measure.split("/"):
+            values = [metrics.get(path) for path in _METRIC.findall(part)]
+            if any(not isinstance(value, int | float) for value in values):
+                return None
+            sums.append(float(sum(v for v in values if v is not None)))
+        if len(sums) == 1:
+            return sums[0]
+        return sums[0] / sums[1] if sums[1] else None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule that speaks. change: from -1 to 1; before, after: what was measured."""
+
+    topic: Topic
+    text: str
+    change: float
+    before: float
+    after: float
+    paths: tuple[str, ...] = ()
+
+
+def _stall(reason: str, doing: str) -> Rule:
+    return Rule(
+        "stall", f"stalls.{reason}", f"wavefronts spend more cycles {doing}", f"wavefronts spend fewer cycles {doing}"
+    )
+
+
+def _hits(measure: str, where: str) -> Rule:
+    return Rule("hit rate", measure, f"more accesses hit {where}", f"fewer accesses hit {where}")
+
+
+def _queue(measure: str, what: str) -> Rule:
+    return Rule("queue", measure, f"{what} longer", f"{what} less")
+
+
+def _latency(measure: str, what: str) -> Rule:
+    return Rule("latency", measure, f"{what} take longer", f"{what} are faster", share=False)
+
+
+def _work(measure: str, what: str) -> Rule:
+    return Rule("work", measure, f"more {what}", f"fewer {what}", share=False)
+
+
+RULES = (
+    _stall("memory_dependency", "waiting for memory or LDS"),
+    _stall("memory_throttle", "at full memory queues"),
+    _stall("execution_dependency", "waiting for results or pipelines"),
+    _stall("synchronization", "at barriers"),
+    _stall("instruction_fetch", "waiting for instructions"),
+    _stall("branch_latency", "at taken branches"),
+    _stall("not_selected", "ready while others issue"),
+    _stall("issued", "issuing"),
+    _stall("idle", "idle"),
+    _hits("l1.hit_rate", "the vector L1"),
+    _hits("scalar_cache.hit_rate", "the scalar cache"),
+    _hits("instruction_cache.hit_rate", "the instruction cache"),
+    _hits("l2.hit_rate", "L2"),
+    _hits("translation.l1_hit_rate", "the L1 TLBs"),
+    _hits("translation.l2_hit_rate", "the L2 TLB"),
+    _hits("dram.row_hit_rate", "an open DRAM row"),
+    _queue("l1.full_stall_cycles / cu.cycles", "look-ups in L1 wait for an MSHR or a queue"),
+    _queue("l2.full_stall_cycles / dram.bus_available_cycles", "L2 channels wait for an MSHR, a way or a queue"),
+    _queue("translation.stall_cycles / cu.cycles", "look-ups wait for a translation"),
+    _queue("engine.l2_stall_cycles / dram.bus_available_cycles", "L2 waits for the engine's queue"),
+    _queue("engine.lookup_blocked_cycles / kernel.cycles", "the engine's look-up waits for a SIB entry or a lane"),
+    _latency("l1.read_latency_cycles", "reads at L1"),
+    _latency("l2.read_latency_cycles", "reads at L2"),
+    _latency("dram.read_latency_cycles", "reads at DRAM"),
+    _latency("translation.latency_cycles", "translations at the L2 TLB"),
+    _latency("engine.request_latency_cycles", "requests at the engine"),
+    _work("kernel.wavefront_instructions", "wavefront instructions"),
+    _work("l1.transactions", "lines looked up in L1"),
+    _work("l2.transactions", "accesses of L2"),
+    _work("dram.bytes", "bytes to and from DRAM"),
+    _work("kernel.occupancy", "resident wavefronts"),
+    _work("kernel.clock_ghz", "cycles a second"),
+    Rule(
+        "engine",
+        "engine.prefetch_buffer_hits / engine.requests",
+        "more requests find their line in the prefetch buffer",
+        "fewer requests find their line in the prefetch buffer",
+    ),
+    Rule(
+        "engine",
+        "engine.accurate / engine.requests",
+        "more requests are searched in accurate mode",
+        "fewer requests are searched in accurate mode",
+    ),
+    Rule(
+        "engine",
+        "engine.lines_wasted / engine.lines_fetched",
+        "more of the engine's lines are fetched for nothing",
+        "fewer of the engine's lines are fetched for nothing",
+    ),
+    Rule(
+        "engine",
+        "engine.sib_evictions / engine.requests",
+        "the SIB loses more entries a request",
+        "the SIB loses fewer entries a request",
+    ),
+)
+ROOFLINES = ("valu", "salu", "lds", "l1", "l2", "dram", "fetch", "dispatch")
+
+
+def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
+    """The rules that speak of two runs' metrics, the largest change first."""
+    found = [finding for rule in RULES if (finding := _applied(rule, before, after)) is not None]
+    nearest = _roofline(before, after)
+    return sorted([*found, *nearest], key=lambda finding: -abs(finding.change))
+
+
+def _applied(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any]) -> Finding | None:
+    first, second = rule.value(before), rule.value(after)
+    if first is None or second is None:
+        return None
+    if rule.topic == "stall":
+        whole = sum(value or 0 for path, value in before.items() if path.startswith("stalls."))
+        if not whole:
+            return None
+        first, second = first / whole, second / whole
+    if rule.share:
+        change, least = second - first, SHARE
+        figures = f"{100 * first:.1f} % → {100 * second:.1f} %"
+    else:
+        largest = max(abs(first), abs(second))
+        change, least = (second - first) / largest if largest else 0.0, AMOUNT
+        figures = f"{_number(first)} → {_number(second)}" + (f", x{second / first:.3g}" if first else "")
+    if abs(change) < least:
+        return None
+    return Finding(
+        rule.topic, f"{rule.more if change > 0 else rule.less}: {figures}", change, first, second, tuple(rule.paths)
+    )
+
+
+def _roofline(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
+    """Another bound is the nearest, or the same one is nearer or farther."""
+    sides = [_nearest(before), _nearest(after)]
+    if None in sides:
+        return []
+    (first, near), (second, nearer) = sides  # type: ignore[misc]
+    if first == second and abs(nearer - near) < SHARE:
+        return []
+    text = f"bound by {second} instead of {first}"
+    if first == second:
+        text = f"{'nearer to' if nearer > near else 'farther from'} the bound {first}"
+    text += f": {100 * near:.1f} % → {100 * nearer:.1f} % of the cycles"
+    paths = tuple(dict.fromkeys((f"roofline.{first}", f"roofline.{second}")))
+    return [Finding("roofline", text, nearer - near, near, nearer, paths)]
+
+
+def _nearest(metrics: Mapping[str, Any]) -> tuple[str, float] | None:
+    cycles = metrics.get("kernel.cycles")
+    bounds = {name: metrics.get(f"roofline.{name}") for name in ROOFLINES}
+    known = {name: float(value) for name, value in bounds.items() if value is not None}
+    if not cycles or not known:
+        return None
+    name = max(known, key=lambda one: known[one])
+    return name, known[name] / cycles
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.4g}"

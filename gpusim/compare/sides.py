@@ -1,0 +1,150 @@
+"""What is compared: a run of a store, or the JSON file that a command wrote; its parts and their metrics."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.keeping.stored import stored_run
+from gpusim.results import metrics
+from gpusim.results.metrics.half_widths import SUFFIX
+from gpusim.store.reading import Results
+
+WHOLE = "all"  # the part that is the whole network
+VARIANTS = ("dense", "sparse")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A variant of a run, a layer's pass, a network as a whole: its metrics by path.
+
+    half_widths: of the confidence intervals of those that were sampled.
+    """
+
+    metrics: Mapping[str, Any]
+    half_widths: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of those that are compared. configuration: its values by path."""
+
+    label: str
+    title: str
+    parts: Mapping[str, Part]
+    configuration: Mapping[str, Any]
+    units: Mapping[str, str] = field(default_factory=dict)
+
+
+def side(text: str, store: Path) -> Side:
+    """A run by its number or name, or a JSON file; behind a colon one part of it alone. Raises UserError."""
+    whole, _, part = text.rpartition(":")
+    named = [(text, ""), *([(whole, part)] if whole else [])]
+    for name, chosen in named:
+        if _is_file(name):
+            return _chosen(_of_file(Path(name)), chosen)
+    if any(_looks_like_a_file(name) for name, _ in named):
+        raise UserError(f"{text}: there is no such file")
+    for name, chosen in named:
+        if _is_run(name, store):
+            return _chosen(_of_store(name, store), chosen)
+    with Results(store) as results:
+        results.run(named[-1][0])  # raises, and says what there is
+    raise AssertionError(text)
+
+
+def _chosen(found: Side, part: str) -> Side:
+    """The part of that name alone; all of them without one."""
+    if not part:
+        return found
+    if part not in found.parts:
+        raise UserError(f"{found.label}: {unknown_name('part', part, found.parts)}")
+    return Side(f"{found.label}:{part}", found.title, {"": found.parts[part]}, found.configuration, found.units)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return not name.isdigit() and Path(name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _looks_like_a_file(text: str) -> bool:
+    return text.endswith(".json") or "/" in text
+
+
+def _is_run(name: str, store: Path) -> bool:
+    with Results(store) as results:
+        try:
+            results.run(name)
+        except UserError:
+            return False
+    return True
+
+
+def _of_store(name: str, store: Path) -> Side:
+    with Results(store) as results:
+        stored = stored_run(results, name)
+        units = dict(results.rows("SELECT name, unit FROM metric_names").rows)
+    found = _of_document(stored.document(), f"run {stored.label}", str(stored.row["title"]))
+    return Side(found.label, found.title, found.parts, dict(flat(stored.configuration)), {**units, **found.units})
+
+
+def _of_file(path: Path) -> Side:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: is no JSON: {getattr(error, 'strerror', None) or error}") from None
+    if not isinstance(document, dict):
+        raise UserError(f"{path}: holds no result: written by --json of run, exec, net or microbench")
+    return _of_document(document, str(path), "")
+
+
+def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
+    """By what the object holds: layers of a network, figures of microbenchmarks, groups of metrics."""
+    configuration = document.get("config", {"gpu": document.get("gpu", {})})
+    parts: dict[str, Part] = {}
+    units: dict[str, str] = {}
+    if "network" in document:
+        title = title or f"{document['network']}, {document['phase']}, batch {document['batch']}"
+        for variant in ("", *VARIANTS):
+            body = document.get(variant) if variant else document
+            for name, row in _rows(body or {}):
+                if row.get("metrics"):
+                    parts[f"{variant} {name}".strip()] = _metrics(row["metrics"])
+    elif "figures" in document:
+        title = title or "microbenchmarks"
+        parts = {"": Part({figure["name"]: figure["value"] for figure in document["figures"]})}
+        units = {figure["name"]: figure["unit"] for figure in document["figures"]}
+    elif "kernel" in document:
+        parts = {"": _metrics(document)}
+    else:
+        held = {name: tree for name, tree in document.items() if isinstance(tree, dict) and "kernel" in tree}
+        parts = {name: _metrics(tree) for name, tree in held.items()}
+    if not parts:
+        raise UserError(f"{label}: holds no result: nothing was finished, or it is no file of --json")
+    return Side(label, title, parts, dict(flat(configuration)), units)
+
+
+def _rows(body: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The whole network and its layers' passes."""
+    if "total" not in body:
+        return []
+    return [(WHOLE, body["total"]), *((f"{row['name']} {row['pass']}", row) for row in body["layers"])]
+
+
+def _metrics(tree: Mapping[str, Any]) -> Part:
+    groups = {name: held for name, held in tree.items() if name in metrics.GROUPS and isinstance(held, dict)}
+    values = dict(metrics.leaves(groups))
+    widths = {path.removesuffix(SUFFIX): width for path, width in values.items() if path.endswith(SUFFIX)}
+    exact = {path: value for path, value in values.items() if not path.endswith(SUFFIX)}
+    return Part(exact, {path: width for path, width in widths.items() if isinstance(width, float)})
+
+
+def flat(values: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    """(path, value) of a configuration's values."""
+    if not isinstance(values, Mapping):
+        return [(prefix.removesuffix("."), values)]
+    return [leaf for name, held in values.items() for leaf in flat(held, f"{prefix}{name}.")]

@@ -1,0 +1,127 @@
+"""A comparison for people, and as one JSON object."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, TextIO
+
+from gpusim.compare.comparison import TIME, Change, Comparison, PartCompared
+from gpusim.report import listing
+from gpusim.report.values import shown
+from gpusim.results import metrics
+
+MOST_FINDINGS, MOST_CHANGES, MOST_VALUES, MOST_PARTS = 8, 12, 10, 12
+
+
+def show(found: Comparison, out: TextIO, everything: bool = False) -> None:
+    """Print it: what is compared, times, and of the part that changed most why, and its largest changes.
+
+    everything: all parts, all changes.
+    """
+    letters = [_letter(number) for number in range(len(found.sides))]
+    for letter, one in zip(letters, found.sides, strict=True):
+        print(f"{letter}  {one.label}" + (f": {one.title}" if one.title else ""), file=out)
+    _show_configuration(found, letters, out, everything)
+    if len(found.parts) > 1:
+        _show_parts(found, letters, out, everything)
+    if found.alone:
+        print(f"\nnot in all of them: {', '.join(found.alone)}", file=out)
+    for part in found.parts if everything else found.parts[:1]:
+        _show_part(found, part, letters, out, everything)
+
+
+def _show_configuration(found: Comparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+    if not found.configuration:
+        print("\nsame configuration", file=out)
+        return
+    print("\nconfiguration", file=out)
+    shown_values = list(found.configuration.items())
+    listed = shown_values if everything else shown_values[:MOST_VALUES]
+    listing.show(["value", *letters], [(path, *map(_short, values)) for path, values in listed], out)
+    if len(listed) < len(shown_values):
+        print(f"and {len(shown_values) - len(listed)} more (--all)", file=out)
+
+
+def _show_parts(found: Comparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+    listed = found.parts if everything else found.parts[:MOST_PARTS]
+    print("\ntime us, largest difference first", file=out)
+    rows = []
+    for part in listed:
+        why = part.why[-1][0].text if part.why[-1] else ""
+        rows.append((part.name, *map(_time, part.times_us), _ratio(part), why))
+    listing.show(["part", *letters, f"{letters[-1]}/{letters[0]}", "why, first of all"], rows, out)
+    if len(listed) < len(found.parts):
+        print(f"and {len(found.parts) - len(listed)} more (--all)", file=out)
+
+
+def _show_part(found: Comparison, part: PartCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+    print(f"\n{part.name}: " if part.name else "\n", end="", file=out)
+    if part.times_us[0] is not None:
+        times = " → ".join(f"{letter} {_time(time)} us" for letter, time in zip(letters, part.times_us, strict=True))
+        print(f"{times}, x{_ratio(part)}", file=out)
+    if not part.distinct:
+        print("the times are not distinguishable: they differ by less than their confidence intervals", file=out)
+    for letter, why in zip(letters[1:], part.why, strict=True):
+        if why:
+            print(f"why {letter} differs from {letters[0]}" if len(letters) > 2 else "why", file=out)
+            for finding in why if everything else why[:MOST_FINDINGS]:
+                print(f"  {finding.topic:<9} {finding.text}", file=out)
+    if not part.changes:
+        print("no metric differs", file=out)
+        return
+    changes = part.changes if everything else part.changes[:MOST_CHANGES]
+    print("largest changes", file=out)
+    units = {path: unit for one in found.sides for path, unit in one.units.items()}
+    listing.show(
+        ["metric", *letters, f"{letters[-1]}/{letters[0]}", "unit"],
+        [(c.path, *(shown(c.path, v) for v in c.values), _factor(c), _unit(c.path, units)) for c in changes],
+        out,
+    )
+    if len(changes) < len(part.changes):
+        print(f"and {len(part.changes) - len(changes)} more (--all)", file=out)
+
+
+def document(found: Comparison) -> dict[str, Any]:
+    """The JSON object."""
+    return {
+        "sides": [{"label": one.label, "title": one.title} for one in found.sides],
+        "configuration": found.configuration,
+        "parts": [
+            {
+                "name": part.name,
+                "time_us": part.times_us,
+                "distinguishable": part.distinct,
+                "why": [[asdict(finding) for finding in why] for why in part.why],
+                "changes": [{"path": c.path, "values": c.values, "ratio": c.ratio} for c in part.changes],
+            }
+            for part in found.parts
+        ],
+        "not_in_all": found.alone,
+    }
+
+
+def _letter(number: int) -> str:
+    return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number] if number < 26 else f"S{number}"
+
+
+def _time(value: float | None) -> str:
+    return "–" if value is None else shown(TIME, float(value))
+
+
+def _ratio(part: PartCompared) -> str:
+    first, last = part.times_us[0], part.times_us[-1]
+    return f"{last / first:.3f}" if first and last is not None else "–"
+
+
+def _factor(change: Change) -> str:
+    return "from 0" if change.ratio is None else f"{change.ratio:.3f}"
+
+
+def _unit(path: str, units: dict[str, str]) -> str:
+    metric = metrics.describe(path)
+    unit = metric.unit if metric is not None else units.get(path, "")
+    return "" if unit == "fraction" else unit
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,162 @@
+"""The file of `gpusim sweep`: what is run, which of its values are varied, how points are chosen among them."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import model_validator
+
+from gpusim.base.errors import UserError
+from gpusim.base.spec import Spec, param
+from gpusim.config import files
+from gpusim.config.check import checked
+from gpusim.config.tree import Tree, parse_set
+from gpusim.config.yaml_values import parse_value
+
+SWEEP_FOLDER = "sweeps"
+NETWORK_FILES = (".onnx", ".dnnmark")  # that are no configurations
+KINDS = ("run", "exec", "net")
+Scalar = bool | int | float | str | None
+Method = Literal["grid", "zip", "random", "sobol"]
+
+
+class RangeSpec(Spec):
+    """Numbers from `low` to `high`; whole ones where both are."""
+
+    low: int | float = param(..., "the smallest", "user")
+    high: int | float = param(..., "the largest", "user")
+    steps: int | None = param(None, "how many of them; needed by grid and zip", "user", ge=2, le=10_000)
+    scale: Literal["linear", "log"] = param("linear", "log: each by the same factor from the next", "")
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "RangeSpec":
+        if self.low >= self.high:
+            raise ValueError(f"low {self.low:g} must be less than high {self.high:g}")
+        if self.scale == "log" and self.low <= 0:
+            raise ValueError(f"low {self.low:g} must be more than 0 on a logarithmic scale")
+        return self
+
+
+class SweepSpec(Spec):
+    """A sweep: exactly one of run, exec and net says what is varied."""
+
+    title: str = param("", "for people", "user")
+    run: str | None = param(None, "configuration of gpusim run", "user")
+    exec: str | None = param(None, "file of gpusim exec", "user")
+    net: str | None = param(None, "network of gpusim net", "user")
+    sets: dict[str, Any] = param({}, "values that all points have, by their paths", "user")
+    axes: dict[str, list[Any] | RangeSpec] = param(
+        ..., "values that are varied, by their paths: a list, or a range", "user", min_length=1
+    )
+    method: Method = param(
+        "grid",
+        "grid: every combination; zip: the first values of all axes, the second, …; random; sobol: spread evenly",
+        "",
+    )
+    points: int | None = param(None, "how many, by random and sobol", "user", ge=1, le=1_000_000)
+    seed: int = param(1, "of random and sobol", "arbitrary", ge=0, lt=2**32)
+    constraints: list[str] = param([], "what a point has to fulfil: comparisons of axes' paths", "user")
+
+    @model_validator(mode="after")
+    def _is_one_sweep(self) -> "SweepSpec":
+        given = [kind for kind in KINDS if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ValueError(f"a sweep is of one of {', '.join(KINDS)}; given: {', '.join(given) or 'none'}")
+        for path, values in self.axes.items():
+            if path in self.sets:
+                raise ValueError(f"{path} is an axis, and has one value in sets")
+            self._check_axis(path, values)
+        drawn = self.method in ("random", "sobol")
+        if drawn != (self.points is not None):
+            raise ValueError(f"method {self.method} {'needs' if drawn else 'takes no'} points")
+        return self
+
+    def _check_axis(self, path: str, values: list[Any] | RangeSpec) -> None:
+        if isinstance(values, RangeSpec):
+            if self.method in ("grid", "zip") and values.steps is None:
+                raise ValueError(f"axis {path}: method {self.method} needs steps of a range")
+            return
+        if not values:
+            raise ValueError(f"axis {path} has no values")
+        twice = [value for number, value in enumerate(values) if value in values[:number]]
+        if twice and self.method != "zip":
+            raise ValueError(f"axis {path} has the value {twice[0]!r} twice")
+
+    @property
+    def kind(self) -> str:
+        """run, exec or net."""
+        return next(kind for kind in KINDS if getattr(self, kind) is not None)
+
+    @property
+    def varied(self) -> str:
+        """The file that is varied."""
+        return str(getattr(self, self.kind))
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What options say of a sweep; None and empty: what its file says."""
+
+    sets: tuple[str, ...] = ()
+    method: Method | None = None
+    points: int | None = None
+    seed: int | None = None
+
+
+def load_sweep(name: str, overrides: Overrides) -> tuple[SweepSpec, files.Document]:
+    """A sweep's file, or a sweep over another configuration whose axes `overrides.sets` say; raises UserError."""
+    document = _document(name)
+    tree = Tree(origins={(): (str(document.path), ())}, files=document.files)
+    tree.merge(document.data, str(document.path))
+    for text in overrides.sets:
+        path, values = _values(text)
+        for key in ("axes", "sets"):
+            held = tree.data.get(key)
+            if isinstance(held, dict):
+                held.pop(path, None)
+        key, value = ("axes", values) if len(values) > 1 else ("sets", values[0])
+        tree.data.setdefault(key, {})[path] = value
+        tree.origins[(key, path)] = (f"--set {text}", ())
+    for key, option in (("method", overrides.method), ("points", overrides.points), ("seed", overrides.seed)):
+        if option is not None:
+            tree.replace((key,), option, f"--{key} {option}", ())
+    if not tree.data.get("axes"):
+        raise UserError(f"{name}: nothing is varied: --set path=a,b,c is an axis, as are those of a sweep's file")
+    return checked(SweepSpec, tree), document
+
+
+def _document(name: str) -> files.Document:
+    """The sweep's file; of another file a sweep over it."""
+    if name.endswith(NETWORK_FILES):
+        return files.Document(Path(name), {"net": name, "axes": {}})
+    found = _opened(name)
+    shelf = files.shelf_of(found)
+    if shelf == SWEEP_FOLDER:
+        return found
+    kind = {"": "run", "examples": "exec", "networks": "net"}.get(shelf if shelf is not None else "?")
+    if kind is None:
+        files.require(found, SWEEP_FOLDER)
+        raise UserError(f"{found.path}: is no sweep, and nothing that a sweep is of: axes and one of run, exec and net")
+    return replace(found, data={kind: str(found.path), "axes": {}})
+
+
+def _opened(name: str) -> files.Document:
+    """A file of any kind that a sweep may be of; the error for a missing one names the shipped sweeps."""
+    for folder in (SWEEP_FOLDER, "", "examples", "networks"):
+        with suppress(files.NoSuchConfiguration):
+            return files.opened(name, folder)
+    return files.opened(name, SWEEP_FOLDER)
+
+
+def _values(text: str) -> tuple[str, list[Any]]:
+    """Path and values of one `--set path=a,b,c`."""
+    steps, _ = parse_set(text.partition("=")[0] + "=0" if "=" in text else text)
+    try:
+        values = parse_value(f"[{text.partition('=')[2]}]")
+    except yaml.YAMLError:
+        raise UserError(f"--set {text}: expected path=value or path=a,b,c with YAML values") from None
+    if not isinstance(values, list) or not values:
+        raise UserError(f"--set {text}: there is no value")
+    return ".".join(steps), values

@@ -1,0 +1,118 @@
+"""What a launch's facts say of how they were found: simulated in whole or in part, and how far off they may be."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.counters import Counts
+from gpusim.core.count_vector import CountVector
+
+WHOLE, WINDOWS = "whole", "windows"
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """Deviations of estimated counts, one row a replicate; `factor` times the sum of the squares that they cause in a
+    quantity is its squared half-width."""
+
+    factor: float
+    deviations: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """Why the counts of a launch may be wrong, as replicates of them. vector: which element is which count; times: how
+    often the launch is counted."""
+
+    vector: CountVector
+    replicates: Replicates
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a launch, or several, were sampled.
+
+    method: 'whole' or 'windows', joined by ' + ' where launches differ; reason: why it ran whole, or what was
+    measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole grid; simulated: those
+    of them that were simulated; complete: whether all workgroups were executed at least; doubts: independent of one
+    another; parts: of several launches those that differ, each with how often it is there; unasked: instructions of
+    those that ran whole because nothing else was asked.
+    """
+
+    confidence: float
+    method: str
+    reason: str
+    rounds: float
+    instructions: float
+    simulated: float
+    complete: bool = True
+    doubts: tuple[Doubt, ...] = field(default=(), repr=False)
+    parts: "tuple[tuple[Sampling, int], ...]" = field(default=(), repr=False)
+    unasked: float = 0.0
+
+    @property
+    def fraction(self) -> float:
+        """Part of the instructions that was simulated."""
+        return self.simulated / self.instructions if self.instructions else 1.0
+
+    def described(self) -> dict[str, Any]:
+        """As plain data, for a result."""
+        return {
+            "method": self.method,
+            "reason": self.reason,
+            "rounds": self.rounds,
+            "fraction": self.fraction,
+            "speed_up": 1 / self.fraction if self.fraction else 1.0,
+            "confidence": self.confidence,
+        }
+
+    def half_width(self, section: str, name: str) -> float:
+        """Of one count."""
+        square = 0.0
+        for doubt in self.doubts:
+            apart = doubt.replicates.deviations[:, doubt.vector.at(section, name)] * doubt.times
+            square += doubt.replicates.factor * float((apart * apart).sum())
+        return sqrt(square)
+
+    def replicates(self, sections: Mapping[str, Counts]) -> Iterator[tuple[float, dict[str, Counts]]]:
+        """Sections as they might have been, each with the factor by which its squared effect on any quantity counts:
+        the sum over all is the quantity's squared half-width."""
+        for doubt in self.doubts:
+            for row in doubt.replicates.deviations:
+                yield doubt.replicates.factor, doubt.vector.added(sections, row * doubt.times, rounded=False)
+
+
+def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequence[int]) -> Sampling | None:
+    """Of several launches as one; None if none was sampled. instructions: of each, for those that ran whole unasked.
+
+    A launch that is there more than once, the same object, is as wrong each time: its errors add up; those of different
+    launches are independent. What is combined may be combinations itself.
+    """
+    known = [one for one in launches if one is not None]
+    if not known:
+        return None
+    once: dict[int, Sampling] = {}
+    times: dict[int, int] = {}
+    unasked = float(sum(n for one, n in zip(launches, instructions, strict=True) if one is None))
+    for one in known:
+        unasked += one.unasked
+        for part, count in one.parts or ((one, 1),):
+            once[id(part)] = part
+            times[id(part)] = times.get(id(part), 0) + count
+    parts = tuple((part, times[key]) for key, part in once.items())
+    return Sampling(
+        known[0].confidence,
+        " + ".join(dict.fromkeys(part.method for part, _ in parts)),
+        "; ".join(dict.fromkeys(part.reason for part, _ in parts)),
+        float(sum(part.rounds * count for part, count in parts)),
+        unasked + sum(part.instructions * count for part, count in parts),
+        unasked + sum(part.simulated for part, _ in parts),
+        all(part.complete for part, _ in parts),
+        tuple(replace(doubt, times=count) for part, count in parts for doubt in part.doubts),
+        parts,
+        unasked,
+    )

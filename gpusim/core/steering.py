@@ -1,0 +1,75 @@
+"""What may steer a launch from outside: the interface through which a launch is simulated in part and estimated."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gpusim.core.facts import RunFacts
+from isa.execution.executor import FunctionalContext
+
+
+@dataclass(frozen=True)
+class Steered:
+    """A launch that runs on the machine `m`.
+
+    context: its functional part; counts: its facts up to now; resident: workgroups that the machine holds at a time;
+    execute: executes workgroups of the grid without timing and returns how many instructions they had.
+    """
+
+    m: Any
+    context: FunctionalContext
+    counts: Callable[[], RunFacts]
+    resident: int
+    execute: Callable[[range], int]
+
+    @property
+    def now(self) -> int:
+        """The cycle."""
+        return int(self.m.wheel.now)
+
+    @property
+    def workgroups(self) -> int:
+        """Workgroups of the grid that are simulated: all but those passed over so far."""
+        return int(self.m.run.workgroups)
+
+    @property
+    def waiting(self) -> int:
+        """Workgroups not dispatched yet."""
+        return int(self.m.run.workgroups - self.m.run.next_workgroup)
+
+    @property
+    def done(self) -> int:
+        """Workgroups that have ended."""
+        return int(self.m.run.done)
+
+    @property
+    def wavefronts_per_workgroup(self) -> int:
+        """Wavefronts of a workgroup."""
+        return int(self.m.run.workgroup_waves)
+
+    def skip(self, count: int) -> range:
+        """Have the dispatcher pass over the next workgroups; returns which of the grid they are."""
+        run = self.m.run
+        first = int(run.next_workgroup + run.skipped)
+        run.skipped += count
+        run.workgroups -= count
+        return range(first, first + count)
+
+
+class Steering(Protocol):
+    """One launch that is being steered. limit: the cycle in which `look` is to be called."""
+
+    limit: int
+
+    def look(self) -> None:
+        """The machine has reached cycle `limit`."""
+
+    def finish(self, facts: RunFacts) -> None:
+        """The launch has ended: complete its facts by what was not simulated."""
+
+
+class Steerer(Protocol):
+    """Steers launches, one after another."""
+
+    def attach(self, launch: Steered) -> Steering:
+        """Begin to steer a launch before its first cycle."""

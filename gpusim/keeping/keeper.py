@@ -1,0 +1,280 @@
+"""A store as a command uses it: equal work is found, what was run is kept."""
+
+import json
+import os
+import shlex
+import sqlite3
+import sys
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.version import __version__
+from gpusim.keeping.outcome import LaunchRow, Measured, Outcome, Value
+from gpusim.keeping.sources import sources_hash
+from gpusim.keeping.work import NetworkRows, Work
+from gpusim.store.file import errors, now, writable, writing
+
+MOST_INTEGER = 2**63 - 1  # that SQLite has
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run of the store that did the same work."""
+
+    number: int
+    started: str
+    exit_code: int
+    content: Mapping[str, Any]
+
+    def sentence(self, path: Path) -> str:
+        """'found in gpusim.db: run 12 of 2026-11-22 17:41:24 UTC'."""
+        when = self.started.replace("T", " ").replace("Z", " UTC")
+        return f"found in {path}: run {self.number} of {when}; --fresh runs it again"
+
+
+@dataclass(frozen=True)
+class Took:
+    """When a run began, and how many real seconds it took."""
+
+    date: str
+    seconds: float
+
+
+class Started:
+    """When a run began; what it takes goes on."""
+
+    def __init__(self) -> None:
+        self.date, self._clock = now(), time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since then."""
+        return time.monotonic() - self._clock
+
+
+class Keeper:
+    """A store that is open for writing. Raises StoreError wherever it cannot be read or written.
+
+    fresh: equal work is not looked for.
+    """
+
+    def __init__(self, path: Path, fresh: bool = False) -> None:
+        self.path, self._fresh = path, fresh
+        self._connection = writable(path)
+        self._metrics: dict[tuple[str, str, str], int] = {}
+
+    def __enter__(self) -> "Keeper":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing more is kept."""
+        with errors(self.path):
+            self._connection.close()
+
+    def found(self, work: Work) -> Found | None:
+        """The newest run that did the same work to its end; None: none did, or it is to be run afresh."""
+        if self._fresh or not work.repeatable:
+            return None
+        sql = """
+            SELECT id, started, exit_code, content FROM runs JOIN results ON run = id
+            WHERE work = ? AND state = 'done' ORDER BY id DESC
+        """
+        with errors(self.path):
+            for number, started, exit_code, content in self._connection.execute(sql, [work.identity]):
+                with suppress(zlib.error, ValueError):  # a damaged one answers nothing
+                    return Found(number, started, exit_code, unpacked(content))
+        return None
+
+    def keep(
+        self,
+        work: Work,
+        outcome: Outcome,
+        started: Started | Took,
+        sweep: int | None = None,
+        points: Sequence[int] = (),
+    ) -> int:
+        """Store a run, whole or not at all; returns its number. points: those of the sweep that it is."""
+        with writing(self._connection, self.path) as db:
+            try:
+                number = self._insert_run(db, work, outcome, started, sweep)
+                layers = self._insert_network(db, work.network) if work.network is not None else {}
+                launches = [self._insert_launch(db, number, row, layers) for row in outcome.launches]
+                for measured in outcome.measured:
+                    self._insert_values(db, number, measured, layers, launches)
+                for point in points:
+                    db.execute("INSERT OR REPLACE INTO points VALUES (?, ?, ?)", (sweep, point, number))
+            except BaseException:
+                self._metrics.clear()  # those that were new are not there
+                raise
+        return number
+
+    def sweep(self, identity: str, title: str, specification: Any, points: Sequence[Mapping[str, Any]]) -> int:
+        """The number of a sweep by this code, which is made if need be, with the values of all its points."""
+        key = (identity, sources_hash())
+        with writing(self._connection, self.path) as db:
+            row = db.execute("SELECT id FROM sweeps WHERE hash = ? AND sources = ?", key).fetchone()
+            if row is not None:
+                return int(row[0])
+            values = {"hash": key[0], "sources": key[1], "title": title, "points": len(points), "started": now()}
+            number = _insert(db, "sweeps", {**values, "specification": json.dumps(specification)})
+            rows = ((number, path, n, _axis(v)) for n, point in enumerate(points) for path, v in point.items())
+            db.executemany("INSERT INTO axes VALUES (?, ?, ?, ?)", rows)
+        return number
+
+    def points_there(self, sweep: int, retry: bool = False) -> set[int]:
+        """Points of which there is a run; retry: those that failed are none."""
+        sql = "SELECT number, state FROM points JOIN runs ON runs.id = points.run WHERE points.sweep = ?"
+        with errors(self.path):
+            rows = self._connection.execute(sql, [sweep]).fetchall()
+        return {number for number, state in rows if not (retry and state == "failed")}
+
+    def keep_point(self, sweep: int, points: Sequence[int], run: int) -> None:
+        """Say that points are what a run of the store did."""
+        with writing(self._connection, self.path) as db:
+            rows = [(sweep, point, run) for point in points]
+            db.executemany("INSERT OR REPLACE INTO points VALUES (?, ?, ?)", rows)
+
+    def _insert_run(
+        self, db: sqlite3.Connection, work: Work, outcome: Outcome, started: Started | Took, sweep: int | None
+    ) -> int:
+        configuration = (work.configuration_hash, work.configuration_json)
+        db.execute("INSERT OR IGNORE INTO configurations VALUES (?, ?)", configuration)
+        network = None
+        if work.network is not None:
+            row = (work.network.identity, work.network.name, work.network.source)
+            db.execute("INSERT OR IGNORE INTO networks (hash, name, source) VALUES (?, ?, ?)", row)
+            network = db.execute("SELECT id FROM networks WHERE hash = ?", row[:1]).fetchone()[0]
+        number = _insert(
+            db,
+            "runs",
+            {
+                "kind": work.kind,
+                "title": work.title,
+                "state": outcome.state,
+                "exit_code": outcome.exit_code,
+                "error": outcome.error,
+                "started": started.date,
+                "ended": now(),
+                "wall_s": started.seconds,
+                "host": _host(),
+                "command": _command(),
+                "folder": os.getcwd(),
+                "gpusim": __version__,
+                "sources": sources_hash(),
+                "configuration": work.configuration_hash,
+                "inputs": work.inputs_hash,
+                "work": work.identity,
+                "gpu": work.gpu,
+                "seed": work.seed,
+                "network": network,
+                "batch": work.batch,
+                "phase": work.phase,
+                "sweep": sweep,
+            },
+        )
+        db.execute("INSERT INTO results VALUES (?, ?)", (number, packed(outcome.content)))
+        return number
+
+    def _insert_network(self, db: sqlite3.Connection, network: NetworkRows) -> dict[str | None, int]:
+        """Its layers' numbers by their names."""
+        (number,) = db.execute("SELECT id FROM networks WHERE hash = ?", [network.identity]).fetchone()
+        rows = [(number, position, name, kind) for position, (name, kind) in enumerate(network.layers)]
+        db.executemany("INSERT OR IGNORE INTO layers (network, position, name, kind) VALUES (?, ?, ?, ?)", rows)
+        return dict(db.execute("SELECT name, id FROM layers WHERE network = ?", [number]))
+
+    def _insert_launch(self, db: sqlite3.Connection, run: int, row: LaunchRow, layers: Mapping[str | None, int]) -> int:
+        return _insert(
+            db,
+            "launches",
+            {
+                "run": run,
+                "variant": row.variant,
+                "layer": layers.get(row.layer),
+                "pass": row.what,
+                "kernel": row.kernel,
+                "invocation": row.invocation,
+                "of_kernel": row.of_kernel,
+                "simulated": int(row.simulated),
+            },
+        )
+
+    def _insert_values(
+        self,
+        db: sqlite3.Connection,
+        run: int,
+        measured: Measured,
+        layers: Mapping[str | None, int],
+        launches: list[int],
+    ) -> None:
+        subject = _insert(
+            db,
+            "subjects",
+            {
+                "run": run,
+                "variant": measured.variant,
+                "layer": layers.get(measured.layer),
+                "pass": measured.what,
+                "launch": None if measured.launch is None else launches[measured.launch],
+            },
+        )
+        rows = [(self._metric(db, v), subject, _storable(v.value), v.half_width) for v in measured.values]
+        db.executemany("INSERT INTO metric_values VALUES (?, ?, ?, ?)", rows)
+
+    def _metric(self, db: sqlite3.Connection, value: Value) -> int:
+        key = (value.name, value.unit, value.definition)
+        number = self._metrics.get(key)
+        if number is None:
+            db.execute("INSERT OR IGNORE INTO metric_names (name, unit, definition) VALUES (?, ?, ?)", key)
+            sql = "SELECT id FROM metric_names WHERE name = ? AND unit = ? AND definition = ?"
+            number = self._metrics[key] = int(db.execute(sql, key).fetchone()[0])
+        return number
+
+
+def packed(content: Mapping[str, Any]) -> bytes:
+    """JSON, compressed."""
+    return zlib.compress(json.dumps(content, separators=(",", ":"), allow_nan=False).encode())
+
+
+def unpacked(content: bytes) -> Any:
+    """What `packed` was given."""
+    return json.loads(zlib.decompress(content))
+
+
+def _insert(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int:
+    columns = ", ".join(row)
+    cursor = db.execute(f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def _axis(value: Any) -> Any:
+    """A value of an axis: what is neither number nor text as JSON."""
+    return json.dumps(value) if isinstance(value, list | Mapping) else _storable(value)
+
+
+def _storable(value: Any) -> Any:
+    """A value as SQLite has it: lists as JSON text, whole numbers beyond its own as its others."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return value if abs(value) <= MOST_INTEGER else float(value)
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, list) else value
+
+
+def _host() -> str:
+    import platform
+
+    return platform.node()
+
+
+def _command() -> str:
+    started = Path(sys.argv[0]).name
+    return shlex.join([started if started.endswith(".py") else "gpusim", *sys.argv[1:]])

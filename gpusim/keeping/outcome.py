@@ -1,0 +1,124 @@
+"""What of a result goes into which table."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR
+from gpusim.base.interrupt import INTERRUPTED
+from gpusim.keeping.records import plain
+from gpusim.results import metrics
+from gpusim.results.metrics.half_widths import SUFFIX
+from gpusim.results.record import RunRecord
+
+EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
+State = Literal["done", "partial", "failed"]
+
+
+@dataclass(frozen=True)
+class LaunchRow:
+    """A launch. invocation, of_kernel: its number among the run's variant's, and among those of its kernel."""
+
+    variant: str
+    kernel: str
+    invocation: int
+    of_kernel: int
+    layer: str | None = None
+    what: str | None = None
+    simulated: bool = True
+
+
+@dataclass(frozen=True)
+class Value:
+    """A metric's value. half_width: of its confidence interval, None unless it was sampled."""
+
+    name: str
+    unit: str
+    definition: str
+    value: Any
+    half_width: float | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Values of a run's variant, of a layer's pass, or of a launch, which is named by its place among the rows."""
+
+    values: Iterable[Value]
+    variant: str = ""
+    layer: str | None = None
+    what: str | None = None
+    launch: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A result. content: all of it as plain data, from which it is shown again."""
+
+    content: Mapping[str, Any]
+    state: State
+    exit_code: int
+    measured: Sequence[Measured] = ()
+    launches: Sequence[LaunchRow] = ()
+    error: str | None = None
+
+
+def stopped_by(records: Sequence[RunRecord]) -> str:
+    """Why the run is partial, empty where it is whole."""
+    return next((record.stopped_by for record in records if record.partial), "")
+
+
+def exit_code(records: Sequence[RunRecord]) -> int:
+    """Of a run that left these records."""
+    stopped = stopped_by(records)
+    if stopped:
+        return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_AS_EXPECTED
+    wrong = any(r.verification is not None and not r.verification.passed for r in records)
+    return EXIT_NOT_AS_EXPECTED if wrong else 0
+
+
+def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> Outcome:
+    """Of a point that ended with an error."""
+    return Outcome({}, "failed", exit_code, error=error)
+
+
+def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
+    """The metrics of a tree, as `gpusim.results.metrics` makes them, those sampled with their half-widths.
+
+    What does not apply is left out.
+    """
+    held = dict(metrics.leaves(dict(tree)))
+    for path, value in held.items():
+        metric = metrics.describe(path)
+        if value is not None and metric is not None:
+            width = held.get(f"{path}{SUFFIX}")
+            yield Value(path, metric.unit, metric.definition, value, width if isinstance(width, float) else None)
+
+
+def of_records(records: Sequence[RunRecord], variants: Sequence[str], exit_code: int) -> Outcome:
+    """The outcome of `gpusim run` and `gpusim exec`. variants: names of all that were to run."""
+    measured: list[Measured] = []
+    launches: list[LaunchRow] = []
+    for record in records:
+        measured.append(Measured(list(values_of(metrics.to_tree(record))), record.variant))
+        numbered = Numbering()
+        for facts in record.launches:
+            if len(record.launches) > 1:  # a single one's metrics are the run's
+                values = list(values_of(metrics.launch_tree(facts, record.energy)))
+                measured.append(Measured(values, record.variant, launch=len(launches)))
+            launches.append(LaunchRow(record.variant, facts.kernel.name, *numbered.next(facts.kernel.name)))
+    state: State = "partial" if any(record.partial for record in records) else "done"
+    content = {"variants": list(variants), "records": plain(records)}
+    return Outcome(content, state, exit_code, measured, launches)
+
+
+@dataclass
+class Numbering:
+    """Numbers of launches in the order in which they are invoked."""
+
+    of_kernel: Counter[str] = field(default_factory=Counter)
+
+    def next(self, kernel: str) -> tuple[int, int]:
+        """The next launch's number among all, and among those of its kernel."""
+        self.of_kernel[kernel] += 1
+        return self.of_kernel.total() - 1, self.of_kernel[kernel] - 1

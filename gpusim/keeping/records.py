@@ -1,0 +1,112 @@
+"""A run's records as plain data, and back: from them follow the tables that people read and the JSON object."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from gpusim.core.count_vector import CountVector
+from gpusim.core.facts import Hotspot, RunFacts
+from gpusim.core.sampled import Doubt, Replicates, Sampling
+from gpusim.energy.dram import DramEnergies
+from gpusim.energy.model import EnergyModel
+from gpusim.results.record import CommandTimes, RunRecord, VerificationFacts
+from isa.execution.resident import WavefrontGroup
+from isa.object.line_table import SourceFile, SourceLine
+
+_NESTED = ("launches", "verification", "commands", "energy")
+
+
+def plain(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """As JSON has it."""
+    return [_plain_record(record) for record in records]
+
+
+def restored(records: Sequence[Mapping[str, Any]]) -> list[RunRecord]:
+    """The records that `plain` was given; raises KeyError, TypeError or ValueError for what it does not write."""
+    return [_restored_record(held) for held in records]
+
+
+def _plain_record(record: RunRecord) -> dict[str, Any]:
+    held = {field.name: getattr(record, field.name) for field in fields(record) if field.name not in _NESTED}
+    verification = record.verification
+    return held | {
+        "launches": [plain_facts(facts) for facts in record.launches],
+        "verification": None if verification is None else asdict(verification),
+        "commands": [asdict(command) for command in record.commands],
+        "energy": None if record.energy is None else asdict(record.energy),
+    }
+
+
+def _restored_record(held: Mapping[str, Any]) -> RunRecord:
+    verification, energy = held["verification"], held["energy"]
+    return RunRecord(
+        **{name: value for name, value in held.items() if name not in _NESTED},
+        launches=[restored_facts(facts) for facts in held["launches"]],
+        verification=None if verification is None else VerificationFacts(**verification),
+        commands=[CommandTimes(**command) for command in held["commands"]],
+        energy=None if energy is None else EnergyModel(**{**energy, "dram": DramEnergies(**energy["dram"])}),
+    )
+
+
+def plain_facts(facts: RunFacts) -> dict[str, Any]:
+    """Of a launch, or of several as one."""
+    return {
+        "sections": facts.sections,
+        "partial": facts.partial,
+        "hotspots": [{**vars(h), "source": _plain_line(h.source)} for h in facts.hotspots],
+        "resident": [{**vars(group), "source": _plain_line(group.source)} for group in facts.resident],
+        "sampling": None if facts.sampling is None else _plain_sampling(facts.sampling),
+    }
+
+
+def restored_facts(held: Mapping[str, Any]) -> RunFacts:
+    """The facts that `plain_facts` was given; raises KeyError, TypeError or ValueError for what it does not write."""
+    facts = RunFacts.of(held["partial"], **held["sections"])
+    facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in held["hotspots"]]
+    facts.resident = [WavefrontGroup(**{**g, "source": _restored_line(g["source"])}) for g in held["resident"]]
+    facts.sampling = None if held["sampling"] is None else _restored_sampling(held["sampling"])
+    return facts
+
+
+def _plain_sampling(sampling: Sampling) -> dict[str, Any]:
+    doubts = [
+        {
+            "vector": asdict(doubt.vector),
+            "factor": doubt.replicates.factor,
+            "rows": len(doubt.replicates.deviations),
+            "deviations": b64encode(doubt.replicates.deviations.astype("<f8").tobytes()).decode(),
+            "times": doubt.times,
+        }
+        for doubt in sampling.doubts
+    ]
+    held = {name: value for name, value in vars(sampling).items() if name != "parts"}
+    return held | {"doubts": doubts}
+
+
+def _restored_sampling(held: Mapping[str, Any]) -> Sampling:
+    doubts = []
+    for doubt in held["doubts"]:
+        vector = doubt["vector"]
+        keys = tuple((section, name) for section, name in vector["keys"])
+        deviations = np.frombuffer(b64decode(doubt["deviations"]), "<f8").reshape(doubt["rows"], -1)
+        replicates = Replicates(doubt["factor"], deviations)
+        doubts.append(
+            Doubt(CountVector(keys, tuple(vector["sizes"]), tuple(vector["whole"])), replicates, doubt["times"])
+        )
+    return Sampling(**{**held, "doubts": tuple(doubts)})
+
+
+def _plain_line(line: SourceLine | None) -> list[Any] | None:
+    if line is None:
+        return None
+    return [line.file.path, line.file.folder, line.file.md5.hex() if line.file.md5 is not None else None, line.number]
+
+
+def _restored_line(held: Sequence[Any] | None) -> SourceLine | None:
+    if held is None:
+        return None
+    path, folder, md5, number = held
+    return SourceLine(SourceFile(path, folder, bytes.fromhex(md5) if md5 is not None else None), number)

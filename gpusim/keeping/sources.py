@@ -1,0 +1,24 @@
+"""By which code a result was made: hashes of the sources that decide it, the same on every host."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# what decides the facts of a launch that is given
+SIMULATOR = ("isa", "memory", "spartan", "gpusim/core", "gpusim/jit")
+# what beside it decides a run's result: how configurations are read, work becomes launches, and counts metrics
+_AROUND = ("workloads", *(f"gpusim/{room}" for room in ("config", "host", "jobs", "microbench", "networks", "results")))
+ALL = (*SIMULATOR, *_AROUND)
+KINDS = (".py", ".hsaco")
+
+
+@cache
+def sources_hash(places: tuple[str, ...] = ALL) -> str:
+    """Hash of the source files and code objects under `places`, by their paths and contents."""
+    h = hashlib.sha256()
+    for place in places:
+        for file in sorted(f for f in (ROOT / place).rglob("*") if f.suffix in KINDS):
+            h.update(f"{file.relative_to(ROOT).as_posix()} {file.stat().st_size}\n".encode())
+            h.update(file.read_bytes())
+    return h.hexdigest()[:16]

@@ -1,0 +1,54 @@
+"""A run of a store as it was: its records, its JSON object."""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.keeping.keeper import unpacked
+from gpusim.keeping.records import restored
+from gpusim.report.document import document
+from gpusim.results.record import RunRecord
+from gpusim.store.reading import Results
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run. row: of the table `runs`; content: what it left behind, empty where it failed."""
+
+    row: Mapping[str, Any]
+    configuration: dict[str, Any]
+    content: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """'12', or 'base (12)' with a name."""
+        number, name = self.row["id"], self.row["name"]
+        return f"{number}" if name is None else f"{name} ({number})"
+
+    @property
+    def records(self) -> list[RunRecord]:
+        """Of kinds run and exec; empty of others."""
+        return restored(self.content.get("records", []))
+
+    def document(self) -> dict[str, Any]:
+        """The JSON object that the run's command writes; raises UserError where it failed."""
+        if "document" in self.content:
+            found: dict[str, Any] = self.content["document"]
+            return found
+        records = self.records
+        if not records:
+            raise UserError(f"run {self.label} failed: {self.row['error']}")
+        return document(self.configuration, records, self.content["variants"])
+
+
+def stored_run(results: Results, run: str) -> StoredRun:
+    """A run by its number or its name; raises UserError."""
+    row = results.run(run)
+    rows = results.rows("SELECT content FROM results WHERE run = ?", [row["id"]]).rows
+    try:
+        content = unpacked(rows[0][0])
+    except (zlib.error, ValueError, IndexError):
+        raise UserError(f"{results.path}: what run {row['id']} left behind is damaged") from None
+    return StoredRun(row, results.configuration(row["id"]), content)

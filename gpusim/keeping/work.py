@@ -1,0 +1,81 @@
+"""What a run is asked for: equal work gives an equal result."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from gpusim.keeping.sources import sources_hash
+
+Kind = Literal["run", "exec", "net", "microbench"]
+
+
+@dataclass(frozen=True)
+class NetworkRows:
+    """A network as stores have it. identity: tells it from every other; layers: name and kind of each, in order."""
+
+    name: str
+    source: str
+    identity: str
+    layers: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One run before it is run.
+
+    title: for people; configuration: resolved, with all that decides the result; inputs: files that are read beside
+    it; gpu: its name; repeatable: False where something decides the result that no hash tells.
+    """
+
+    kind: Kind
+    title: str
+    configuration: Mapping[str, Any]
+    inputs: Sequence[Path]
+    gpu: str
+    seed: int | None = None
+    batch: int | None = None
+    phase: str | None = None
+    network: NetworkRows | None = None
+    repeatable: bool = True
+
+    @cached_property
+    def configuration_json(self) -> str:
+        """As it is stored, its keys in their order: that of the result's JSON object."""
+        return json.dumps(self.configuration, separators=(",", ":"), ensure_ascii=False)
+
+    @cached_property
+    def configuration_hash(self) -> str:
+        """Of the JSON."""
+        return _hash(self.configuration_json.encode())
+
+    @cached_property
+    def inputs_hash(self) -> str:
+        """Of the contents of the files, in order; what cannot be read is the run's error."""
+        h = hashlib.sha256()
+        for path in self.inputs:
+            try:
+                with path.open("rb") as file:
+                    h.update(hashlib.file_digest(file, "sha256").digest())
+            except OSError:
+                h.update(b"missing")
+        return h.hexdigest()[:16]
+
+    @cached_property
+    def identity(self) -> str:
+        """Equal for equal work."""
+        network = self.network.identity if self.network is not None else ""
+        parts = (self.kind, self.configuration_hash, self.inputs_hash, sources_hash(), network)
+        return _hash(repr(parts).encode())
+
+
+def identity_of(*parts: Any) -> str:
+    """A short hash of values whose `repr` says all of them."""
+    return _hash(repr(parts).encode())
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

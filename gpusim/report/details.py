@@ -1,0 +1,163 @@
+"""The sections of a result, with every metric, its unit, its ratio where two were run, and what the rules say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from gpusim.report.layout import Line, plain, wrapped
+from gpusim.report.result import Measured, Result
+from gpusim.report.rule import STALLS, findings
+from gpusim.report.rules import RULES
+from gpusim.report.sections import Section, paths_of
+from gpusim.report.values import NOTHING, percent, shown, unit_of, value_at, with_half_width
+from gpusim.results import metrics
+from isa.execution.resident import WavefrontGroup, group_lines
+from isa.object.line_table import SourceFile, SourceLine
+from isa.object.names import short
+
+_LARGEST_REASONS = 3  # of a hot spot
+
+
+def details(result: Result, sections: Sequence[Section], width: int) -> list[Line]:
+    """The lines of the sections; `width`: columns that a table may take where it can."""
+    lines: list[Line] = []
+    for section in sections:
+        body = list(_body(result, section, width))
+        if body:
+            if lines:
+                lines.append(plain(""))
+            lines += wrapped(f"{section.title} ({section.key}): {section.tells}", width, 2, "bold")
+            lines += body
+    return lines
+
+
+def rows_of(result: Result, section: Section) -> list[tuple[str, ...]]:
+    """Rows of a section's metrics: path, the columns' values, the last one's ratio to the first if two, unit."""
+    ratios = _ratios(result)
+    rows = []
+    for path in paths_of(section):
+        cells = [with_half_width(column.tree, path) + _share(column, path) for column in result.columns]
+        if all(cell == NOTHING for cell in cells):
+            continue
+        if len(result.columns) > 1:
+            factor = ratios.get(path)
+            cells.append("" if factor is None else f"{factor:.3f} ×")
+        rows.append((path, *cells, unit_of(path)))
+    return rows
+
+
+def heads_of(result: Result) -> list[str]:
+    """Heads of the columns of `rows_of`."""
+    if len(result.columns) == 1:
+        return ["metric", result.columns[0].title, "unit"]
+    first = result.columns[0].name
+    return ["metric", *(f"{c.name}: {c.title}" for c in result.columns), f"ratio to {first}", "unit"]
+
+
+def hotspot_rows(column: Measured) -> list[dict[str, Any]]:
+    """The costliest instructions: cycles, share of all, where, the instruction, the largest reasons with shares."""
+    whole = sum(column.group("stalls").values())
+    found = []
+    for spot in column.tree.get("hotspots") or ():
+        reasons = {name: cycles for name, cycles in spot.items() if name in STALLS}
+        cycles = sum(reasons.values())
+        largest = sorted(reasons.items(), key=lambda item: -item[1])[:_LARGEST_REASONS]
+        found.append(
+            {
+                "cycles": cycles,
+                "share": cycles / whole if whole else 0.0,
+                "kernel": short(spot["kernel"]),
+                "address": spot["address"],
+                "instruction": spot["instruction"],
+                "file": spot.get("file"),
+                "line": spot.get("line"),
+                "reasons": {name: n / cycles for name, n in largest} if cycles else {},
+            }
+        )
+    return found
+
+
+def _ratios(result: Result) -> dict[str, float | None]:
+    if len(result.columns) < 2:
+        return {}
+    return metrics.normalized(dict(result.columns[-1].tree), dict(result.columns[0].tree))
+
+
+def _share(column: Measured, path: str) -> str:
+    share = column.share(path)
+    return f" ({percent(share)})" if share is not None else ""
+
+
+def _body(result: Result, section: Section, width: int) -> Iterator[Line]:
+    rows = rows_of(result, section)
+    if rows:
+        yield from _table(heads_of(result), rows, width)
+    for column in result.columns:
+        if section.key == "launch":
+            yield from _launches(column, width)
+        if section.key == "source":
+            yield from _hotspots(column, width)
+            yield from _resident(column, width)
+    for column in result.columns:
+        for finding in findings((rule for rule in RULES if rule.section == section.key), column):
+            name = f"{column.name}: " if column.name else ""
+            yield from wrapped(f"{name}{finding.text}", width, 4, "yellow", "  ! ")
+            if finding.advice:
+                yield from wrapped(finding.advice, width, 6, "", "    > ")
+
+
+def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) -> Iterator[Line]:
+    """The rows aligned; where they would be wider than `width`, units and then values stand below the names."""
+    cells = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    whole = 2 + sum(cells) + 2 * (len(cells) - 1)
+    yield from wrapped("; ".join(heads[1:-1]), width, 4, "dim", "  ")
+    for path, *held, unit in rows:
+        values = [cell.rjust(size) for cell, size in zip(held, cells[1:-1], strict=True)]
+        if whole <= width:
+            yield plain("  " + "  ".join([path.ljust(cells[0]), *values, unit]))
+            continue
+        yield plain(f"  {path}  {unit}".rstrip())
+        beside = 4 + sum(cells[1:-1]) + 2 * len(values) <= width
+        yield from (plain(line) for line in (["    " + "  ".join(values)] if beside else [f"      {c}" for c in held]))
+
+
+def _launches(column: Measured, width: int) -> Iterator[Line]:
+    launches = column.tree.get("launches") or ()
+    whole = column.number("kernel.cycles")
+    if launches:
+        yield from wrapped(f"{column.title}: launches, their cycles, share of all", width, 4, "bold", "  ")
+    for number, launch in enumerate(launches, 1):
+        cycles = value_at(launch, "kernel.cycles") or 0
+        share = f"{100 * cycles / whole:5.1f} %" if whole else ""
+        name = shown("kernel.name", value_at(launch, "kernel.name"))
+        yield from wrapped(f"{cycles:>15,} cycles  {share}  {name}", width, 40, "", f"  {number:>6}")
+
+
+def _hotspots(column: Measured, width: int) -> Iterator[Line]:
+    rows = hotspot_rows(column)
+    if rows:
+        title = f"{column.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons"
+        yield from wrapped(title, width, 4, "bold", "  ")
+    for row in rows:
+        reasons = ", ".join(f"{name} {100 * share:.0f} %" for name, share in row["reasons"].items())
+        place = f" [{PurePath(row['file']).name}:{row['line']}]" if row["file"] else ""
+        text = f"{row['cycles']:>15,}  {100 * row['share']:5.1f} %  {row['address']:#07x}  {row['instruction']}{place}"
+        yield from wrapped(f"{text}  {reasons}", width, 37)
+
+
+def _resident(column: Measured, width: int) -> Iterator[Line]:
+    """Where the wavefronts stood when the run was stopped."""
+    groups: Sequence[Any] = column.tree.get("resident_wavefronts") or ()
+    if not groups:
+        return
+    launch = Measured("", (column.tree.get("launches") or [column.tree])[-1])
+    ended = f"{launch.number('kernel.workgroups'):,} of {launch.number('kernel.workgroups_total'):,} workgroups"
+    when = f" in cycle {launch.number('kernel.cycles'):,}" if launch.get("kernel.cycles") is not None else ""
+    yield from wrapped(f"{launch.kernel}: stopped{when}, {ended} had ended; resident:", width, 4, "bold", "  ")
+    for line in group_lines([_group(held) for held in groups]):
+        yield from wrapped(line, width, 6, "", "    ")
+
+
+def _group(held: Mapping[str, Any]) -> WavefrontGroup:
+    line = SourceLine(SourceFile(held["file"]), held["line"]) if "line" in held else None
+    return WavefrontGroup(held["count"], held["address"], held["instruction"], held["state"], line)

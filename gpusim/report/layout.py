@@ -1,0 +1,96 @@
+"""Lines of a report on a terminal, a pipe or in a file: styles, bars, columns, and what a poor terminal cannot show."""
+
+import os
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+PIPE_WIDTH = 80  # of what is no terminal
+_FEWEST = 40  # columns
+_FULL, _EMPTY = "█", "░"
+_POOR = str.maketrans({_FULL: "#", _EMPTY: ".", "–": "-", "×": "x", "±": "+/-", "→": ">", "≤": "<="})
+
+# text and its style by rich's names; '' for plain
+Piece = tuple[str, str]
+Line = Sequence[Piece]
+
+
+def width_of(out: TextIO) -> int:
+    """Columns that lines may take."""
+    return max(shutil.get_terminal_size().columns, _FEWEST) if out.isatty() else PIPE_WIDTH
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of `width` characters, so much of it full; more than nothing is seen."""
+    full = round(min(max(share, 0.0), 1.0) * width)
+    if share > 0:
+        full = max(full, 1)
+    return _FULL * full + _EMPTY * (width - full)
+
+
+def plain(text: str) -> Line:
+    """A line without style."""
+    return [(text, "")]
+
+
+def heading(text: str) -> Line:
+    """A section's head."""
+    return [(text, "bold")]
+
+
+def wrapped(text: str, width: int, indent: int = 0, style: str = "", first: str = "") -> list[Line]:
+    """Lines of at most `width` columns, those after the first indented. first: what the first begins with."""
+    lines = textwrap.wrap(
+        text, max(width, indent + 20), initial_indent=first, subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return [[(line, style)] for line in lines]
+
+
+def fitted(text: str, indent: int, out: TextIO) -> str:
+    """A line as it is on a pipe; on a terminal, broken to its width, what follows indented."""
+    if not out.isatty():
+        return text
+    return "\n".join("".join(piece for piece, _ in line) for line in wrapped(text, width_of(out), indent))
+
+
+def columns(label: str, cells: Sequence[str], label_width: int, cell_width: int, style: str = "") -> list[Line]:
+    """A label and one cell for each column; what is too long for its column goes on below."""
+    parts = [textwrap.wrap(cell, cell_width - 1, break_on_hyphens=False) or [""] for cell in cells]
+    found: list[Line] = []
+    for number in range(max(map(len, parts))):
+        line = [((label if number == 0 else "").ljust(label_width), "")]
+        for part in parts:
+            line.append(((part[number] if number < len(part) else "").ljust(cell_width), style))
+        found.append(line)
+    return found
+
+
+def write(lines: Iterable[Line], out: TextIO) -> None:
+    """Print the lines: with styles on a terminal that has them (NO_COLOR, TERM=dumb), as plain text elsewhere."""
+    poor = is_poor(out)
+    if not out.isatty():
+        for line in lines:
+            text = "".join(piece for piece, _ in line).rstrip()
+            print(text.translate(_POOR) if poor else text, file=out)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=out, highlight=False, markup=False, soft_wrap=True)
+    for line in lines:
+        styled = Text.assemble(*((piece.translate(_POOR) if poor else piece, style) for piece, style in line))
+        styled.rstrip()
+        console.print(styled)
+
+
+def is_poor(out: TextIO) -> bool:
+    """Whether it takes ASCII alone: its encoding lacks what bars are made of, or it is a dumb terminal."""
+    if out.isatty() and os.environ.get("TERM") in ("dumb", "unknown"):
+        return True
+    try:
+        (_FULL + _EMPTY + "–×±").encode(getattr(out, "encoding", None) or "utf-8")
+    except (LookupError, UnicodeEncodeError):
+        return True
+    return False

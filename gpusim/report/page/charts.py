@@ -1,0 +1,192 @@
+"""Kinds of charts: each function draws one onto a figure of Matplotlib's."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from gpusim.report.page.elements import clean
+from gpusim.report.values import number_text
+
+# Okabe and Ito's colours, told apart by colour-blind readers and seen on light and dark grounds; black is left out
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8F8F8F", "#B8A800", "#7A5195", "#4E8D5E")
+MARKS = "os^DvPX*<>"
+_LONGEST = 40  # characters of a label
+_BAR_INCHES = 0.26
+_LETTER_INCHES = 0.073  # the mean letter at the usual size: room is reckoned, as measuring text takes half of the time
+
+
+def label(text: str) -> str:
+    """A name as Matplotlib prints it letter by letter, shortened where it is very long."""
+    short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return clean(short).replace("$", r"\$")
+
+
+def bars_size(names: int, series: int = 1, width: float = 7.2) -> tuple[float, float]:
+    """Inches of a figure with horizontal bars."""
+    return width, max(1.2 + _BAR_INCHES * names * max(series, 1), 1.9)
+
+
+def grouped_bars(figure: Any, names: Sequence[str], series: Mapping[str, Sequence[float | None]], axis: str) -> None:
+    """Horizontal bars, beside each other for the series, with their values at the end."""
+    axes = _axes(figure, left=_room(names), top=_legend_room(series) if len(series) > 1 else 0.1)
+    height = 0.8 / len(series)
+    for number, (name, values) in enumerate(series.items()):
+        places = [row + (number + 0.5) * height - 0.4 for row in range(len(names))]
+        drawn = [value or 0.0 for value in values]
+        bars = axes.barh(places, drawn, height * 0.95, label=label(name), color=COLOURS[number % len(COLOURS)])
+        axes.bar_label(bars, ["–" if value is None else f"{value:,.3g}" for value in values], padding=3, fontsize=7)
+    _rows(axes, names, axis)
+    axes.margins(x=0.12)
+    if len(series) > 1:
+        _legend(figure, axes)
+
+
+def stacked_bars(figure: Any, names: Sequence[str], parts: Mapping[str, Sequence[float]], axis: str) -> None:
+    """Horizontal bars made of parts, in the order of the mapping."""
+    axes = _axes(figure, left=_room(names), top=_legend_room(parts))
+    left = [0.0] * len(names)
+    for number, (name, values) in enumerate(parts.items()):
+        colour = COLOURS[number % len(COLOURS)]
+        axes.barh(range(len(names)), values, 0.8, left=left, label=label(name), color=colour, linewidth=0)
+        left = [start + value for start, value in zip(left, values, strict=True)]
+    _rows(axes, names, axis)
+    _legend(figure, axes)
+
+
+def histogram(figure: Any, series: Mapping[str, Sequence[int]], axis: str) -> None:
+    """Counts by buckets in powers of two, as steps."""
+    axes = _axes(figure, left=0.8, bottom=0.8, top=_legend_room(series) if len(series) > 1 else 0.1)
+    for number, (name, counts) in enumerate(series.items()):
+        axes.stairs(counts, range(len(counts) + 1), fill=len(series) == 1, label=label(name), color=COLOURS[number])
+    most = max((len(counts) for counts in series.values()), default=0)
+    axes.set_xticks(range(0, most + 1, 2), [f"{2**bucket:,}" for bucket in range(0, most + 1, 2)], rotation=45)
+    axes.set_xlabel(axis)
+    axes.set_ylabel("requests")
+    if len(series) > 1:
+        _legend(figure, axes)
+
+
+def roofline(
+    figure: Any, points: Sequence[tuple[str, str, float, float]], peak: tuple[str, float], roofs: Mapping[str, float],
+    axes_names: tuple[str, str],
+) -> None:  # fmt: skip
+    """Points (name, level, intensity, rate) under the peak and the levels' bandwidths, on logarithmic axes."""
+    axes = _axes(figure, left=0.7, right=2.3)
+    intensities = [point[2] for point in points] + [peak[1] / rate for rate in roofs.values()]
+    low, high = min(intensities) / 4, max(intensities) * 4
+    for number, (level, rate) in enumerate(roofs.items()):
+        knee = peak[1] / rate
+        colour = COLOURS[number % len(COLOURS)]
+        axes.plot([low, knee], [low * rate, peak[1]], color=colour, linewidth=1.2, label=f"{level}: {rate:,.1f} a ns")
+    axes.plot([low, high], [peak[1], peak[1]], color="#8F8F8F", linewidth=1.2, label=f"{peak[0]}: {peak[1]:,.1f} a ns")
+    names, levels = list(dict.fromkeys(p[0] for p in points)), list(roofs)
+    for name, level, intensity, rate in points:
+        mark = MARKS[names.index(name) % len(MARKS)] if len(names) <= len(MARKS) else "o"
+        axes.plot([intensity], [rate], mark, color=COLOURS[levels.index(level) % len(COLOURS)], markersize=6, alpha=0.8)
+    if 1 < len(names) <= len(MARKS):
+        for number, name in enumerate(names):
+            axes.plot([], [], MARKS[number], color="#8F8F8F", label=label(name))
+    axes.set_xscale("log", base=10)
+    axes.set_yscale("log", base=10)
+    for one in (axes.xaxis, axes.yaxis):
+        one.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    axes.set_xlim(low, high)
+    axes.set_xlabel(axes_names[0])
+    axes.set_ylabel(axes_names[1])
+    figure.legend(loc="center right", fontsize=8)
+
+
+def heat_map(
+    figure: Any, across: tuple[str, Sequence[str]], down: tuple[str, Sequence[str]],
+    values: Sequence[Sequence[float | None]], what: str,
+) -> None:  # fmt: skip
+    """Values by two axes as colours, each with its number; None is left empty."""
+    axes = _axes(figure, left=_room(down[1]) + 0.2, top=0.3)
+    filled = [[math.nan if value is None else value for value in row] for row in values]
+    axes.pcolormesh(filled, cmap="cividis", edgecolors="white", linewidth=0.5)  # shapes: a page loads no images
+    known = [value for row in values for value in row if value is not None]
+    middle = (min(known) + max(known)) / 2
+    for y, row in enumerate(values):
+        for x, value in enumerate(row):
+            if value is not None:
+                colour = "black" if value > middle else "white"
+                axes.text(x + 0.5, y + 0.5, number_text(value), ha="center", va="center", color=colour, fontsize=8)
+    axes.set_xticks([x + 0.5 for x in range(len(across[1]))], [label(text) for text in across[1]])
+    axes.set_yticks([y + 0.5 for y in range(len(down[1]))], [label(text) for text in down[1]])
+    axes.set_xlabel(label(across[0]))
+    axes.set_ylabel(label(down[0]))
+    axes.set_title(label(what))
+
+
+def front(
+    figure: Any, points: Sequence[tuple[float, float, bool]], axes_names: tuple[str, str],
+    widths: Sequence[float | None] = (),
+) -> None:  # fmt: skip
+    """Points (x, y, whether it is on the front of the smallest); the front as a line; widths: of y, half."""
+    axes = _axes(figure, left=0.9, top=0.4)
+    for chosen, colour, name in ((False, COLOURS[6], "another is better in both"), (True, COLOURS[0], "Pareto front")):
+        some = [(x, y) for x, y, on_front in points if on_front is chosen]
+        if some:
+            axes.plot(*zip(*some, strict=True), "o", color=colour, label=name)
+    best = sorted((x, y) for x, y, on_front in points if on_front)
+    if best:
+        axes.plot(*zip(*best, strict=True), color=COLOURS[0], drawstyle="steps-post", linewidth=1)
+    for (x, y, _), width in zip(points, widths, strict=False):
+        if width:
+            axes.errorbar([x], [y], yerr=[width], color=COLOURS[6], capsize=2, linewidth=1)
+    axes.set_xlabel(label(axes_names[0]))
+    axes.set_ylabel(label(axes_names[1]))
+    _legend(figure, axes)
+
+
+def parallel(
+    figure: Any, names: Sequence[str], lines: Sequence[Sequence[float]], ticks: Sequence[Sequence[tuple[float, str]]]
+) -> None:
+    """Parallel coordinates: a line over the axes for each point, values from 0 to 1; the last axis gives the colour;
+    ticks: of each axis (place, text)."""
+    from matplotlib import colormaps
+
+    axes = _axes(figure, left=0.3, bottom=0.6)
+    colours = colormaps["viridis"]
+    for line in sorted(lines, key=lambda line: -line[-1]):
+        axes.plot(range(len(names)), line, color=colours(0.9 * line[-1]), linewidth=1.4, alpha=0.85)
+    for number, marks in enumerate(ticks):
+        axes.axvline(number, color="#8F8F8F", linewidth=0.8)
+        for place, text in marks:
+            axes.text(number + 0.03, place, label(text), fontsize=7, va="center")
+    axes.set_xticks(range(len(names)), [label(name.replace(".", ".\n")) for name in names], fontsize=7)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_xlim(-0.1, len(names) - 0.6)
+
+
+def _rows(axes: Any, names: Sequence[str], axis: str) -> None:
+    axes.set_yticks(range(len(names)), [label(name) for name in names])
+    axes.invert_yaxis()
+    axes.set_xlabel(axis)
+
+
+def _legend(figure: Any, axes: Any) -> None:
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(handles, names, loc="upper center", ncols=_legend_columns(names), fontsize=8)
+
+
+def _legend_columns(names: Sequence[str]) -> int:
+    return max(min(int(7 / (max(map(len, names)) * _LETTER_INCHES + 0.5)), len(names)), 1)
+
+
+def _legend_room(names: Collection[str]) -> float:
+    """Inches that a legend above takes."""
+    texts = list(map(label, names))
+    return 0.2 + 0.19 * math.ceil(len(texts) / _legend_columns(texts))
+
+
+def _room(names: Sequence[str]) -> float:
+    """Inches that labels at the left take."""
+    return 0.3 + _LETTER_INCHES * max((len(label(name)) for name in names), default=0)
+
+
+def _axes(figure: Any, left: float, bottom: float = 0.5, right: float = 0.2, top: float = 0.1) -> Any:
+    """Axes within these margins, in inches."""
+    width, height = figure.get_size_inches()
+    return figure.add_axes((left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height))

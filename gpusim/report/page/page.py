@@ -1,0 +1,145 @@
+"""The page: one HTML file, made of results, that loads nothing and runs nothing but its own script."""
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gpusim.base.version import __version__
+from gpusim.report.page import pictures, sweep
+from gpusim.report.page.elements import Element, table, tag, written
+from gpusim.report.page.parts import Sources, configuration, layers, sections, summary
+from gpusim.report.page.picture import KINDS, Picture
+from gpusim.report.result import Result
+from gpusim.report.sections import SECTIONS
+from gpusim.report.values import NOTHING
+
+MOST_DETAILED = 6  # results with all their sections on one page; of more, the first ones
+_COMPARED = ("kernel.cycles", "kernel.time_us", "kernel.occupancy", "l2.hit_rate", "dram.bytes")
+
+
+def page(results: Mapping[str, Result], sources: Sources) -> str:
+    """The page of results, by the names of their files. sources: lines of source files by name, for hot spots.
+
+    The same results give the same page. Raises MissingExtraError without Matplotlib.
+    """
+    detailed = dict(list(results.items())[:MOST_DETAILED])
+    title = next(iter(results.values())).title if len(results) == 1 else f"{len(results)} results"
+    panels = [_panel(f"r{number}", name, result, sources) for number, (name, result) in enumerate(detailed.items(), 1)]
+    body = tag(
+        "body", tag("a", "To the results", href="#results", class_="skip"), tag("header", tag("h1", "gpusim: report"))
+    )
+    main = tag("main", id="results")
+    if len(results) > 1:
+        main.append(_comparison(results, detailed))
+        main.append(_tabs(list(detailed), panels))
+    main.extend(panels)
+    body.extend([main, tag("footer", tag("p", f"Made by gpusim {__version__} from: {', '.join(results)}."))])
+    script = _beside("page.js")
+    body.append(tag("script", script))
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
+        tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", f"gpusim: {title}"),
+        tag("style", _beside("page.css")),
+    )
+    return "<!DOCTYPE html>\n" + written(tag("html", head, body, lang="en")) + "\n"
+
+
+def picture_files(results: Mapping[str, Result]) -> dict[str, bytes]:
+    """Every picture of the page as SVG, PNG and PDF, and its numbers as CSV, by file name."""
+    made: dict[str, bytes] = {}
+    detailed = list(results.items())[:MOST_DETAILED]
+    for number, (_, result) in enumerate(detailed, 1):
+        prefix = f"r{number}-" if len(results) > 1 else ""
+        for drawn in pictures.pictures_of(result).values():
+            made |= _files(drawn, prefix)
+    if len(results) > 1:
+        made |= _files(sweep.pictures_of(*sweep.points_of(results)), "")
+    return made
+
+
+def _files(drawn: Sequence[Picture], prefix: str) -> dict[str, bytes]:
+    made: dict[str, bytes] = {}
+    for picture in drawn:
+        made |= {f"{prefix}{picture.name}{kind}": picture.file(kind) for kind in KINDS}
+        made[f"{prefix}{picture.name}.csv"] = picture.numbers().encode()
+    return made
+
+
+def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
+    drawn = pictures.pictures_of(result)
+    parts = list(sections(result, drawn, prefix, sources))
+    names = {f"{prefix}-{section.key}": section.title for section in SECTIONS}
+    links = [tag("li", tag("a", names[part.get("id", "")], href=f"#{part.get('id')}")) for part in parts]
+    find = tag("p", tag("label", "Find a metric: ", tag("input", type="search")), class_="find", hidden="")
+    return tag(
+        "article",
+        tag("h2", result.title),
+        tag("p", name, class_="tells"),
+        tag("nav", tag("ul", links), aria_label="Sections"),
+        summary(result),
+        layers(result) if result.is_network else None,
+        find,
+        parts,
+        configuration(result),
+        id=prefix,
+    )
+
+
+def _tabs(names: Sequence[str], panels: Sequence[Element]) -> Element:
+    """Buttons that show one result; hidden until the script makes them work, which then hides the other results."""
+    buttons = []
+    for number, (name, panel) in enumerate(zip(names, panels, strict=True), 1):
+        prefix = panel.get("id", "")
+        buttons.append(tag("button", name, type="button", role="tab", id=f"tab{number}", aria_controls=prefix))
+        panel.set("role", "tabpanel")
+        panel.set("aria-labelledby", f"tab{number}")
+    return tag("div", buttons, role="tablist", aria_label="Results", hidden="")
+
+
+def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -> Element:
+    axes, points = sweep.points_of(results)
+    named, left = axes[: sweep.MOST_AXES], axes[sweep.MOST_AXES :]
+    remarks = [f"{len(left)} further values differ: {', '.join(left)}."] if left else []
+    if not axes:
+        remarks.append("The results are of different kinds, or of equal configurations: no values stand side by side.")
+    if len(detailed) < len(results):
+        remarks.append(f"Sections follow of the first {len(detailed)} results; all are in the table and the pictures.")
+    first = points[0].measured.number("kernel.cycles")
+    rows = []
+    for point in points:
+        cycles = point.measured.number("kernel.cycles")
+        ratio = (f"{cycles / first:.3f}", cycles / first) if first and cycles else NOTHING
+        values = [(sweep.said(point.values[axis]), _key(point.values[axis])) for axis in named]
+        measured = [(point.measured.text(path), point.measured.get(path)) for path in _COMPARED]
+        rows.append((point.name, *values, *measured, ratio))
+    heads = ("result", *named, *_COMPARED, "cycles / first's")
+    return tag(
+        "section",
+        tag("h2", "Comparison"),
+        tag("p", "Columns: what differs in the configurations, then what was measured.", class_="tells"),
+        [tag("p", remark, class_="remark") for remark in remarks],
+        table("Comparison of the results", heads, rows),
+        [picture.element("c") for picture in sweep.pictures_of(axes, points)],
+        id="comparison",
+    )
+
+
+def _key(value: object) -> int | float | str | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _policy(script: str) -> str:
+    """Nothing is loaded; the one script that runs is the page's own, by its hash."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

@@ -1,0 +1,160 @@
+"""What the page says of one result: summary, sections with rules, layers, source, configuration."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from gpusim.report.details import heads_of, hotspot_rows, rows_of
+from gpusim.report.measures import nearest_bound, unit_name
+from gpusim.report.page.elements import Element, table, tag
+from gpusim.report.page.picture import Picture
+from gpusim.report.page.sweep import leaves
+from gpusim.report.result import Measured, Result
+from gpusim.report.rule import Finding, findings
+from gpusim.report.rules import RULES
+from gpusim.report.screen import top_findings, verified
+from gpusim.report.sections import SECTIONS, Section
+from gpusim.report.values import NOTHING, percent
+from gpusim.results import metrics
+
+_SUMMARY = {
+    "cycles": "kernel.cycles",
+    "time": "kernel.time_us",
+    "time on the host": "host.time_us",
+    "issued": "kernel.ipc",
+    "occupancy": "kernel.occupancy",
+    "L1 hit rate": "l1.hit_rate",
+    "L2 hit rate": "l2.hit_rate",
+    "DRAM busy": "profile.dram_utilization",
+    "DRAM read": "profile.dram_read_throughput",
+    "DRAM written": "profile.dram_write_throughput",
+}
+Sources = dict[str, list[str]]
+
+
+def summary(result: Result) -> Element:
+    """What the terminal's screen says first."""
+    rows: list[tuple[str, ...]] = [("kernel", *(column.kernel for column in result.columns))]
+    rows += [
+        (name, *(column.text(path) for column in result.columns))
+        for name, path in _SUMMARY.items()
+        if any(column.get(path) is not None for column in result.columns)
+    ]
+    if len(result.columns) > 1:
+        factors = [result.speed_up(column) for column in result.columns]
+        rows.insert(2, ("speed-up", *(NOTHING if f is None else f"{f:.2f} ×" for f in factors)))
+    bounds = [nearest_bound(column) for column in result.columns]
+    rows.append(
+        ("nearest bound", *(f"{unit_name(name)} {percent(near)}" if name else NOTHING for name, near in bounds))
+    )
+    rows.append(("verified", *map(verified, result.columns)))
+    remarks = [f"partial, {result.stopped_by}: all figures are of what was simulated by then"] * bool(result.stopped_by)
+    remarks += [column.sampling for column in result.columns if column.sampling]
+    remarks += result.remarks
+    heads = ("", *(column.name or "value" for column in result.columns))
+    found = top_findings(result, 5)
+    return tag(
+        "section",
+        tag("h3", "Summary"),
+        [tag("p", remark, class_="remark") for remark in remarks],
+        table("Summary", heads, rows, sortable=False),
+        tag("h4", "Look at") if found else None,
+        tag("ul", [_finding(column, finding) for column, finding in found], class_="rules") if found else None,
+    )
+
+
+def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, sources: Sources) -> Iterator[Element]:
+    """The sections that have something to show."""
+    for section in SECTIONS:
+        parts: list[Element] = [picture.element(prefix) for picture in pictures.get(section.key, ())]
+        said = [
+            _finding(column, finding)
+            for column in result.columns
+            for finding in findings((rule for rule in RULES if rule.section == section.key), column)
+        ]
+        if said:
+            parts.append(tag("ul", said, class_="rules"))
+        if section.key == "source":
+            parts += [_hotspots(column, sources) for column in result.columns if column.tree.get("hotspots")]
+        rows = rows_of(result, section)
+        if rows:
+            parts.append(_metrics(result, section, rows))
+        if parts:
+            yield tag(
+                "section", tag("h3", section.title), tag("p", section.tells, class_="tells"), parts,
+                id=f"{prefix}-{section.key}",
+            )  # fmt: skip
+
+
+def layers(result: Result) -> Element:
+    """A network's table: a row for each layer and pass, with what bounds it and where its wavefronts' cycles go."""
+    heads = ("layer", "pass", "time, us", "share, %", "bound", "of its cycles, %", "largest stall", "of it, %",
+             "L1, %", "L2, %", "DRAM, MB", "launches", "verified")  # fmt: skip
+    rows = []
+    for row in result.rows:
+        values = row.values
+        what = values["pass"].replace("_", " ")
+        layer = row.measured.name.removesuffix(f" {what}")
+        done = {None: NOTHING, True: "yes", False: "WRONG"}[values["verification"]["passed"]]
+        if values.get("cycles") is None:
+            rows.append((layer, what, *[NOTHING] * 9, str(values["launches"]), done))
+            continue
+        reason, share = next(iter(values["stalls"].items()), (NOTHING, None))
+        rows.append(
+            (
+                layer, what, _number(values["time_us"]),
+                _number(values["share"], 100), unit_name(values["bound"]["name"]),
+                _number(values["bound"]["utilization"], 100), reason.replace("_", " "), _number(share, 100),
+                _number(values["l1_hit_rate"], 100), _number(values["l2_hit_rate"], 100),
+                _number(values["dram_bytes"], 1e-6), (str(values["launches"]), values["launches"]), done,
+            )
+        )  # fmt: skip
+    return tag("section", tag("h3", "Layers"), table("Layers and passes", heads, rows))
+
+
+def configuration(result: Result) -> Element:
+    """Every value of the configuration."""
+    rows = [(path, str(value)) for path, value in leaves(result.config)]
+    return tag("details", tag("summary", "Configuration: every value"), table("Configuration", ("path", "value"), rows))
+
+
+def _metrics(result: Result, section: Section, rows: Sequence[tuple[str, ...]]) -> Element:
+    shown = []
+    for path, *cells, unit in rows:
+        metric = metrics.describe(path)
+        assert metric is not None
+        shown.append((tag("span", path, title=metric.definition), *cells, unit, metric.definition))
+    heads = [*heads_of(result), "definition"]
+    return tag(
+        "details", tag("summary", f"Metrics: {section.title}"), table(section.title, heads, shown), class_="metrics"
+    )
+
+
+def _hotspots(column: Measured, sources: Sources) -> Element:
+    rows = []
+    for spot in hotspot_rows(column):
+        reasons = ", ".join(f"{name.replace('_', ' ')} {100 * share:.0f} %" for name, share in spot["reasons"].items())
+        name = PurePath(spot["file"]).name if spot["file"] else None
+        place = f"{name}:{spot['line']}" if name else NOTHING
+        lines = sources.get(name or "", [])
+        text = lines[spot["line"] - 1].strip() if name and 0 < spot["line"] <= len(lines) else ""
+        rows.append(
+            (
+                (f"{spot['address']:#07x}", spot["address"]), tag("code", spot["instruction"]),
+                (f"{spot['cycles']:,}", spot["cycles"]), _number(spot["share"], 100), reasons, place,
+                tag("code", text) if text else "",
+            )
+        )  # fmt: skip
+    title = f"{column.name}: {column.kernel}" if column.name else column.kernel
+    heads = ("address", "instruction", "wavefront-cycles", "share, %", "largest reasons", "source", "source line")
+    return table(f"Costliest instructions, {title}", heads, rows)
+
+
+def _finding(column: Measured, finding: Finding) -> Element:
+    name = f"{column.name}: " if column.name else ""
+    advice = tag("span", finding.advice, class_="advice") if finding.advice else None
+    return tag("li", f"{name}{finding.text}. ", advice)
+
+
+def _number(value: Any, factor: float = 1.0) -> Any:
+    return NOTHING if value is None else (f"{factor * value:,.4g}", factor * value)

@@ -1,0 +1,176 @@
+"""Several results whose configurations differ: what differs, and pictures of what it does to cycles and memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.report.page import charts
+from gpusim.report.page.picture import Picture
+from gpusim.report.result import Measured, Result
+from gpusim.report.values import half_width, number_text
+
+_IRRELEVANT = ("run.hotspots", "run.checked", "run.verify")  # of what is looked at besides, not of what is simulated
+_SIZES = {"_kib": 1.0, "_mib": 1024.0, "_bytes": 1 / 1024}  # endings of paths of memories: KiB of one
+MOST_AXES = 7  # of parallel coordinates
+_CYCLES, _DRAM = "kernel.cycles", "dram.bytes"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One result among several: the name of its file, its values on the axes, and the column that is compared: the
+    last, of a run of several variants."""
+
+    name: str
+    values: Mapping[str, Any]
+    result: Result
+
+    @property
+    def measured(self) -> Measured:
+        """What is compared."""
+        return self.result.columns[-1]
+
+
+def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
+    """The configurations' paths in which the results differ, and each result's values there.
+
+    No paths where the results are of different kinds, of which nearly all differs.
+    """
+    flat = {name: dict(leaves(result.config)) for name, result in results.items()}
+    kinds = {(result.is_network, *result.config) for result in results.values()}
+    paths = list(dict.fromkeys(path for values in flat.values() for path in values)) if len(kinds) == 1 else []
+    axes = [
+        path
+        for path in paths
+        if path not in _IRRELEVANT and len({_key(values.get(path)) for values in flat.values()}) > 1
+    ]
+    points = [Point(name, {a: flat[name].get(a) for a in axes}, result) for name, result in results.items()]
+    return axes, points
+
+
+def leaves(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """(path, value) of a configuration's values; a list is a value."""
+    found: list[tuple[str, Any]] = []
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            found += leaves(value, f"{prefix}{key}.")
+        else:
+            found.append((f"{prefix}{key}", value))
+    return found
+
+
+def pictures_of(axes: Sequence[str], points: Sequence[Point]) -> list[Picture]:
+    """Heat map, Pareto front and parallel coordinates, as far as the axes allow them."""
+    timed = [point for point in points if point.measured.number(_CYCLES)]
+    if len(timed) < 2 or not axes:
+        return []
+    heat_map = _heat_map(axes, timed)
+    return [*([heat_map] if heat_map else []), _front(axes, timed), _parallel(axes, timed)]
+
+
+def _heat_map(axes: Sequence[str], points: Sequence[Point]) -> Picture | None:
+    """Over the two axes with most values; where further axes differ, of each field the fewest cycles."""
+    ranked = sorted(axes, key=lambda axis: -len({_key(point.values[axis]) for point in points}))[:2]
+    if len(ranked) < 2:
+        return None
+    across, down = ranked
+    columns, lines = (_ordered({_key(p.values[axis]): p.values[axis] for p in points}) for axis in ranked)
+    fewest: dict[tuple[str, str], float] = {}
+    for point in points:
+        field = (_key(point.values[down]), _key(point.values[across]))
+        fewest[field] = min(fewest.get(field, float("inf")), point.measured.number(_CYCLES))
+    values = [[fewest.get((_key(line), _key(column))) for column in columns] for line in lines]
+    rows = [(line, *row) for line, row in zip(map(said, lines), values, strict=True)]
+    best = min(fewest, key=lambda field: fewest[field])
+    return Picture(
+        "heat-map", f"Cycles by {across} and {down}" + (", the fewest of each field" if len(axes) > 2 else ""),
+        f"The fewest cycles, {fewest[best]:,.0f}, are at {across} {best[1]} and {down} {best[0]}.",
+        (f"{down} \\ {across}", *map(said, columns)), rows,
+        lambda figure: charts.heat_map(
+            figure, (across, list(map(said, columns))), (down, list(map(said, lines))), values, "cycles"
+        ),
+        (7.2, max(1.2 + 0.4 * len(lines), 2.0)),
+    )  # fmt: skip
+
+
+def _front(axes: Sequence[str], points: Sequence[Point]) -> Picture:
+    """Cycles against the memories' KiB that the sweep varies, or against bytes moved from and to DRAM."""
+    sizes = {axis: factor for axis in axes for end, factor in _SIZES.items() if axis.endswith(end)}
+    if sizes:
+        what = "KiB of " + " + ".join(sizes)
+        costs = [sum((point.values[axis] or 0) * factor for axis, factor in sizes.items()) for point in points]
+    else:
+        what, costs = "DRAM bytes", [point.measured.number(_DRAM) for point in points]
+    cycles = [point.measured.number(_CYCLES) for point in points]
+    best = pareto(list(zip(costs, cycles, strict=True)))
+    drawn = list(zip(costs, cycles, best, strict=True))
+    widths = [half_width(point.measured.tree, _CYCLES) for point in points]
+    on_front = ", ".join(point.name for point, chosen in zip(points, best, strict=True) if chosen)
+    return Picture(
+        "pareto", f"Pareto front: cycles against {what}", f"On the front: {on_front}.",
+        ("result", what, "cycles", "± cycles", "on the front"),
+        [(p.name, x, y, w, chosen) for p, (x, y, chosen), w in zip(points, drawn, widths, strict=True)],
+        lambda figure: charts.front(figure, drawn, (what, "cycles"), widths), (7.2, 3.2),
+    )  # fmt: skip
+
+
+def pareto(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """Which points no other one beats: is not worse in both values, and better in one."""
+    return [
+        not any(x <= mine[0] and y <= mine[1] and (x, y) != mine for x, y in points)
+        for mine in points
+    ]  # fmt: skip
+
+
+def _parallel(axes: Sequence[str], points: Sequence[Point]) -> Picture:
+    shown = list(axes[:MOST_AXES])
+    scales = [_scale([point.values[axis] for point in points]) for axis in shown]
+    measured = [[point.measured.number(path) for point in points] for path in (_DRAM, _CYCLES)]
+    scales += [_scale(values) for values in measured]
+    lines = [[scale[0][number] for scale in scales] for number in range(len(points))]
+    names = [*shown, "DRAM bytes", "cycles"]
+    rows = [
+        (point.name, *(said(point.values[axis]) for axis in shown), moved, cycles)
+        for point, moved, cycles in zip(points, *measured, strict=True)
+    ]
+    left_out = f"; {len(axes) - MOST_AXES} further differences are left out" if len(axes) > MOST_AXES else ""
+    return Picture(
+        "parallel", f"Each result as a line over what differs, DRAM bytes and cycles{left_out}",
+        f"{len(points)} lines; dark ones have few cycles.", ("result", *names), rows,
+        lambda figure: charts.parallel(figure, names, lines, [scale[1] for scale in scales]), (7.2, 3.4),
+    )  # fmt: skip
+
+
+def _scale(values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
+    """Places from 0 to 1, and marks with their text: by size for numbers, one after another for all else."""
+    if all(map(_is_number, values)):
+        low, high = min(values), max(values)
+        places = [(value - low) / (high - low) if high > low else 0.5 for value in values]
+        marks = [(0.0, said(low)), (1.0, said(high))] if high > low else [(0.5, said(low))]
+        return places, marks
+    kinds = _ordered({_key(value): value for value in values})
+    step = 1 / max(len(kinds) - 1, 1)
+    order = {_key(kind): number * step for number, kind in enumerate(kinds)}
+    return [order[_key(value)] for value in values], [(order[_key(kind)], said(kind)) for kind in kinds]
+
+
+def _ordered(kinds: Mapping[str, Any]) -> list[Any]:
+    """Numbers by size, before all else in the order of the results."""
+    values = list(kinds.values())
+    numbers = [value for value in values if _is_number(value)]
+    return sorted(numbers) + [value for value in values if not any(value is number for number in numbers)]
+
+
+def _key(value: Any) -> str:
+    """Equal for equal values: 512 is 512.0."""
+    return repr(float(value) if _is_number(value) else value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def said(value: Any) -> str:
+    """A configuration's value as a person reads it."""
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "–"}[value]
+    return number_text(value) if _is_number(value) else str(value)

@@ -1,0 +1,214 @@
+"""A result's JSON object as what is shown of it: measured columns with their metrics, and what they were run on.
+
+`gpusim run`, `exec` and `net` write such objects, and a launch from a script has one. Everything that is shown of a
+result is read from its object, so that an old file, a run of this minute and one out of a store look the same.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.report.values import NOTHING, quantity, value_at
+from gpusim.results import metrics
+from isa.object.names import short
+
+NETWORK_SCHEMA_VERSION = 1  # of the objects that gpusim.networks writes
+_MODES = ("dense", "sparse")  # variants of a network's run, by the names that its object gives them
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Metrics of one run of the kernels, by path.
+
+    name: 'dense', 'sparse', a layer and its pass, or empty for what stands alone; tree: the metrics, nested; gpu: the
+    machine's values, by the configuration's names.
+    """
+
+    name: str
+    tree: Mapping[str, Any]
+    gpu: Mapping[str, Any] = field(default_factory=dict)
+
+    def get(self, path: str) -> Any:
+        """The metric's value; None where it is not known."""
+        return value_at(self.tree, path)
+
+    def number(self, path: str) -> float:
+        """The metric's value as a number; 0 where it is not known."""
+        value = self.get(path)
+        return value if isinstance(value, int | float) else 0
+
+    def text(self, path: str) -> str:
+        """The value with its unit, as a person reads it."""
+        return quantity(self.tree, path)
+
+    def share(self, path: str) -> float | None:
+        """A stall reason's share of the resident wavefront-cycles, a bound's of the kernel's cycles."""
+        value, group = self.get(path), path.partition(".")[0]
+        whole = {"stalls": sum(self.group("stalls").values()), "roofline": self.number("kernel.cycles")}.get(group)
+        return value / whole if whole and value is not None else None
+
+    def group(self, name: str) -> dict[str, Any]:
+        """The values of a group of metrics by their names, half-widths left out; empty where it does not apply."""
+        known = {metric.path.partition(".")[2] for metric in metrics.METRICS if metric.path.startswith(f"{name}.")}
+        held = self.tree.get(name) or {}
+        return {key: value for key, value in held.items() if key in known and value is not None}
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name, or several, as they are written."""
+        name = self.get("kernel.name")
+        return " + ".join(map(short, name.split(" + "))) if name else NOTHING
+
+    @property
+    def title(self) -> str:
+        """Head of its column."""
+        engine = f"engine {'on' if self.tree.get('engine') else 'off'}"
+        partial = " (partial)" if self.tree.get("partial") or "resident_wavefronts" in self.tree else ""
+        return f"{self.kernel}, {engine}{partial}"
+
+    @property
+    def sampling(self) -> str:
+        """How much was simulated, where that is a part; empty otherwise."""
+        return sampling_text(self.tree.get("sampling"))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one command or launch has measured.
+
+    what: in words, such as 'layerB, batch 128'; machine: the GPU in words; columns: the variants, the first of which
+    the others are compared with; rows: a network's layers and passes; config: every value; document: the whole object.
+    """
+
+    what: str
+    machine: str
+    columns: Sequence[Measured]
+    config: Mapping[str, Any]
+    document: Mapping[str, Any]
+    rows: Sequence["Row"] = ()
+    stopped_by: str = ""
+    remarks: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def title(self) -> str:
+        """What was run, and on what."""
+        return f"{self.what} on {self.machine}"
+
+    @property
+    def is_network(self) -> bool:
+        """Whether it is a network's iteration."""
+        return "network" in self.document
+
+    def speed_up(self, column: Measured) -> float | None:
+        """The first column's cycles divided by this one's; None of partial runs."""
+        cycles = column.number("kernel.cycles")
+        return self.columns[0].number("kernel.cycles") / cycles if cycles and not self.stopped_by else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One layer's pass in a network's result. values: the row's own, as `gpusim net --json` writes them."""
+
+    measured: Measured
+    values: Mapping[str, Any]
+
+
+def read(document: Any, source: str = "the result") -> Result:
+    """The result of a JSON object; raises UserError, naming `source`, for what is none or of another version."""
+    if not isinstance(document, Mapping) or "config" not in document:
+        raise UserError(f"{source}: is not a result that gpusim run, exec or net has written with --json")
+    wanted = NETWORK_SCHEMA_VERSION if "network" in document else metrics.SCHEMA_VERSION
+    version = document.get("schema_version")
+    if version != wanted:
+        raise UserError(f"{source}: has schema_version {version}; this version of gpusim reads {wanted}")
+    try:
+        found = _network(document) if "network" in document else _run(document)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{source}: is damaged: {type(error).__name__}: {error}") from None
+    return found
+
+
+def sampling_text(sampling: Mapping[str, Any] | None) -> str:
+    """How and how much was sampled, in a sentence; empty where everything was simulated."""
+    if not sampling:
+        return ""
+    share = f"{100 * sampling['fraction']:.3g} % of the instructions simulated, {sampling['speed_up']:.3g} times fewer"
+    sure = f"half-widths (±) at {100 * sampling['confidence']:g} %"
+    return f"sampled by {sampling['method']}: {share}; {sampling['rounds']:.4g} rounds; {sure}; {sampling['reason']}"
+
+
+def _run(document: Mapping[str, Any]) -> Result:
+    config = document["config"]
+    columns = [Measured("", document, config.get("gpu") or {})] if "kernel" in document else list(_variants(document))
+    if not columns:
+        raise KeyError("kernel")
+    return Result(
+        what_ran(config), machine(config.get("gpu") or {}), columns, config, document,
+        stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
+    )  # fmt: skip
+
+
+def _variants(document: Mapping[str, Any]) -> Iterator[Measured]:
+    for name, held in document.items():
+        if isinstance(held, Mapping) and isinstance(held.get("kernel"), Mapping):
+            yield Measured(name, held, document["config"].get("gpu") or {})
+
+
+def _network(document: Mapping[str, Any]) -> Result:
+    """Of one variant, or of several, whose rows follow one another."""
+    phase = "training" if document["phase"] == "train" else document["phase"]
+    gpu = document["config"]["gpu"]
+    bodies = {"": document} if "layers" in document else {n: document[n] for n in _MODES if document.get(n)}
+    columns = [
+        Measured(name, {**(body["total"].get("metrics") or {}), "verification": body["verification"]}, gpu)
+        for name, body in bodies.items()
+    ]
+    rows = [_row(row, name, gpu) for name, body in bodies.items() for row in body["layers"]]
+    return Result(
+        f"{document['network']}: {phase}, batch {document['batch']}", machine(gpu), columns, document["config"],
+        document, rows, stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
+        remarks=tuple(document["remarks"]),
+    )  # fmt: skip
+
+
+def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "Row":
+    name = f"{variant}: {row['name']}" if variant else row["name"]
+    return Row(Measured(f"{name} {row['pass'].replace('_', ' ')}", row.get("metrics") or {}, gpu), row)
+
+
+def machine(gpu: Mapping[str, Any]) -> str:
+    """'MI6 (36 CUs, 1.237 GHz)', as far as it is known."""
+    if not {"shader_arrays", "cus_per_array", "clock_ghz"} <= set(gpu):
+        return str(gpu.get("name", "an unknown GPU"))
+    units = gpu["shader_arrays"] * gpu["cus_per_array"]
+    return f"{gpu['name']} ({units} CU{'s' * (units != 1)}, {gpu['clock_ghz']:g} GHz)"
+
+
+def what_ran(config: Mapping[str, Any]) -> str:
+    """What a configuration computes, in a line."""
+    workload = config.get("workload")
+    if workload is not None and "layer" in workload:
+        layer = workload["layer"]
+        maps = f"{layer['input_channels']} maps of {layer['input_height']} × {layer['input_width']}"
+        filters = f"{layer['output_channels']} filters of {layer['filter_size']} × {layer['filter_size']}"
+        return f"{layer['name']}: {maps}, {filters}, batch {workload['batch']}"
+    if workload is not None:
+        shape = [f"{key} {value:,}" for key, value in workload.items() if isinstance(value, int) and key != "seed"]
+        return f"{workload.get('name', workload.get('kind', 'run'))}: {', '.join(shape)}"
+    if "queue" in config:
+        return f"a queue of {len(config['queue'])} commands"
+    launch = config.get("launch", config)
+    if "global_size" not in launch:
+        return "a run"
+    kernel = short(launch["kernel"]) if launch.get("kernel") else "kernel"
+    grid, group = _sizes(launch["global_size"]), _sizes(launch["local_size"])
+    return f"{kernel}: {grid} work-items in workgroups of {group}"
+
+
+def _sizes(given: int | Sequence[int]) -> str:
+    """'256 × 4' of a size in up to three dimensions; later ones of 1 are left out."""
+    sizes = [given] if isinstance(given, int) else list(given)
+    while len(sizes) > 1 and sizes[-1] == 1:
+        sizes.pop()
+    return " × ".join(f"{size:,}" for size in sizes)

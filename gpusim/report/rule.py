@@ -1,0 +1,90 @@
+"""What a rule is: a share of something that is too large, said in words with figures, and what to do about it."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from gpusim.report.result import Measured
+from gpusim.report.values import percent
+from gpusim.results.metrics import METRICS
+
+# names of the stall reasons, as hot spots have them
+STALLS = tuple(metric.path.partition(".")[2] for metric in METRICS if metric.path.startswith("stalls."))
+_FIGURE = re.compile(r"\{([\w.]+)\}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule about one run's metrics.
+
+    section: the key of the section that shows it; measure: a share, None where the rule does not apply; above: the
+    share from which on it speaks; text, advice: with figures in braces: `{measure}`, a metric's path (shown with its
+    unit), or a name out of `figures`; reason: the stall reason whose costliest instruction is pointed at; weight: how
+    much of the share is time that a user may hope for, by judgement: by it rules are ranked.
+    """
+
+    name: str
+    section: str
+    measure: Callable[[Measured], float | None]
+    above: float
+    text: str
+    advice: str
+    figures: Callable[[Measured], Mapping[str, str]] | None = None
+    reason: str = ""
+    weight: float = 0.5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule has to say of a run: text and advice with figures."""
+
+    rule: Rule
+    share: float
+    text: str
+    advice: str
+
+    @property
+    def rank(self) -> float:
+        """What is larger is said first."""
+        return self.share * self.rule.weight
+
+
+def findings(rules: Iterable[Rule], measured: Measured) -> list[Finding]:
+    """What the rules say of a run, what matters most first."""
+    found = []
+    for rule in rules:
+        share = rule.measure(measured)
+        if share is None or share <= rule.above:
+            continue
+        figures = {"measure": percent(share), **(rule.figures(measured) if rule.figures else {})}
+        text, advice = _filled(rule.text, figures, measured), _filled(rule.advice, figures, measured)
+        found.append(Finding(rule, share, text + _place(rule.reason, measured), advice))
+    return sorted(found, key=lambda finding: -finding.rank)
+
+
+def costliest(hotspots: Sequence[Mapping[str, Any]], reason: str) -> Mapping[str, Any] | None:
+    """The instruction in front of which wavefronts spent most cycles for the reason."""
+    waiting = [spot for spot in hotspots if spot.get(reason)]
+    return max(waiting, key=lambda spot: spot[reason]) if waiting else None
+
+
+def place_of(spot: Mapping[str, Any]) -> str:
+    """'gemm.cl line 214' of an instruction, or its address where its line is not known."""
+    if "line" in spot:
+        return f"{PurePath(spot['file']).name} line {spot['line']}"
+    return f"{spot['address']:#07x}"
+
+
+def _place(reason: str, measured: Measured) -> str:
+    """Where most of it happens, as far as hot spots were counted."""
+    spot = costliest(measured.tree.get("hotspots") or (), reason) if reason else None
+    whole = measured.get(f"stalls.{reason}")
+    if spot is None or not whole:
+        return ""
+    return f"; {percent(spot[reason] / whole)} of that at {place_of(spot)}, {spot['instruction']}"
+
+
+def _filled(text: str, figures: Mapping[str, str], measured: Measured) -> str:
+    return _FIGURE.sub(lambda found: figures.get(found[1]) or measured.text(found[1]), text)

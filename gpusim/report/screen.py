@@ -1,0 +1,197 @@
+"""The one screen that a run prints: what a person wants to know first, in ten seconds."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from gpusim.report.layout import Line, bar, columns, heading, plain, wrapped
+from gpusim.report.measures import unit_name
+from gpusim.report.result import Measured, Result
+from gpusim.report.rule import Finding, findings
+from gpusim.report.rules import RULES
+from gpusim.report.values import NOTHING, percent
+
+_LABEL = 23  # columns of the rows' names
+_SHARE = 9  # of ' 100.0 % '
+_KERNELS, _BOUNDS, _REASONS, _FINDINGS = 3, 4, 4, 3  # as many as are shown, the largest
+_LEAST_SHARE = 0.005  # below which a bar is not worth a line
+_MODES = ("accurate", "prudent", "hasty", "prefetch_buffer_hits", "past_end")
+
+
+def screen(result: Result, width: int) -> list[Line]:
+    """The lines of the screen; `width`: columns that they may take."""
+    page = _Page(result.columns, width)
+    lines: list[Line] = wrapped(result.title, width, 2, "bold")
+    if result.stopped_by:
+        lines.append([(f"PARTIAL, {result.stopped_by}: all figures are of what was simulated by then", "bold yellow")])
+    for column in result.columns:
+        if column.sampling:
+            lines += wrapped(f"{_prefix(column)}{column.sampling}", width, 2)
+    if any(column.name for column in result.columns):
+        lines += page.row("", lambda column: column.name, "bold")
+    lines += _overview(result, page)
+    lines += _bars("bound by", "share of the cycles that each unit needs at least", "roofline", _BOUNDS, page)
+    lines += _bars("wavefronts' cycles", "where they go", "stalls", _REASONS, page)
+    lines += _memory(page)
+    if any(column.tree.get("engine") for column in result.columns):
+        lines += _engine(page)
+    if any(column.get("energy.total_uj") is not None for column in result.columns):
+        lines += page.row("energy", _energy)
+    lines += page.row("verified", verified)
+    lines += _found(result, width)
+    return lines
+
+
+class _Page:
+    """The screen's columns: one for each variant."""
+
+    def __init__(self, measured: Sequence[Measured], width: int) -> None:
+        self.measured = measured
+        self.cell = max((width - _LABEL) // len(measured), 12)
+
+    def row(self, label: str, of: Callable[[Measured], str], style: str = "") -> list[Line]:
+        return columns(label, [of(column) for column in self.measured], _LABEL, self.cell, style)
+
+    def bars(self, label: str, shares: Sequence[float | None]) -> Line:
+        room = min(self.cell - _SHARE - 1, 40)
+        line = [(f"  {label}".ljust(_LABEL), "")]
+        for share in shares:
+            drawn = bar(share or 0.0, room)
+            text = (percent(share) if share is not None else NOTHING).rjust(_SHARE - 1)
+            line += [(drawn, "cyan"), (text.ljust(self.cell - room), "")]
+        return line
+
+
+def verified(column: Measured) -> str:
+    """What the comparison of the results with their reference said."""
+    passed = column.get("verification.passed")
+    if passed is None:
+        return "not compared"
+    error, bound = column.get("verification.max_error"), column.get("verification.bound")
+    said = "passed" if passed else "WRONG"
+    return said if error is None else f"{said}, error {error:.2g} {'≤' if passed else '>'} {bound:.2g}"
+
+
+def modes(column: Measured) -> dict[str, float]:
+    """How the engine answered its requests, with shares of them: by mode of search, or without one."""
+    requests = column.number("engine.requests")
+    if not requests:
+        return {}
+    return {mode.replace("_", " "): column.number(f"engine.{mode}") / requests for mode in _MODES}
+
+
+def top_findings(result: Result, count: int = _FINDINGS) -> list[tuple[Measured, Finding]]:
+    """What the rules say first, each once: of the column of which it is truest."""
+    found = [(column, finding) for column in result.columns for finding in findings(RULES, column)]
+    said: dict[str, tuple[Measured, Finding]] = {}
+    for column, finding in sorted(found, key=lambda item: -item[1].rank):
+        said.setdefault(finding.rule.name, (column, finding))
+    return list(said.values())[:count]
+
+
+def _prefix(column: Measured) -> str:
+    return f"{column.name}: " if column.name else ""
+
+
+def _overview(result: Result, page: _Page) -> Iterator[Line]:
+    yield from page.row("kernel", _kernels)
+    if all(column.get("kernel.cycles") is None for column in page.measured):
+        yield from page.row("executed", lambda column: column.text("kernel.wavefront_instructions"))
+        yield from page.row("time", lambda column: "not modelled")
+        return
+    yield from page.row("cycles", lambda column: column.text("kernel.cycles"))
+    yield from page.row("time", _times)
+    if len(result.columns) > 1:
+        yield from page.row("speed-up", lambda column: _speed_up(result, column), "bold")
+    yield from page.row("issued", lambda column: column.text("kernel.ipc"))
+    yield from page.row("occupancy", lambda column: f"{column.text('kernel.occupancy')} of the slots")
+
+
+def _kernels(column: Measured) -> str:
+    names = list(dict.fromkeys(column.kernel.split(" + ")))
+    more = f" and {len(names) - _KERNELS} others" if len(names) > _KERNELS else ""
+    return " + ".join(names[:_KERNELS]) + more
+
+
+def _times(column: Measured) -> str:
+    kernel, host = column.text("kernel.time_us"), column.get("host.time_us")
+    return kernel if host is None else f"{kernel}, host {column.text('host.time_us')}"
+
+
+def _speed_up(result: Result, column: Measured) -> str:
+    factor = result.speed_up(column)
+    return NOTHING if factor is None else f"{factor:.2f} ×"
+
+
+def _bars(title: str, explained: str, group: str, count: int, page: _Page) -> Iterator[Line]:
+    """The largest members of a group as bars, one line each, and what is left as one."""
+    names = list(dict.fromkeys(name for column in page.measured for name in column.group(group)))
+    if not names:
+        return
+    shares = {name: [column.share(f"{group}.{name}") for column in page.measured] for name in names}
+    order = sorted(names, key=lambda name: -max(share or 0.0 for share in shares[name]))
+    worth = [name for name in order if max(share or 0.0 for share in shares[name]) >= _LEAST_SHARE][:count]
+    yield [(title, "bold"), (f"  ({explained})", "dim")]
+    for name in worth:
+        yield page.bars(unit_name(name) if group == "roofline" else name.replace("_", " "), shares[name])
+    if group == "stalls":  # they tile the whole
+        rest = [
+            sum(shares[name][number] or 0.0 for name in order[len(worth) :]) for number in range(len(page.measured))
+        ]
+        if max(rest) >= _LEAST_SHARE:
+            yield page.bars("others", rest)
+
+
+def _memory(page: _Page) -> Iterator[Line]:
+    if all(column.tree.get("l2") is None for column in page.measured):
+        return
+    yield heading("memory")
+    yield from page.row("  L1, L2 hit rate", lambda c: f"{c.text('l1.hit_rate')}, {c.text('l2.hit_rate')}")
+    yield from page.row("  L1, L2, DRAM latency", _latencies)
+    yield from page.row("  DRAM traffic", _dram)
+
+
+def _latencies(column: Measured) -> str:
+    values = [column.get(f"{unit}.read_latency_cycles") for unit in ("l1", "l2", "dram")]
+    return f"{', '.join(NOTHING if value is None else f'{value:,.0f}' for value in values)} cycles"
+
+
+def _dram(column: Measured) -> str:
+    moved = [column.get(f"profile.dram_{way}_throughput") for way in ("read", "write")]
+    rate = f"{sum(value for value in moved if value):,.1f} GB/s, " if any(value is not None for value in moved) else ""
+    return f"{rate}{column.text('profile.dram_utilization')} busy"
+
+
+def _engine(page: _Page) -> Iterator[Line]:
+    yield heading("engine")
+    yield from page.row("  requests", _modes)
+    yield from page.row("  wasted lines", _wasted)
+
+
+def _modes(column: Measured) -> str:
+    shares = sorted(modes(column).items(), key=lambda item: -item[1])
+    return ", ".join(f"{mode} {100 * share:.0f} %" for mode, share in shares if share >= _LEAST_SHARE) or NOTHING
+
+
+def _wasted(column: Measured) -> str:
+    fetched = column.number("engine.lines_fetched")
+    if not fetched:
+        return NOTHING
+    return f"{percent(column.number('engine.lines_wasted') / fetched)} of {fetched:,.0f} lines"
+
+
+def _energy(column: Measured) -> str:
+    total = column.number("energy.total_uj")
+    share = f", DRAM {percent(column.number('energy.dram_uj') / total)}" if total else ""
+    return f"{column.text('energy.total_uj')}{share}"
+
+
+def _found(result: Result, width: int) -> Iterator[Line]:
+    found = top_findings(result)
+    if found:
+        yield heading("look at")
+    for column, finding in found:
+        yield from wrapped(f"{_prefix(column)}{finding.text}", width, 4, "yellow", "  ! ")
+
+
+def hint() -> Line:
+    """Where the rest is."""
+    return plain("more: --details, --section memory (speed_of_light, stalls, engine, source, ...)")

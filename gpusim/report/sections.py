@@ -1,0 +1,124 @@
+"""The sections of a report, named as users of Nsight Compute know them, with the metrics that each shows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.results.metrics import METRICS
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section: what `--section` calls it, its heading, what it tells, and its metrics.
+
+    metrics: paths, or groups as 'l1.*'; each metric belongs to the first section that names it.
+    """
+
+    key: str
+    title: str
+    tells: str
+    metrics: tuple[str, ...]
+
+
+SECTIONS: tuple[Section, ...] = (
+    Section(
+        "speed_of_light",
+        "GPU Speed Of Light Throughput",
+        "how near each unit is to what it can do",
+        ("kernel.cycles", "kernel.time_us", "kernel.roofline_utilization", "roofline.*", "profile.*_utilization"),
+    ),
+    Section(
+        "launch",
+        "Launch Statistics",
+        "what was launched, and what the host adds",
+        (
+            *("kernel.name", "kernel.clock_ghz", "kernel.workgroups*", "kernel.wavefronts*", "host.*"),
+            *("data.*", "profile.sm_efficiency", "cu.active_cycles", "cu.cycles"),
+        ),
+    ),
+    Section(
+        "occupancy",
+        "Occupancy",
+        "how many wavefronts are resident, and what bounds them",
+        (
+            *("kernel.occupancy", "profile.achieved_occupancy", "kernel.workgroups_per_compute_unit"),
+            *("kernel.occupancy_limiter", "cu.resident_cycles", "cu.wavefront_slot_cycles"),
+        ),
+    ),
+    Section(
+        "scheduler",
+        "Scheduler Statistics",
+        "how often an instruction is issued, and how many wavefronts could",
+        (
+            *("kernel.ipc", "profile.ipc", "profile.issue_slot_utilization", "profile.eligible_warps_per_cycle"),
+            "cu.issue_cycles",
+        ),
+    ),
+    Section(
+        "stalls",
+        "Wavefront State Statistics",
+        "where the cycles of resident wavefronts go",
+        ("stalls.*", "profile.stall_*"),
+    ),
+    Section(
+        "instructions",
+        "Instruction Statistics",
+        "what was issued, by kind",
+        ("kernel.*_instructions", "cu.valu_busy_cycles", "cu.lds_busy_cycles"),
+    ),
+    Section(
+        "memory",
+        "Memory Workload Analysis",
+        "caches, translation, the crossbar, DRAM: traffic, hit rates, latencies",
+        (
+            *("l1.*", "scalar_cache.*", "instruction_cache.*", "translation.*", "crossbar.*", "ports.*", "l2.*"),
+            *("dram.*", "profile.*_throughput"),
+        ),
+    ),
+    Section("engine", "Compaction Engine", "the engine's modes, buffers and waits", ("engine.*",)),
+    Section("energy", "Energy", "what the memory system took, by part, from counts (docs/energy.md)", ("energy.*",)),
+    Section(
+        "distribution",
+        "GPU Workload Distribution",
+        "how evenly the compute units are used",
+        ("stalls_by_compute_unit.*",),
+    ),
+    Section("source", "Source Counters", "the costliest instructions, with --hotspots", ()),
+    Section(
+        "session",
+        "Session",
+        "whether the result is right, and what simulating it cost",
+        ("verification.*", "simulator.*"),
+    ),
+)
+_BY_KEY = {section.key: section for section in SECTIONS}
+
+
+def chosen(names: Sequence[str]) -> list[Section]:
+    """The sections of these keys, in the order of the table, each once; raises UserError for an unknown key."""
+    for name in names:
+        if name not in _BY_KEY:
+            raise UserError(f"--section: {unknown_name('section', name, _BY_KEY)}")
+    return [section for section in SECTIONS if section.key in names]
+
+
+def paths_of(section: Section) -> list[str]:
+    """The section's metrics, in the order of the section's list and, within a group, of the metrics."""
+    found: dict[str, None] = {}
+    for pattern in section.metrics:
+        found |= dict.fromkeys(path for path in _OWNER if _matches(path, pattern) and _OWNER[path] == section.key)
+    return list(found)
+
+
+def _matches(path: str, pattern: str) -> bool:
+    before, star, after = pattern.partition("*")
+    return path == pattern or (bool(star) and path.startswith(before) and path[len(before) :].endswith(after))
+
+
+def _owner(path: str) -> str:
+    """The most definite mention counts: the path itself, then the longest pattern; empty where there is none."""
+    mentions = [(p == path, len(p), s.key) for s in SECTIONS for p in s.metrics if _matches(path, p)]
+    return max(mentions, key=lambda mention: mention[:2], default=(False, 0, ""))[2]
+
+
+_OWNER = {metric.path: _owner(metric.path) for metric in METRICS}

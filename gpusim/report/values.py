@@ -1,0 +1,97 @@
+"""Values as a person reads them: every number with its unit, and with its half-width where it was sampled."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from gpusim.base.progress import scaled
+from gpusim.results import metrics
+from isa.object.names import short
+
+NOTHING = "–"
+_FRACTION = "fraction"  # a unit that values show themselves: as per cent
+
+
+def shown(path: str, value: Any) -> str:
+    """A metric's value, without its unit unless that is per cent."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return _histogram(value) if path.endswith("histogram") else _range(value)
+    if path == "kernel.name":
+        return " + ".join(map(short, value.split(" + ")))
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
+        if _is_fraction(path):
+            return percent(value)
+        if path.endswith("instructions_per_s"):
+            return scaled(value)
+        return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def percent(fraction: float) -> str:
+    """'12.5 %'."""
+    return f"{100 * fraction:.1f} %"
+
+
+def number_text(value: float) -> str:
+    """A number beside others in a picture or a table: whole from a thousand on, else four digits."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def unit_of(path: str) -> str:
+    """The unit that follows a metric's value: nothing where the value shows it itself."""
+    metric = metrics.describe(path)
+    return "" if metric is None or metric.unit == _FRACTION else metric.unit
+
+
+def value_at(tree: Mapping[str, Any], path: str) -> Any:
+    """The value of a path in a metrics tree; None where it, or its group, is not there."""
+    held: Any = tree
+    for name in path.split("."):
+        held = held.get(name) if isinstance(held, Mapping) else None
+    return held
+
+
+def half_width(tree: Mapping[str, Any], path: str) -> float | None:
+    """Half of the interval in which a sampled number lies; None of what is known, and of lists."""
+    found = value_at(tree, path + metrics.SUFFIX)
+    return float(found) if isinstance(found, int | float) and found else None
+
+
+def with_half_width(tree: Mapping[str, Any], path: str) -> str:
+    """A metric's value and, where it was sampled, ± its half-width; without unit."""
+    value, width = value_at(tree, path), half_width(tree, path)
+    if width is None:
+        return shown(path, value)
+    return f"{shown(path, value)} ± {shown(path, max(1, round(width)) if isinstance(value, int) else width)}"
+
+
+def quantity(tree: Mapping[str, Any], path: str) -> str:
+    """A metric's value with its unit."""
+    return f"{with_half_width(tree, path)} {unit_of(path)}".rstrip()
+
+
+def _is_fraction(path: str) -> bool:
+    metric = metrics.describe(path)
+    return metric is not None and metric.unit == _FRACTION
+
+
+def _histogram(buckets: list[int]) -> str:
+    """Median and largest value of a histogram in powers of two (bucket b: 2^b to 2^(b+1) - 1)."""
+    total = sum(buckets)
+    if not total:
+        return NOTHING
+    below = [sum(buckets[: b + 1]) for b in range(len(buckets))]
+    median = next(b for b, count in enumerate(below) if 2 * count >= total)
+    largest = next(b for b, count in enumerate(below) if count == total)
+    return f"half < {2 ** (median + 1):,}, all < {2 ** (largest + 1):,}"
+
+
+def _range(values: list[int]) -> str:
+    """Smallest and largest of several units' values."""
+    return f"{min(values):,} to {max(values):,}" if values else NOTHING

@@ -1,0 +1,34 @@
+"""Whether a kernel's workgroups can be passed over: whether what one does may depend on what another has done.
+
+A workgroup learns of another through memory: by an atomic that returns the old value (a queue of work, a ticket), or by
+a load that goes round its L1 (`glc`) in a loop that waits. A kernel with neither is taken for independent.
+"""
+
+from collections.abc import Sequence
+
+from isa.encoding.instruction import Instruction
+
+SPARSE_LOAD = "flat_load_dwordx2"
+
+
+def dependence(instructions: Sequence[Instruction], sparse: bool = False) -> str:
+    """Why a kernel's workgroups may depend on one another; empty if nothing says so.
+
+    sparse: the launch has sparse regions, whose loads bear the same bit.
+    """
+    for instruction in instructions:
+        opcode = instruction.opcode
+        if "atomic" in opcode.flags and opcode.encoding != "ds" and instruction.fields.get("glc"):
+            return f"{opcode.mnemonic} at {instruction.address:#x} returns what another workgroup may have written"
+    for instruction in instructions:
+        target = instruction.branch_target
+        if target is None or target > instruction.address:
+            continue
+        loop = [one for one in instructions if target <= one.address <= instruction.address]
+        for one in loop:
+            if one.opcode.mnemonic == "s_sleep":
+                return f"the loop at {target:#x} waits (s_sleep at {one.address:#x})"
+            past_cache = "load" in one.opcode.flags and one.opcode.encoding != "ds" and one.fields.get("glc")
+            if past_cache and not (sparse and one.opcode.mnemonic == SPARSE_LOAD):
+                return f"the loop at {target:#x} reads past its cache ({one.opcode.mnemonic} glc at {one.address:#x})"
+    return ""

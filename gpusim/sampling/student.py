@@ -1,0 +1,35 @@
+"""Student's t distribution for whole degrees of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4)."""
+
+import math
+from functools import cache
+
+MANY_DEGREES = 400  # as good as infinitely many: the quantile is within 0.4 % of the normal's
+
+
+def within(t: float, degrees: int) -> float:
+    """Probability that |T| is below `t`, for T with `degrees` of freedom."""
+    angle = math.atan(t / math.sqrt(degrees))
+    cosine = math.cos(angle)
+    odd = degrees % 2
+    term = cosine if odd else 1.0
+    total = term if degrees > 1 else 0.0
+    for k in range(2 + odd, degrees - 1, 2):
+        term *= cosine * cosine * (k - 1) / k
+        total += term
+    total *= math.sin(angle)
+    return (angle + total) * 2 / math.pi if odd else total
+
+
+@cache
+def quantile(confidence: float, degrees: int) -> float:
+    """The t within which |T| lies with probability `confidence` (0 to 1, exclusive); degrees: of freedom, 1 or more."""
+    if not 0 < confidence < 1 or degrees < 1:
+        raise ValueError(f"no quantile at confidence {confidence} with {degrees} degrees of freedom")
+    degrees = min(degrees, MANY_DEGREES)
+    low, high = 0.0, 1.0
+    while within(high, degrees) < confidence:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if within(middle, degrees) < confidence else (low, middle)
+    return (low + high) / 2

@@ -1,0 +1,123 @@
+"""Measuring the suite: each case simulated in whole and sampled, one beside the other, in processes side by side."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from gpusim.base.children import Children
+from gpusim.base.progress import Reporter
+from gpusim.core.facts import RunFacts
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.prepare import prepare_core
+from gpusim.core.simulator import simulate
+from gpusim.results import metrics
+from gpusim.sampling.sampler import Sampler
+from gpusim.sampling.spec import SamplingSpec
+from gpusim.sampling_check.cases import Case, Prepared
+from isa.execution.emulator import run_functional
+
+Truth = Callable[[Case, GpuSpec, Callable[[], RunFacts]], RunFacts]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A case, sampled and whole.
+
+    cycles: of the whole launch; error, half_width: of the sampled cycles, relative; covered: whether the truth lies
+    within; metrics, metrics_covered: numbers that have a half-width, and those of them whose truth lies within it;
+    fraction: of the instructions that were simulated; whole_s, sampled_s: processor time.
+    """
+
+    name: str
+    kind: str
+    what: str
+    rounds: float
+    cycles: int
+    error: float
+    half_width: float
+    covered: bool
+    metrics: int
+    metrics_covered: int
+    fraction: float
+    whole_s: float
+    sampled_s: float
+    method: str
+    reason: str
+
+    def described(self) -> Mapping[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def compare(case: Case, spec: SamplingSpec) -> Outcome:
+    """Simulate a case in whole and sampled."""
+    whole, whole_s = _simulated(case, None)
+    sampled, sampled_s = _simulated(case, spec)
+    assert sampled.sampling is not None
+    truth, found = (dict(metrics.leaves(metrics.launch_tree(facts))) for facts in (whole, sampled))
+    width = found[f"kernel.cycles{metrics.SUFFIX}"] if sampled.sampling.doubts else 0.0
+    known = [path for path in truth if isinstance(found.get(path + metrics.SUFFIX), float) and truth[path] is not None]
+    inside = [p for p in known if _within(truth[p], found[p], found[p + metrics.SUFFIX])]
+    return Outcome(
+        case.name,
+        case.kind,
+        case.what,
+        sampled.sampling.rounds,
+        whole.cycles,
+        sampled.cycles / whole.cycles - 1,
+        width / whole.cycles,
+        abs(sampled.cycles - whole.cycles) <= width,
+        len(known),
+        len(inside),
+        sampled.sampling.fraction,
+        whole_s,
+        sampled_s,
+        sampled.sampling.method,
+        sampled.sampling.reason,
+    )
+
+
+def _within(truth: float, found: float, width: float) -> bool:
+    """Whether a truth lies within a bar, but for what rounding to whole counts leaves."""
+    return abs(truth - found) <= width + max(1e-9 * abs(truth), 1.0 if isinstance(found, int) else 0.0)
+
+
+def _simulated(case: Case, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
+    """A case from fresh memory; also the processor time of simulating it."""
+    prepared: Prepared = case.make()
+    for launch in prepared.before:
+        run_functional(launch)
+    start = time.process_time()
+    facts = simulate(prepared.launch, prepared.gpu, prepared.engine, steerer=None if spec is None else Sampler(spec))
+    return facts, time.process_time() - start
+
+
+def measure(
+    cases: Sequence[Case], spec: SamplingSpec, jobs: int, reporter: Reporter, stopped: Callable[[], bool]
+) -> list[Outcome]:
+    """All cases, `jobs` at a time; those that are done when `stopped()` is true, in the suite's order."""
+    prepare_core()
+    children, outcomes = Children(jobs), dict[str, Outcome]()
+    waiting = list(cases)
+    try:
+        while (waiting or children.running) and not stopped():
+            while waiting and not children.full:
+                case = waiting.pop(0)
+                children.start(case, partial(compare, case, spec))
+            for case, outcome in children.finished():
+                outcomes[case.name] = outcome
+                reporter.say(f"{len(outcomes)}/{len(cases)} {one_line(outcome)}")
+    finally:
+        children.stop()
+    return [outcomes[case.name] for case in cases if case.name in outcomes]
+
+
+def one_line(outcome: Outcome) -> str:
+    """What a case came to, for people."""
+    return (
+        f"{outcome.name}: {100 * outcome.error:+.2f} % ± {100 * outcome.half_width:.2f} %,"
+        f" {100 * outcome.fraction:.1f} % of {outcome.rounds:.0f} rounds simulated"
+        + ("" if outcome.covered else ", NOT within")
+    )

@@ -1,0 +1,97 @@
+"""The points of a sweep: grid, zip, random or Sobol over its axes, without those that its constraints exclude."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.errors import MissingExtraError, UserError
+from gpusim.config.sweep import RangeSpec, SweepSpec
+from gpusim.sweep.constraints import Constraint
+
+MOST_POINTS = 1_000_000
+_TRIES = 1000  # draws for each point that is asked for
+Point = Mapping[str, Any]
+
+
+def points_of(spec: SweepSpec) -> list[Point]:
+    """The points in order, each path → value; raises UserError where there are none, or too many."""
+    known = {**spec.sets, **dict.fromkeys(spec.axes)}
+    constraints = [Constraint(text, known) for text in spec.constraints]
+    drawn = {"grid": _grid, "zip": _zip, "random": _random, "sobol": _sobol}[spec.method](spec)
+    found: list[Point] = []
+    seen: set[str] = set()
+    for point in drawn:
+        key = repr(point)
+        if key in seen or not all(c.holds({**spec.sets, **point}) for c in constraints):
+            continue
+        seen.add(key)
+        found.append(point)
+        if len(found) == spec.points:
+            break
+    if not found:
+        raise UserError(f"constraints: no point is left: {'; '.join(spec.constraints)}")
+    return found
+
+
+def _listed(path: str, axis: list[Any] | RangeSpec) -> list[Any]:
+    """The values of an axis in order."""
+    if isinstance(axis, list):
+        return axis
+    assert axis.steps is not None
+    return list(dict.fromkeys(_at(axis, number / (axis.steps - 1)) for number in range(axis.steps)))
+
+
+def _at(axis: list[Any] | RangeSpec, part: float) -> Any:
+    """The value at a place between 0 and 1 of an axis."""
+    if isinstance(axis, list):
+        return axis[min(int(part * len(axis)), len(axis) - 1)]
+    if axis.scale == "log":
+        value = axis.low * math.exp(part * math.log(axis.high / axis.low))
+    else:
+        value = axis.low + part * (axis.high - axis.low)
+    if isinstance(axis.low, int) and isinstance(axis.high, int):
+        return min(max(round(value), axis.low), axis.high)
+    return min(max(value, axis.low), axis.high)
+
+
+def _grid(spec: SweepSpec) -> Iterator[Point]:
+    axes = [_listed(path, axis) for path, axis in spec.axes.items()]
+    count = math.prod(map(len, axes))
+    if count > MOST_POINTS:
+        raise UserError(f"axes: their grid has {count:,} points; allowed are {MOST_POINTS:,}: method random takes some")
+    return (dict(zip(spec.axes, values, strict=True)) for values in itertools.product(*axes))
+
+
+def _zip(spec: SweepSpec) -> Iterator[Point]:
+    axes = {path: _listed(path, axis) for path, axis in spec.axes.items()}
+    lengths = {path: len(values) for path, values in axes.items()}
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+        raise UserError(f"axes: method zip needs as many values of each axis: {said}")
+    return (dict(zip(axes, values, strict=True)) for values in zip(*axes.values(), strict=True))
+
+
+def _random(spec: SweepSpec) -> Iterator[Point]:
+    assert spec.points is not None
+    draws = np.random.default_rng(spec.seed)
+    for _ in range(spec.points * _TRIES):
+        yield _point(spec, draws.random(len(spec.axes)).tolist())
+
+
+def _sobol(spec: SweepSpec) -> Iterator[Point]:
+    """As many points of the sequence as are asked for, rounded up to a power of two; constraints leave out some."""
+    try:
+        from scipy.stats import qmc
+    except ImportError:
+        raise MissingExtraError("method sobol", "sweep") from None
+    assert spec.points is not None
+    sequence = qmc.Sobol(len(spec.axes), scramble=True, rng=np.random.default_rng(spec.seed))
+    for parts in sequence.random_base2(max(spec.points - 1, 0).bit_length()).tolist():
+        yield _point(spec, parts)
+
+
+def _point(spec: SweepSpec, parts: Sequence[float]) -> Point:
+    return {path: _at(axis, part) for (path, axis), part in zip(spec.axes.items(), parts, strict=True)}

@@ -1,0 +1,166 @@
+"""A sweep from its specification to a store that has all its points: what is there is not run again."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter, clock
+from gpusim.config.sweep import SweepSpec
+from gpusim.keeping.keeper import Keeper, Started, Took
+from gpusim.keeping.outcome import Outcome, failed
+from gpusim.keeping.work import Work, identity_of
+from gpusim.sweep.executor import Executor
+from gpusim.sweep.points import Point, points_of
+from gpusim.sweep.tasks import check_paths, prepared
+
+
+@dataclass
+class Progress:
+    """How far a sweep is: points by how they came to be known."""
+
+    points: int
+    stored: int = 0
+    found: int = 0
+    ran: int = 0
+    failed: int = 0
+
+    @property
+    def known(self) -> int:
+        """Points of which the store has a run."""
+        return self.stored + self.found + self.ran + self.failed
+
+
+@dataclass
+class Sweep:
+    """A sweep over a store.
+
+    file: beside which files that it names are looked for; retry: points that failed before are run again; fresh: all
+    are, as the keeper's option says.
+    """
+
+    spec: SweepSpec
+    file: Path
+    keeper: Keeper
+    executor: Executor
+    reporter: Reporter
+    interrupt: Interrupt
+    retry: bool = False
+    fresh: bool = False
+    number: int = 0
+    progress: Progress = field(default_factory=lambda: Progress(0))
+
+    def run(self) -> Progress:
+        """Run what is missing; an interrupt gives up what is running. Raises UserError before anything runs."""
+        check_paths(self.spec)
+        points = points_of(self.spec)
+        self.number = self.keeper.sweep(self.identity, self.title, self.spec.model_dump(mode="json"), points)
+        there = set() if self.fresh else self.keeper.points_there(self.number, self.retry)
+        self.progress = Progress(len(points), stored=len(there))
+        said = _Said(self.reporter, self.progress, self.spec.axes)
+        waiting: dict[str, list[int]] = {}  # work that is being done → points that want it
+        working: dict[int, Work] = {}
+        try:
+            for number, point in enumerate(points):
+                if number in there:
+                    continue
+                while self.executor.full and not self.interrupt.asked:
+                    self._collect(points, working, waiting, said)
+                if self.interrupt.asked:
+                    return self.progress
+                self._begin(number, point, working, waiting, said)
+            while self.executor.running and not self.interrupt.asked:
+                self._collect(points, working, waiting, said)
+        finally:
+            self.executor.stop()
+        return self.progress
+
+    @property
+    def any_failed(self) -> bool:
+        """Whether a point has failed, now or before."""
+        return bool(self.keeper.points_there(self.number) - self.keeper.points_there(self.number, retry=True))
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return self.spec.title or f"{self.spec.kind} {self.spec.varied}: {', '.join(self.spec.axes)}"
+
+    @property
+    def identity(self) -> str:
+        """The same for the same specification, whatever it is called and wherever its file lies."""
+        said = {key: value for key, value in self.spec.model_dump(mode="json").items() if key != "title"}
+        return identity_of(json.dumps(said, sort_keys=True))
+
+    def _begin(
+        self, number: int, point: Point, working: dict[int, Work], waiting: dict[str, list[int]], said: "_Said"
+    ) -> None:
+        """Find the point in the store, or have it run; one that cannot be is stored with what is wrong."""
+        started = Started()
+        try:
+            work, task = prepared(self.spec, point, self.file)
+        except UserError as error:
+            outcome = failed("; ".join(error.problems))
+            self._keep(self._without_configuration(point), outcome, started.date, started.seconds, [number])
+            self.progress.failed += 1
+            said.point(point, outcome)
+            return
+        found = self.keeper.found(work)
+        if found is not None:
+            self.keeper.keep_point(self.number, [number], found.number)
+            self.progress.found += 1
+            return
+        waiting.setdefault(work.identity, []).append(number)
+        if len(waiting[work.identity]) == 1:
+            working[number] = work
+            self.executor.submit(number, task)
+
+    def _collect(
+        self, points: Sequence[Point], working: dict[int, Work], waiting: dict[str, list[int]], said: "_Said"
+    ) -> None:
+        for number, done in self.executor.finished():
+            if self.interrupt.asked:
+                return
+            work = working.pop(number)
+            numbers = waiting.pop(work.identity)
+            self._keep(work, done.outcome, done.date, done.seconds, numbers)
+            if done.outcome.state == "failed":
+                self.progress.failed += len(numbers)
+            else:
+                self.progress.ran += len(numbers)
+            said.point(points[number], done.outcome)
+
+    def _keep(self, work: Work, outcome: Outcome, date: str, seconds: float, numbers: Sequence[int]) -> None:
+        self.keeper.keep(work, outcome, Took(date, seconds), self.number, numbers)
+
+    def _without_configuration(self, point: Point) -> Work:
+        """Of a point that no configuration can be made of."""
+        given: Mapping[str, Any] = {"given": {**self.spec.sets, **point}}
+        return Work(self.spec.kind, self.spec.varied, given, (), "", repeatable=False)  # type: ignore[arg-type]
+
+
+class _Said:
+    """Progress, a line every few seconds and one for each point that fails."""
+
+    EVERY_S = 5.0
+
+    def __init__(self, reporter: Reporter, progress: Progress, axes: Mapping[str, Any]) -> None:
+        self._reporter, self._progress, self._axes = reporter, progress, axes
+        self._start = self._said = time.monotonic()
+        self._before = progress.known
+
+    def point(self, point: Point, outcome: Outcome) -> None:
+        """A point has ended."""
+        now, label = time.monotonic(), ", ".join(f"{path.rpartition('.')[2]}={value}" for path, value in point.items())
+        if outcome.state == "failed":
+            self._reporter.say(f"failed: {label}: {outcome.error}")
+        if now - self._said < self.EVERY_S:
+            return
+        self._said = now
+        known, points = self._progress.known, self._progress.points
+        spent = now - self._start
+        left = clock(spent * (points - known) / max(known - self._before, 1))
+        self._reporter.say(f"{known}/{points} points, {clock(spent)}, {left} left: {label}")

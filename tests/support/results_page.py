@@ -1,0 +1,134 @@
+"""The tables of docs/results.md: `python -m tests.support.results_page`; with --speed also the measured ones, minutes.
+
+Writes the page with the text between each pair of markers renewed.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
+from gpusim.compare.rules import RULES
+from gpusim.config.run import load_run
+from gpusim.jobs import runner
+from gpusim.jobs.kinds import job_of
+from gpusim.keeping.asked import work_of_run
+from gpusim.keeping.keeper import Keeper, Took
+from gpusim.keeping.outcome import of_records
+from gpusim.store import schema
+from gpusim.store.file import writable
+from gpusim.store.reading import Results
+from tests.support.pages import renewed, table
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
+POINTS, STORED = 100_000, 1_000  # the others are copies
+QUERIES = {
+    "one metric of all runs": "SELECT run, value FROM metrics WHERE name = 'kernel.cycles' AND launch IS NULL",
+    "the ten fastest": "SELECT run, value FROM metrics WHERE name = 'kernel.time_us' ORDER BY value LIMIT 10",
+    "mean cycles by an axis": (
+        "SELECT axes.value, avg(metrics.value) FROM axes JOIN points USING (sweep, number)"
+        " JOIN metrics ON metrics.run = points.run AND metrics.name = 'kernel.cycles'"
+        " WHERE axes.path = 'engine.sib_kib' GROUP BY axes.value"
+    ),
+    "all metrics of a run": "SELECT name, value, unit FROM metrics WHERE run = 777",
+    "runs by state": "SELECT state, count(*) FROM runs GROUP BY state",
+}
+
+
+def tables() -> str:
+    """Every table of a store with its columns."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.db"
+        writable(path).close()
+        text = []
+        with Results(path) as results:
+            for name, (what, columns) in schema.MEANINGS.items():
+                found = {row["name"]: row["type"].lower() for row in results.rows(f"PRAGMA table_info({name})")}
+                keys = {row["from"]: row["table"] for row in results.rows(f"PRAGMA foreign_key_list({name})")}
+                rows = [
+                    [f"`{column}`", found[column] or "any", _meaning(meaning, keys.get(column))]
+                    for column, meaning in columns.items()
+                ]
+                text.append(f"### `{name}`\n\n{what}\n\n{table(['column', 'type', 'meaning'], rows)}")
+    return "\n\n".join(text)
+
+
+def _meaning(meaning: str, of: str | None) -> str:
+    return "; ".join(part for part in (meaning, f"of `{of}`" if of else "") if part)
+
+
+def rules() -> str:
+    """What may explain a change."""
+    rows = [[rule.topic, f"`{rule.measure}`", rule.more, "share" if rule.share else "amount"] for rule in RULES]
+    return table(["topic", "measure", "what is said when it is more", "kind"], rows)
+
+
+def speed() -> str:
+    """What a point of a sweep costs, and what asking for POINTS of them does."""
+    config = load_run("layerB", ["workload.batch=1"])
+    with Interrupt() as interrupt:
+        records = runner.run(job_of(config), Reporter(quiet=True), interrupt)
+    base = work_of_run(config)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.db"
+        points = [{"engine.sib_kib": 1 + n % 100, "engine.prefetch_buffer_kib": 1 + n // 100} for n in range(POINTS)]
+        with Keeper(path) as keeper:
+            sweep = keeper.sweep("speed", "speed", {"axes": points[0]}, points)
+            start = time.process_time()
+            for number in range(STORED):
+                engine = {**base.configuration["engine"], "number": number}
+                work = replace(base, configuration={**base.configuration, "engine": engine})
+                keeper.found(work)
+                keeper.keep(work, of_records(records, [""], 0), Took("2026-01-01T00:00:00Z", 1.0), sweep, [number])
+            stored_ms = (time.process_time() - start) / STORED * 1e3
+        _multiply(path)
+        rows = [
+            ["looking for a point and storing it", f"{stored_ms:.1f} ms"],
+            ["a point in the file", f"{path.stat().st_size / POINTS / 1024:.1f} KiB"],
+        ]
+        with Results(path) as results:
+            for what, sql in QUERIES.items():
+                rows.append([what, _timed(lambda sql=sql: results.query(sql))])
+            rows.append(["`wide(...)` of two metrics", _timed(lambda: results.wide("kernel.cycles", "l2.hit_rate"))])
+            rows.append(["`sweep(1)`, two metrics", _timed(lambda: results.sweep(1))])
+    return table([f"of {POINTS:,} points", "processor time, or size"], rows)
+
+
+def _multiply(path: Path) -> None:
+    """Let the file have POINTS runs, copies of the STORED ones that are there."""
+    db = writable(path)
+    columns: dict[str, list[str]] = {}
+    copies = f"(WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {POINTS // STORED - 1})"
+    copies += f" SELECT n * {STORED} AS o FROM n)"
+    moved = {"id": "id + o", "run": "run + o", "launch": "launch + o", "number": "number + o"}
+    db.execute("PRAGMA foreign_keys = OFF")
+    db.execute("BEGIN")
+    for name in ("runs", "launches", "subjects", "results", "points"):
+        columns[name] = [row[1] for row in db.execute(f"PRAGMA table_info({name})")]
+        chosen = ", ".join(moved.get(column, column) for column in columns[name])
+        db.execute(f"INSERT INTO {name} SELECT {chosen} FROM {name}, {copies}")
+    db.execute(f"INSERT INTO configurations SELECT hash || o, json FROM configurations, {copies}")
+    for (metric,) in db.execute("SELECT id FROM metric_names").fetchall():
+        rows = f"SELECT metric, subject + o, value, half_width FROM metric_values, {copies} WHERE metric = ?"
+        db.execute(f"INSERT INTO metric_values {rows} ORDER BY o, subject", [metric])
+    db.execute("COMMIT")
+    db.close()
+
+
+def _timed(ask: Callable[[], object]) -> str:
+    start = time.process_time()
+    ask()
+    return f"{1e3 * (time.process_time() - start):.0f} ms"
+
+
+SECTIONS: dict[str, Callable[[], str]] = {"tables": tables, "rules": rules}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--speed", action="store_true")
+    measured = {"speed": speed} if parser.parse_args().speed else {}
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), SECTIONS | measured), encoding="utf-8")

@@ -1,0 +1,70 @@
+"""Does the tutorial's notebook run, cell by cell, and is what its cells end with shown as HTML that is well escaped?"""
+
+import ast
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpusim.report.page.fragment import fragment
+from tests.support.results import QUIET, changed, network_of, result_of
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+NOTEBOOK = DOCS / "tutorial.ipynb"
+
+
+def cells(kind: str) -> list[dict[str, Any]]:
+    return [cell for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == kind]
+
+
+def run(source: str, names: dict[str, Any]) -> Any:
+    """Execute a cell as a notebook does; returns the value of its last expression."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, str(NOTEBOOK), "exec"), names)
+    return eval(compile(ast.Expression(last.value), str(NOTEBOOK), "eval"), names) if last is not None else None
+
+
+@pytest.mark.compiled_tier
+def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DOCS)
+    names: dict[str, Any] = {"__name__": "notebook"}
+    values = [run("".join(cell["source"]), names) for cell in cells("code")]
+    shown = [value._repr_html_() for value in values if hasattr(value, "_repr_html_")]
+    assert len(shown) == 4, "a run, a launch, a comparison, a network"
+    assert names["result"].passed and names["both"].passed
+    assert float(values[4]) < 1e-4, "the kernel's result is NumPy's"
+    assert len(values[5]) == 3 and values[5][0][1] >= values[5][1][1]
+    assert values[-1] == ["both.json", "net.json"]
+
+
+def test_the_notebook_is_kept_without_outputs() -> None:
+    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells("code"))
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+
+
+class Tags(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+
+def test_a_fragment_is_small_complete_and_escaped() -> None:
+    tree = changed(QUIET, {"kernel.name": "<script>alert('x')</script>", "stalls.synchronization": 970})
+    text = fragment(result_of(tree, changed(tree, {"kernel.cycles": 50_000})))
+    assert not set(Tags(text).tags) & {"script", "style", "link", "img"}
+    assert "2.00 ×" in text and "wavefronts wait at barriers" in text and "&lt;script&gt;" in text
+    assert len(text) < 20_000
+
+
+def test_a_network_s_fragment_has_its_layers() -> None:
+    text = fragment(network_of(conv1=QUIET, fc=QUIET))
+    assert "conv1" in text and "a remark" in text and "tiny: training, batch 4 on small" in text

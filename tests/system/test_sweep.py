@@ -1,0 +1,199 @@
+"""Does a sweep lose nothing: killed workers, killed sweeps, points that fail; and is the result that of one worker?"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpusim.base.errors import SimulationError, UserError
+from gpusim.base.progress import Reporter
+from gpusim.cli.main import invoke
+from gpusim.core.facts import RunFacts
+from gpusim.keeping.outcome import Outcome, of_records
+from gpusim.results.record import RunRecord
+from gpusim.store.reading import Results
+from gpusim.sweep.executor import LocalProcesses
+
+SIZES = [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]
+FIXED = ["global_size=[64]", "arguments.n.value=64", *SIZES]
+LATENCIES = list(range(56, 68))
+SWEEP = [
+    *["sweep", "vector_add", *(word for s in FIXED for word in ("--set", s))],
+    *["--set", f"gpu.l1.fill_latency_cycles={','.join(map(str, LATENCIES))}"],
+]
+COMPARED = ("point", "gpu.l1.fill_latency_cycles", "state", "variant", "kernel.cycles", "l2.hit_rate")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def points(store: str) -> list[tuple[Any, ...]]:
+    with Results(store) as results:
+        table = results.sweep(1, "kernel.cycles", "l2.hit_rate")
+    return [tuple(row[name] for name in COMPARED) for row in table]
+
+
+def test_results_do_not_depend_on_the_number_of_workers(folder: Path, capfd: Any) -> None:
+    for jobs in ("1", "3"):
+        assert invoke([*SWEEP, "--jobs", jobs, "--store", f"{jobs}.db"]) == 0
+        assert "12 of 12 points: 12 ran" in capfd.readouterr().err
+    assert points("1.db") == points("3.db")
+    assert [row[1] for row in points("1.db")] == LATENCIES
+    assert all(row[2] == "done" for row in points("1.db"))
+    cycles = [row[4] for row in points("1.db")]
+    assert cycles == sorted(cycles) and len(set(cycles)) > 1
+    assert invoke([*SWEEP, "--store", "1.db"]) == 0
+    assert "12 were there" in capfd.readouterr().err
+    with Results("1.db") as results:
+        assert {row["sweep"] for row in results.table("runs")} == {1}
+        assert len(results.table("runs")) == 12
+
+
+def test_a_killed_sweep_goes_on(folder: Path, capfd: Any) -> None:
+    script = f"from gpusim.cli.main import invoke; invoke({[*SWEEP, '--jobs', '2', '--quiet']!r})"
+    seen: list[int] = []
+    for _ in range(3):
+        process = subprocess.Popen([sys.executable, "-c", script])
+        before = count()
+        for _ in range(400):
+            if count() > before or process.poll() is not None:
+                break
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        seen.append(count())
+    assert seen == sorted(seen) and seen[0] >= 1
+    assert invoke([*SWEEP, "--jobs", "2"]) == 0
+    assert "12 of 12 points" in capfd.readouterr().err
+    assert count() == 12
+    assert invoke([*SWEEP, "--jobs", "2", "--store", "whole.db"]) == 0
+    assert points("gpusim.db") == points("whole.db")
+
+
+def count() -> int:
+    """Runs that the store has; 0 before there is one."""
+    try:
+        with Results("gpusim.db") as results:
+            return len(results.table("runs"))
+    except UserError:
+        return 0
+
+
+def test_points_that_cannot_be_are_stored_and_the_rest_goes_on(folder: Path, capfd: Any) -> None:
+    odd = [*SWEEP[:-1], "gpu.l1.fill_latency_cycles=1,-1,2", "--quiet"]
+    assert invoke(odd) == 1
+    with Results("gpusim.db") as results:
+        rows = results.sweep(1)
+        assert [row["state"] for row in rows] == ["done", "failed", "done"]
+        (failed,) = results.table("runs", state="failed")
+        assert "must be at least" in failed["error"] and failed["exit_code"] == 2
+        assert results.configuration(failed["id"])["given"]["gpu.l1.fill_latency_cycles"] == -1
+    runs = count()
+    assert invoke(odd) == 1
+    assert count() == runs
+    assert invoke([*odd, "--retry"]) == 1
+    assert count() == runs + 1
+    assert invoke([*odd, "--fresh"]) == 1
+    assert count() == runs + 4
+    assert capfd.readouterr().out == ""
+
+
+def test_equal_work_of_a_run_and_of_another_sweep_is_found(folder: Path, capfd: Any) -> None:
+    sets = [word for s in [*FIXED, "gpu.l1.fill_latency_cycles=2"] for word in ("--set", s)]
+    assert invoke(["exec", "vector_add", *sets, "--store", "--quiet"]) == 0
+    assert invoke([*SWEEP[:-1], "gpu.l1.fill_latency_cycles=1,2"]) == 0
+    assert "2 of 2 points: 1 ran, 1 equal runs were there" in capfd.readouterr().err
+    assert invoke([*SWEEP[:-1], "gpu.l1.fill_latency_cycles=2,1,3"]) == 0
+    assert "3 of 3 points: 1 ran, 2 equal runs were there" in capfd.readouterr().err
+    assert count() == 3
+
+
+def test_points_of_equal_work_are_run_once(folder: Path, capfd: Any) -> None:
+    # names of one GPU: whatever it is called by, its configuration is the same
+    assert invoke([*SWEEP[:-1], "gpu=mi6,mi6.yaml", "--jobs", "2"]) == 0
+    assert "2 of 2 points: 2 ran" in capfd.readouterr().err
+    assert count() == 1
+
+
+def test_table_and_csv(folder: Path, capfd: Any) -> None:
+    assert invoke([*SWEEP[:-1], "gpu.l1.fill_latency_cycles=2,4", "--metric", "l2.hits", "--csv", "a.csv"]) == 0
+    rows = [line.split("\t") for line in capfd.readouterr().out.splitlines()]
+    assert rows[0] == ["point", "gpu.l1.fill_latency_cycles", "run", "state", "variant", "l2.hits"]
+    assert [row[:2] for row in rows[1:]] == [["0", "2"], ["1", "4"]]
+    assert Path("a.csv").read_text().splitlines()[0] == ",".join(rows[0])
+    assert invoke([*SWEEP[:-1], "gpu.l1.fill_latency_cycles=2,4", "--list"]) == 0
+    assert capfd.readouterr().out == "point\tgpu.l1.fill_latency_cycles\n0\t2\n1\t4\n"
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A task that ends in its own way."""
+
+    how: str
+
+    def run(self) -> Outcome:
+        if self.how == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.how == "wrong":
+            raise UserError("a", "b")
+        if self.how == "defect":
+            raise ValueError("no")
+        if self.how == "simulation":
+            raise SimulationError("stuck")
+        facts = RunFacts.of(kernel={"name": "k", "cycles": 1, "clock_ghz": 1.0})
+        return of_records([RunRecord(False, "k", [facts])], [""], 0)
+
+
+def test_a_worker_that_dies_or_fails_is_its_points_error_alone() -> None:
+    ends = {
+        "killed": "its process was ended by SIGKILL",
+        "wrong": "a; b",
+        "defect": "ValueError: no",
+        "simulation": "SimulationError: stuck",
+        "well": None,
+    }
+    executor = LocalProcesses(2, Reporter(quiet=True))
+    found: dict[int, Any] = {}
+    for key, how in enumerate(sorted(ends)):
+        while executor.full:
+            found |= dict(executor.finished())
+        executor.submit(key, Odd(how))
+    while executor.running:
+        found |= dict(executor.finished())
+    by_how = {how: found[key].outcome for key, how in enumerate(sorted(ends))}
+    assert {how: outcome.state for how, outcome in by_how.items()} == {
+        how: "done" if how == "well" else "failed" for how in ends
+    }
+    assert by_how["wrong"].error == "a; b"
+    assert "ended by SIGKILL" in by_how["killed"].error
+    assert "ValueError: no" in by_how["defect"].error
+    assert by_how["simulation"].error == "SimulationError: stuck"
+    executor.stop()
+
+
+def test_ctrl_c_keeps_what_has_ended_and_nothing_else(folder: Path) -> None:
+    script = f"from gpusim.cli.start import main; import sys; sys.argv[1:] = {[*SWEEP, '--jobs', '1']!r}; main()"
+    command = [sys.executable, "-c", script]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    for _ in range(400):
+        if count():
+            break
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    _, err = process.communicate()
+    if process.returncode == 0:
+        pytest.skip("it had ended before")
+    assert process.returncode == 130
+    assert "interrupted: the same command goes on" in err
+    assert 1 <= count() < 12
+    with Results("gpusim.db") as results:
+        assert {row["state"] for row in results.table("runs")} == {"done"}

@@ -1,0 +1,50 @@
+"""`gpusim correlate --from`: what an earlier run has written, shown again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
+from gpusim.cli.correlate import correlate_command
+from gpusim.cli.declared_measurements import CorrelateOptions
+
+RESULT = Path(__file__).resolve().parents[3] / "docs" / "correlation" / "rocblas-r9nano.json"
+
+
+def shown(tmp_path: Path, changed: dict[str, Any], **options: Any) -> tuple[int, dict[str, Any]]:
+    """Exit code and JSON object of the shipped result with some keys changed."""
+    earlier, again = tmp_path / "earlier.json", tmp_path / "again.json"
+    earlier.write_text(json.dumps({**json.loads(RESULT.read_text(encoding="utf-8")), **changed}), encoding="utf-8")
+    code = correlate_command("rocblas-r9nano", CorrelateOptions(earlier=earlier, json_file=again, **options))
+    return code, json.loads(again.read_text(encoding="utf-8"))
+
+
+def test_a_whole_result_stays_whole(tmp_path: Path) -> None:
+    code, again = shown(tmp_path, {})
+    assert (code, again["partial"], len(again["points"])) == (0, False, 81)
+
+
+def test_a_partial_result_stays_partial(tmp_path: Path) -> None:
+    points = json.loads(RESULT.read_text(encoding="utf-8"))["points"][:3]
+    code, again = shown(tmp_path, {"partial": True, "points": points})
+    assert (code, again["partial"], again["points"]) == (EXIT_INTERRUPTED, True, points)
+
+
+def test_points_are_chosen(tmp_path: Path) -> None:
+    _, again = shown(tmp_path, {}, only=["NN 64x1x"])
+    assert [point["n"] for point in again["points"]] == [1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"points": []}, r"earlier.json: holds none of the 81 points of .*rocblas-r9nano.csv asked for"),
+        ({"schema_version": 1}, r"earlier.json: schema_version 1: only 2 can be read; run the points again"),
+        ({"points": [{}]}, r"earlier.json: not a result of gpusim correlate --json: 'transposes'"),
+    ],
+)
+def test_what_holds_nothing_to_show_is_refused(changed: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=said):
+        shown(tmp_path, changed)

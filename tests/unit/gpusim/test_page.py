@@ -1,0 +1,326 @@
+"""Is the page whole, the same each time and safe against what names hold, and are its pictures' numbers right?"""
+
+import base64
+import csv
+import hashlib
+import html.parser
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.base.errors import UserError
+from gpusim.cli.main import invoke
+from gpusim.cli.report import report_command
+from gpusim.report.page import pictures, sweep
+from gpusim.report.page.elements import add, tag, written
+from gpusim.report.page.page import MOST_DETAILED, page, picture_files
+from gpusim.report.page.picture import Picture
+from gpusim.report.result import Result, read
+from gpusim.report.sections import SECTIONS, paths_of
+from tests.support.results import CONFIG, QUIET, changed, network_of, result_of
+
+pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.compiled_tier  # host code
+
+MOST_BYTES = 6 << 20
+FASTER = changed(QUIET, {"kernel.cycles": 50_000, "kernel.name": "k_sparse", "verification.passed": False})
+
+
+def both() -> Result:
+    return read(result_of(QUIET, FASTER))
+
+
+def swept(**axes: list[Any]) -> dict[str, Result]:
+    """Results whose configurations differ in these values; cycles grow from one to the next."""
+    found = {}
+    for number in range(len(next(iter(axes.values())))):
+        config = {**CONFIG, "engine": {name: values[number] for name, values in axes.items()}}
+        tree = changed(QUIET, {"kernel.cycles": 1000 * (number + 1)})
+        found[f"{number}.json"] = read(result_of(tree, config=config))
+    return found
+
+
+class Outline(html.parser.HTMLParser):
+    """What a page holds: tags, identifiers, links, text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def whole() -> str:
+    network = read(network_of(conv1=QUIET, fc=FASTER))
+    return page({"run.json": both(), "net.json": network}, {"k.cl": [""] * 213 + ["acc += tile[i]; // <here>"]})
+
+
+def test_the_page_has_every_section_and_metric(whole: str) -> None:
+    outline = Outline(whole)
+    for section in SECTIONS:
+        known = section.key == "source" or any(both().columns[0].get(path) is not None for path in paths_of(section))
+        assert (f"r1-{section.key}" in outline.ids) is known
+        assert not known or f">{section.title}</h3>" in whole
+    assert ">kernel.cycles</span>" in whole and ">100,000</td>" in whole and ">0.500 ×</td>" in whole
+    assert "speed-up" in outline.text and "2.00 ×" in outline.text
+    assert "the result is WRONG" in outline.text
+    assert "conv1" in outline.text and "a remark" in outline.text
+
+
+def test_hot_spots_stand_beside_their_source_lines(whole: str) -> None:
+    assert "<td>k.cl:214</td><td><code>acc += tile[i]; // &lt;here&gt;</code></td>" in whole
+
+
+def test_the_page_loads_nothing_and_runs_only_its_own_script(whole: str) -> None:
+    outline = Outline(whole)
+    assert not set(outline.tags) & {"img", "image", "link", "iframe", "object", "embed", "base", "form"}
+    assert outline.tags.count("script") == 1
+    links = [value for name, value in outline.attributes if name in ("src", "href", "srcset", "action")]
+    assert links and all(value and value.startswith("#") for value in links)
+    assert not any(name.startswith("on") for name, _ in outline.attributes)
+    script = re.search(r"<script>(.*)</script>", whole, re.DOTALL)
+    assert script is not None
+    digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    policy = re.search(r'Content-Security-Policy" content="(.*?)"', whole)
+    assert policy is not None and f"script-src 'sha256-{digest}'" in policy[1]
+    assert policy[1].startswith("default-src 'none';") and "unsafe-eval" not in policy[1]
+
+
+def test_identifiers_are_unique_and_links_lead_somewhere(whole: str) -> None:
+    outline = Outline(whole)
+    assert sorted(outline.ids) == sorted(set(outline.ids))
+    targets = {value[1:] for name, value in outline.attributes if name == "href" and value}
+    targets |= {name for _, value in outline.attributes for name in re.findall(r"url\(#([^)]+)\)", value or "")}
+    assert targets and targets <= set(outline.ids)
+
+
+def test_every_picture_says_what_it_shows(whole: str) -> None:
+    outline = Outline(whole)
+    assert outline.tags.count("svg") == outline.tags.count("figure") >= 10
+    labels = [value for name, value in outline.attributes if name == "aria-label" and value]
+    assert any(
+        label.startswith("Where wavefronts' cycles go. The largest parts, on average: issued") for label in labels
+    )
+    assert outline.tags.count("svg") == sum(pair == ("role", "img") for pair in outline.attributes)
+
+
+def test_the_page_is_small_and_the_same_each_time(whole: str) -> None:
+    assert len(whole.encode()) < MOST_BYTES
+    results = {"run.json": both(), "net.json": read(network_of(conv1=QUIET, fc=FASTER))}
+    lines = {"k.cl": [""] * 213 + ["acc += tile[i]; // <here>"]}
+    assert page(results, lines) == whole
+
+
+def test_many_results_stay_small_and_say_what_is_left_out(monkeypatch: pytest.MonkeyPatch, whole: str) -> None:
+    assert MOST_DETAILED * len(whole.encode()) < MOST_BYTES
+    monkeypatch.setattr(pictures, "pictures_of", lambda result: {})  # they take most of the time
+    results = swept(sib_kib=list(range(1, 41)))
+    text = page(results, {})
+    assert len(text.encode()) < MOST_BYTES
+    assert f"Sections follow of the first {MOST_DETAILED} results" in text
+    assert text.count("<article") == MOST_DETAILED
+    assert all(f">{name}</th>" in text for name in results)
+
+
+@given(st.text(max_size=20))
+@settings(max_examples=200)
+def test_whatever_a_text_holds_it_is_text(text: str) -> None:
+    element = tag("p", text, title=text)
+    add(element, tag("b", "x"), text)
+    made = written(element)
+    outline = Outline(made)
+    assert outline.tags == ["p", "b"]
+    assert [name for name, _ in outline.attributes] == ["title"]
+    made.encode("utf-8")
+
+
+NAMES = ("<script>alert(1)</script>", "a$b$c", "\x00\x07\ud800", "]]>", "x" * 500, "\u202e")
+
+
+def test_names_of_kernels_break_neither_page_nor_pictures() -> None:
+    trees = {
+        name: changed(QUIET, {"kernel.name": name, "hotspots": [{**QUIET["hotspots"][0], "instruction": name}]})
+        for name in NAMES
+    }
+    runs = read(result_of(*trees.values(), names=NAMES, config={**CONFIG, "kernel": NAMES[0]}))
+    text = page({NAMES[0]: runs, NAMES[2]: read(network_of(**trees))}, {})
+    text.encode("utf-8")
+    outline = Outline(text)
+    assert outline.tags.count("script") == 1 and "\x00" not in text
+    assert "alert(1)" in outline.text and "a$b$c" in outline.text
+
+
+def test_pictures_become_files_with_their_numbers() -> None:
+    files = picture_files({"run.json": both()})
+    assert {Path(name).suffix for name in files} == {".svg", ".png", ".pdf", ".csv"}
+    assert {"roofline.pdf", "stalls.svg", "hit-rates.png", "engine.csv", "normalized.csv"} <= set(files)
+    assert files["stalls.svg"].startswith(b"<?xml") and files["stalls.png"].startswith(b"\x89PNG")
+    assert files["stalls.pdf"].startswith(b"%PDF")
+    assert {f"stalls{kind}": numbers(both(), "stalls").file(kind) for kind in (".svg", ".png", ".pdf")}.items() <= (
+        files.items()
+    ), "the same bytes each time"
+    rows = list(csv.DictReader(io.StringIO(files["normalized.csv"].decode())))
+    assert rows[0] == {"ratio to dense": "kernel.cycles", "dense": "1.0", "sparse": "0.5"}
+
+
+def numbers(results: dict[str, Result] | Result, name: str) -> Picture:
+    drawn = (
+        sweep.pictures_of(*sweep.points_of(results))
+        if isinstance(results, dict)
+        else [picture for held in pictures.pictures_of(results).values() for picture in held]
+    )
+    (found,) = (picture for picture in drawn if picture.name == name)
+    return found
+
+
+def test_the_roofline_is_hierarchical() -> None:
+    """150,000 vector instructions in 100,000 cycles; 1000 transactions with L1, 40,000 with L2, which could be done in
+    10,000 cycles."""
+    rows = numbers(read(result_of(changed(QUIET, {"dram": {**QUIET["dram"], "bytes": 64_000}}))), "roofline").rows
+    assert [row[1:] for row in rows] == [("L1", 150.0, 1.5, 4.0), ("L2", 3.75, 1.5, 4.0), ("DRAM", 150.0, 1.5, 0.1)]
+
+
+def test_stall_parts_tile_the_whole() -> None:
+    for row in numbers(both(), "stalls").rows:
+        assert sum(row[1:]) == pytest.approx(100)
+    layers = numbers(read(network_of(conv1=QUIET, fc=FASTER)), "stalls").rows
+    assert [row[0] for row in layers] == ["conv1 forward", "fc forward"]
+
+
+def test_the_histogram_has_the_counts() -> None:
+    rows = numbers(read(result_of(QUIET)), "engine-latency-histogram").rows
+    assert rows == [(1, 1, 0), (2, 3, 0), (4, 7, 10), (8, 15, 500), (16, 31, 490)]
+
+
+def test_the_heat_map_has_a_field_for_each_pair() -> None:
+    results = swept(sib_kib=[128, 512.0, 128, 512], prefetch_buffer_kib=[64, 64, 256, 256])
+    picture = numbers(results, "heat-map")
+    assert picture.heads[1:] == ("128", "512") and "sib_kib" in picture.title
+    assert picture.rows == [("64", 1000, 2000), ("256", 3000, 4000)]
+    assert "The fewest cycles, 1,000" in picture.alt
+
+
+def test_a_field_that_no_result_has_stays_empty() -> None:
+    picture = numbers(swept(sib_kib=[128, 512, 128], prefetch_length=[1, 2, 3]), "heat-map")
+    assert [row[1:] for row in picture.rows] == [(1000, None, 3000), (None, 2000, None)]
+    picture.file(".svg")
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
+def test_the_front_is_what_no_other_point_beats(points: list[tuple[float, float]]) -> None:
+    chosen = sweep.pareto(points)
+    front = [point for point, on_front in zip(points, chosen, strict=True) if on_front]
+    for point, on_front in zip(points, chosen, strict=True):
+        better = [o for o in points if o[0] <= point[0] and o[1] <= point[1] and o != point]
+        assert on_front is not bool(better)
+    assert bool(front) is bool(points)
+
+
+def test_the_front_is_cycles_against_kib_of_memories() -> None:
+    rows = numbers(swept(sib_kib=[512, 128, 512], prefetch_buffer_kib=[64, 64, 8]), "pareto").rows
+    assert [(row[1], row[2], row[4]) for row in rows] == [(576, 1000, True), (192, 2000, True), (520, 3000, False)]
+
+
+def test_only_what_differs_is_an_axis() -> None:
+    axes, points = sweep.points_of(swept(sib_kib=[1, 2], shifters=[8, 8.0], kind=["a", "b"]))
+    assert axes == ["engine.sib_kib", "engine.kind"]
+    assert [point.values for point in points] == [
+        {"engine.sib_kib": 1, "engine.kind": "a"},
+        {"engine.sib_kib": 2, "engine.kind": "b"},
+    ]
+
+
+def test_results_of_different_kinds_have_no_common_axes() -> None:
+    results = {"a": both(), "b": read(network_of(conv1=QUIET))}
+    assert sweep.points_of(results)[0] == [] and sweep.pictures_of(*sweep.points_of(results)) == []
+    assert "The results are of different kinds" in page(results, {})
+
+
+def test_a_network_s_variants_are_columns_and_its_layers_rows() -> None:
+    one = network_of(conv1=QUIET)
+    kept = {name: one.pop(name) for name in ("layers", "total")}
+    both = {"dense": {**kept, "verification": one["verification"]}, "sparse": None}
+    both["sparse"] = {**network_of(conv1=FASTER, fc=FASTER), "verification": one["verification"]}
+    result = read({**one, **both})
+    assert result.speed_up(result.columns[1]) == 2.0
+    assert [row[0] for row in numbers(result, "stalls").rows] == [
+        "dense: conv1 forward", "sparse: conv1 forward", "sparse: fc forward",
+    ]  # fmt: skip
+    assert read({**one, **both, "sparse": None, "partial": True}).columns[0].name == "dense"
+
+
+def test_a_run_of_a_store_is_a_result_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    for size in (64, 128):
+        untimed = ["--set", "run.timing=false", "--set", f"local_size=[{size}]", "--quiet"]
+        assert invoke(["exec", "vector_add", *untimed, "--store", "s.db"]) == 0
+    assert invoke(["report", "1", "2", "--store", "s.db"]) == 0
+    text = (tmp_path / "report.html").read_text()
+    assert "not modelled" in text or "vector_add: 10,000 work-items" in text
+    assert ">local_size</button>" in text
+    assert invoke(["results", "show", "1", "--store", "s.db", "--section", "instructions"]) == 0
+    assert "  kernel.valu_instructions " in capfd.readouterr().out
+    assert invoke(["report", "nothing", "--store", "s.db"]) == 2
+    assert "nothing" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
+        ("[]", "is not a result that gpusim run, exec or net has written"),
+        ('{"config": {}, "schema_version": 99}', "has schema_version 99"),
+    ],
+)
+def test_what_is_no_result_is_one_line_and_code_2(content: str, said: str, tmp_path: Path, capfd: Any) -> None:
+    path, target = tmp_path / "f.json", tmp_path / "r.html"
+    path.write_text(content)
+    assert invoke(["report", str(path), "--html", str(target)]) == 2
+    error = capfd.readouterr().err
+    assert error.startswith(f"gpusim: error: {path}: ") and said in error and error.count("\n") == 1
+    assert not target.exists()
+
+
+def test_the_command_writes_page_and_pictures_and_replaces_no_input(tmp_path: Path, capfd: Any) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps(result_of(QUIET)))
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "k.cl").write_text("\n" * 213 + "float x;\n")
+    assert invoke([
+        "report", str(path), "--html", str(tmp_path / "r.html"), "--pictures", str(tmp_path / "p"),
+        "--source", str(tmp_path / "src"),
+    ]) == 0  # fmt: skip
+    assert "r.html: 1 result\n" in capfd.readouterr().err
+    assert "<code>float x;</code>" in (tmp_path / "r.html").read_text()
+    assert (tmp_path / "p" / "stalls.csv").exists()
+    for arguments, said in (
+        (["--html", str(path)], "would be overwritten"),
+        (["--html", str(tmp_path / "no" / "r.html")], "does not exist"),
+        (["--html", str(tmp_path / "x.html"), "--source", str(path)], "is no folder"),
+    ):
+        assert invoke(["report", str(path), *arguments]) == 2
+        assert said in capfd.readouterr().err
+    with pytest.raises(UserError, match="named twice"):
+        report_command([str(path), str(path)], tmp_path / "x.html", None, None, None, True)
+    (tmp_path / "twin").mkdir()
+    (tmp_path / "twin" / "f.json").write_text(json.dumps(result_of(FASTER)))
+    report_command([str(path), str(tmp_path / "twin" / "f.json")], tmp_path / "x.html", None, None, None, True)
+    assert str(tmp_path / "twin" / "f.json") in (tmp_path / "x.html").read_text()

@@ -1,0 +1,226 @@
+"""Is what a run left behind kept whole, found for equal work alone, and laid into the tables by what it is of?"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.base.errors import UserError
+from gpusim.core.counters import TABLES
+from gpusim.core.facts import Hotspot, RunFacts
+from gpusim.keeping import keeper as keeping
+from gpusim.keeping import sources
+from gpusim.keeping.keeper import Keeper, Started
+from gpusim.keeping.outcome import Measured, Outcome, Value, of_records, values_of
+from gpusim.keeping.records import plain, restored
+from gpusim.keeping.work import Work
+from gpusim.report.document import document
+from gpusim.results import metrics
+from gpusim.results.record import CommandTimes, RunRecord, VerificationFacts
+from gpusim.store.file import StoreError
+from gpusim.store.project import store_to_read, store_to_write
+from gpusim.store.reading import Results
+from isa.execution.resident import WavefrontGroup
+from isa.object.line_table import SourceFile, SourceLine
+
+LINE = SourceLine(SourceFile("a.cl", "/b", b"\x01\xff"), 12)
+WORK = Work("run", "layer", {"gpu": {"name": "g", "cus": 4}, "run": {"verify": True}}, (), "g", 1, 8)
+
+
+def facts(name: str, cycles: int, **more: Any) -> RunFacts:
+    found = RunFacts.of(kernel={"name": name, "cycles": cycles, "clock_ghz": 1.5}, **more)
+    found.hotspots = [Hotspot(name, 64, "v_add", {"idle": 3}, LINE), Hotspot(name, 68, "s_nop", {"idle": 1})]
+    found.resident = [WavefrontGroup(3, 8, "s_barrier", "waiting", LINE), WavefrontGroup(3, 8, "s_endpgm", "no")]
+    return found
+
+
+def record(*launches: RunFacts, **more: Any) -> RunRecord:
+    times = [CommandTimes("k", 0.5, 1.0, 2.0), CommandTimes("to 'a'", 2.0, 2.5, 3.5, 64)]
+    return RunRecord(True, "kernel", list(launches), 12.5, VerificationFacts(True, 1e-7, 1e-5), commands=times, **more)
+
+
+@st.composite
+def run_records(draw: st.DrawFn) -> RunRecord:
+    """Records with any counts."""
+    launches = []
+    for _ in range(draw(st.integers(1, 3))):
+        held = facts(draw(st.text()), draw(st.integers(0, 2**62)))
+        for table in draw(st.lists(st.sampled_from(TABLES), unique=True)):
+            for counter in table.counters:
+                if counter.name not in held.sections.get(table.section, {}):
+                    held.add(table.section, {counter.name: draw(st.integers(0, 2**62) | st.floats(allow_nan=False))})
+        launches.append(held)
+    verification = draw(st.none() | st.just(VerificationFacts(False, 2.0, 1.0)))
+    return replace(record(*launches, variant=draw(st.sampled_from(["", "dense"]))), verification=verification)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(run_records(), max_size=2))
+def test_records_come_back_as_they_were(records: list[RunRecord]) -> None:
+    assert restored(json.loads(json.dumps(plain(records)))) == records
+
+
+def kept(path: Path, work: Work, outcome: Outcome) -> int:
+    with Keeper(path) as keeper:
+        return keeper.keep(work, outcome, Started())
+
+
+def test_equal_work_is_found_and_answered_with_the_same_document(tmp_path: Path) -> None:
+    records = [record(facts("k", 100), facts("l", 50), variant="dense"), record(facts("s", 30), variant="sparse")]
+    assert kept(tmp_path / "s.db", WORK, outcome_of(records, 1)) == 1
+    with Keeper(tmp_path / "s.db") as keeper:
+        found = keeper.found(replace(WORK))
+        assert found is not None
+        assert (found.number, found.exit_code) == (1, 1)
+        assert "run 1 of 20" in found.sentence(keeper.path)
+        again = restored(found.content["records"])
+    names, configuration = ["dense", "sparse"], dict(WORK.configuration)
+    assert document(configuration, again, names) == document(configuration, records, names)
+
+
+def outcome_of(records: list[RunRecord], code: int) -> Outcome:
+    return of_records(records, [record.variant for record in records], code)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(WORK, kind="exec"),
+        replace(WORK, configuration={**WORK.configuration, "run": {"verify": False}}),
+        replace(WORK, repeatable=False),
+    ],
+)
+def test_other_work_is_not_found(tmp_path: Path, other: Work) -> None:
+    kept(tmp_path / "s.db", WORK, outcome_of([record(facts("k", 1))], 0))
+    with Keeper(tmp_path / "s.db") as keeper:
+        assert keeper.found(other) is None
+
+
+def test_work_is_other_work_when_a_file_that_it_reads_or_the_code_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path / "a.npy", "one")
+    kept(tmp_path / "s.db", replace(WORK, inputs=[file]), outcome_of([record(facts("k", 1))], 0))
+    with Keeper(tmp_path / "s.db") as keeper:
+        assert keeper.found(replace(WORK, inputs=[file])) is not None
+        assert keeper.found(replace(WORK, inputs=[write(tmp_path / "b.npy", "one")])) is not None
+        assert keeper.found(replace(WORK, inputs=[write(tmp_path / "b.npy", "two")])) is None
+        monkeypatch.setattr("gpusim.keeping.work.sources_hash", lambda: "another")
+        assert keeper.found(replace(WORK, inputs=[file])) is None
+
+
+def test_the_hash_of_the_sources_is_of_all_that_is_simulated_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "ROOT", tmp_path)
+    (tmp_path / "isa").mkdir()
+    seen = set()
+    for name, text in (("a.py", "1"), ("a.py", "2"), ("b.py", "2"), ("k.hsaco", "2"), ("notes.md", "2")):
+        write(tmp_path / "isa" / name, text)
+        sources.sources_hash.cache_clear()
+        seen.add(sources.sources_hash(("isa",)))
+    sources.sources_hash.cache_clear()
+    assert len(seen) == 4
+
+
+def test_neither_partial_nor_fresh_nor_damaged_results_answer(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    kept(path, WORK, outcome_of([record(facts("k", 1), partial=True, stopped_by="interrupted")], 130))
+    with Keeper(path) as keeper:
+        assert keeper.found(WORK) is None
+    kept(path, WORK, outcome_of([record(facts("k", 1))], 0))
+    kept(path, WORK, outcome_of([record(facts("k", 2))], 0))
+    with Keeper(path, fresh=True) as keeper:
+        assert keeper.found(WORK) is None
+        keeper._connection.execute("UPDATE results SET content = x'00' WHERE run = 3")
+    with Keeper(path) as keeper:
+        found = keeper.found(WORK)
+    assert found is not None
+    assert found.number == 2
+    assert [row["state"] for row in Results(path).table("runs")] == ["partial", "done", "done"]
+
+
+def test_metrics_are_those_of_the_metric_tables(tmp_path: Path) -> None:
+    whole = record(facts("k", 100, l1={"hits": 3}), facts("l", 50, l1={"hits": 4}), facts("k", 7))
+    kept(tmp_path / "s.db", WORK, outcome_of([whole], 0))
+    with Results(tmp_path / "s.db") as results:
+        held = {row["name"]: row["value"] for row in results.table("metrics", launch=None)}
+        units = {row["name"]: row["unit"] for row in results.table("metrics")}
+        launches = results.table("launches")
+        by_launch = results.table("metrics", name="kernel.cycles")
+    expected = {path: value for path, value in metrics.leaves(metrics.to_tree(whole)) if value is not None}
+    assert held == {path: int(v) if isinstance(v, bool) else v for path, v in expected.items()}
+    assert units == {path: metrics.describe(path).unit for path in units}  # type: ignore[union-attr]
+    order = [(row["kernel"], row["invocation"], row["of_kernel"]) for row in launches]
+    assert order == [("k", 0, 0), ("l", 1, 0), ("k", 2, 1)]
+    numbers = {row["id"]: row["kernel"] for row in launches}
+    assert [(numbers.get(row["launch"]), row["value"]) for row in by_launch] == [
+        (None, 157), ("k", 100), ("l", 50), ("k", 7),
+    ]  # fmt: skip
+
+
+def test_values_that_sqlite_has_no_form_for(tmp_path: Path) -> None:
+    values = [Value("a", "u", "d", 2**70), Value("b", "u", "d", [1, 2]), Value("c", "u", "d", 0.5, half_width=0.1)]
+    kept(tmp_path / "s.db", WORK, Outcome({}, "done", 0, [Measured(values)]))
+    rows = {row["name"]: (row["value"], row["half_width"]) for row in Results(tmp_path / "s.db").table("metrics")}
+    assert rows == {"a": (float(2**70), None), "b": ("[1,2]", None), "c": (0.5, 0.1)}
+
+
+def test_a_run_that_cannot_be_kept_whole_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Keeper(tmp_path / "s.db") as keeper:
+        bad = Outcome({}, "done", 0, [Measured([Value("a", "u", "d", 1), Value("b", "u", "d", object())])])
+        with pytest.raises(StoreError):
+            keeper.keep(WORK, bad, Started())
+        number = keeper.keep(WORK, Outcome({}, "done", 0, [Measured([Value("a", "u", "d", 1)])]), Started())
+    with Results(tmp_path / "s.db") as results:
+        assert [row["id"] for row in results.table("runs")] == [number]
+        assert len(results.table("metric_values")) == len(results.table("subjects")) == 1
+    assert keeping.unpacked(keeping.packed({"a": [1.5]})) == {"a": [1.5]}
+
+
+def test_which_store_a_folder_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+    assert (store_to_write(None), store_to_write(""), store_to_write("x.db")) == (None, Path("gpusim.db"), Path("x.db"))
+    assert store_to_read(None) == Path("gpusim.db")
+    write(tmp_path / "gpusim.toml", '[store]\npath = "all.db"\n')
+    assert store_to_write(None) == store_to_write("") == store_to_read(None) == tmp_path / "all.db"
+    assert store_to_read("x.db") == Path("x.db")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[stor]\npath = "a"', "stor: unknown key; did you mean 'store'?"),
+        ('[store]\npaht = "a"', "store.paht: unknown key; did you mean 'store.path'?"),
+        ("[store]\npath = 3", "store.path: 3 is not allowed"),
+        ('[store]\npath = ""', "store.path: '' is not allowed"),
+        ("store = 1", "store: must be a section"),
+        ("[store", "cannot be read"),
+    ],
+)
+def test_a_project_file_that_is_wrong_says_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "gpusim.toml", text)
+    with pytest.raises(UserError) as caught:
+        store_to_write(None)
+    assert said in str(caught.value)
+    assert str(tmp_path / "gpusim.toml") in str(caught.value)
+
+
+def test_sampled_values_have_their_half_widths() -> None:
+    tree = {"kernel": {"cycles": 100, "cycles_half_width": 2.5, "name": "k"}, "l2": None, "sampling": {"method": "x"}}
+    found = {value.name: (value.value, value.half_width) for value in values_of(tree)}
+    assert found == {"kernel.cycles": (100, 2.5), "kernel.name": ("k", None)}

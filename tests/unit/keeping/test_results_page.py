@@ -1,0 +1,37 @@
+"""Are the tables of docs/results.md those of the code, and does what the page shows of Python work?"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import gpusim
+from gpusim.core.facts import RunFacts
+from gpusim.keeping.keeper import Keeper, Started
+from gpusim.keeping.outcome import of_records
+from gpusim.keeping.work import Work
+from gpusim.results.record import RunRecord
+from tests.support.pages import renewed
+from tests.support.results_page import PAGE, SECTIONS
+
+
+def test_the_page_has_the_tables_of_the_code() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert renewed(page, SECTIONS) == page, "python -m tests.support.results_page renews it"
+
+
+def test_what_the_page_shows_of_python_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    facts = RunFacts.of(kernel={"name": "k", "cycles": 3, "clock_ghz": 1.0}, l2={"hits": 1})
+    with Keeper(Path("gpusim.db")) as keeper:
+        sweep = keeper.sweep("s", "s", {"axes": {"a.b": [1]}}, [{"a.b": 1}])
+        outcome = of_records([RunRecord(False, "k", [facts])], [""], 0)
+        keeper.keep(Work("run", "layer", {}, (), "g"), outcome, Started(), sweep, [0])
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (with_results,) = [block for block in blocks if block.startswith("import gpusim")]
+    code = with_results.replace("l2.hit_rate", "l2.hits").replace(".pandas()", "").replace(".polars()", "")
+    exec(code, {"gpusim": gpusim})
+    with gpusim.results.open("gpusim.db") as results:
+        assert next(iter(results.sweep(1))) == {
+            "point": 0, "a.b": 1, "run": 1, "state": "done", "variant": "", "kernel.cycles": 3, "kernel.time_us": 0.003,
+        }  # fmt: skip

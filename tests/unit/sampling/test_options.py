@@ -1,0 +1,52 @@
+"""Do `--sample` and its neighbours say what they mean, to configurations and to scripts?"""
+
+import pytest
+
+from gpusim.api import checks
+from gpusim.base.errors import UserError
+from gpusim.cli.sampling_options import SamplingOptions
+from gpusim.config.run import load_run
+from gpusim.sampling.spec import SamplingSpec
+
+PRODUCT = {"gpu": "mi6", "workload": {"kind": "gemm", "name": "x", "m": 1, "n": 1, "k": 1}}
+
+
+def loaded(*sets: str, **run: object) -> SamplingSpec | None:
+    return load_run({**PRODUCT, "run": run}, list(sets)).run.sampling
+
+
+def test_the_command_line_lays_over_the_file() -> None:
+    assert loaded() is None
+    asked = SamplingOptions(sample=True, error="1%", confidence="99 %".replace(" ", ""), functional=True)
+    assert loaded(*asked.overrides()) == SamplingSpec(error=0.01, confidence=0.99, functional=True)
+    assert loaded(*SamplingOptions(sample=True).overrides()) == SamplingSpec()
+    assert loaded(*SamplingOptions().overrides(), sampling={"error": 0.02}) == SamplingSpec(error=0.02)
+    assert loaded(*SamplingOptions(sample=False).overrides(), sampling={"error": 0.02}) is None
+    assert SamplingOptions(sample=True).overrides("sampling") == ["sampling={functional: false}"]
+
+
+@pytest.mark.parametrize("text", ["0%", "100%", "0.5", "half%", "1%2", "-1%", "nan%", ""])
+def test_what_is_no_percentage_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match=r"--error .*: a percentage above 0% and below 100%"):
+        SamplingOptions(sample=True, error=text).overrides()
+
+
+@pytest.mark.parametrize("given", [{"error": "1%"}, {"confidence": "90%"}, {"functional": True}])
+def test_what_belongs_to_sampling_needs_it(given: dict[str, object]) -> None:
+    with pytest.raises(UserError, match="belongs to --sample"):
+        SamplingOptions(**given).overrides()  # type: ignore[arg-type]
+
+
+def test_a_script_may_say_it_in_several_ways() -> None:
+    assert checks.sampling(False) is None and checks.sampling(None) is None
+    assert checks.sampling(True) == SamplingSpec()
+    assert checks.sampling(0.01) == checks.sampling({"error": 0.01}) == SamplingSpec(error=0.01)
+    assert checks.sampling(SamplingSpec(confidence=0.9)) == SamplingSpec(confidence=0.9)
+    for wrong, message in (
+        ("yes", "sample: str 'yes'"),
+        ({"eror": 0.1}, "error"),
+        (2.0, "error"),
+        ([1], "sample: list"),
+    ):
+        with pytest.raises(UserError, match=message):
+            checks.sampling(wrong)

@@ -1,0 +1,101 @@
+"""Do the half-widths of metrics follow from the doubts of counts, for one launch and for several?"""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from gpusim.core.count_vector import CountVector
+from gpusim.core.facts import RunFacts, combined
+from gpusim.core.sampled import WINDOWS, Doubt, Replicates, Sampling
+from gpusim.results import metrics
+
+
+def facts(cycles: int = 1000, hits: int = 60, misses: int = 40) -> RunFacts:
+    return RunFacts.of(
+        kernel={"name": "k", "cycles": cycles, "clock_ghz": 1.0, "wavefront_instructions": 5000},
+        l2={
+            "hits": hits,
+            "misses": misses,
+            "read_transactions": 100,
+            "store_transactions": 0,
+            "atomic_transactions": 0,
+        },
+        stalls_by_compute_unit={"issued": [10, 20]},
+    )
+
+
+def sampled(factor: float = 1.0, **off: float) -> RunFacts:
+    """Facts that may be off by so much in each count, 'section__name' = deviation."""
+    made = facts()
+    vector = CountVector.of(made.sections)
+    deviations = np.zeros((1, len(vector.timed)))
+    for key, deviation in off.items():
+        section, _, name = key.partition("__")
+        deviations[0, vector.at(section, name)] = deviation
+    doubt = Doubt(vector, Replicates(factor, deviations))
+    made.sampling = Sampling(0.95, WINDOWS, "", 100.0, 5000, 500, False, (doubt,))
+    return made
+
+
+def half_width(of: RunFacts, path: str) -> float:
+    return float(dict(metrics.leaves(metrics.launch_tree(of)))[path + metrics.SUFFIX])
+
+
+def test_a_count_s_half_width_is_its_deviation() -> None:
+    one = sampled(factor=4.0, kernel__cycles=30)
+    assert half_width(one, "kernel.cycles") == pytest.approx(60)
+    assert half_width(one, "kernel.time_us") == pytest.approx(0.06)
+    assert half_width(one, "kernel.ipc") == pytest.approx(2 * (5 - 5000 / 1030))
+    assert half_width(one, "l2.hits") == 0
+
+
+def test_what_a_ratio_s_parts_share_is_no_error_of_it() -> None:
+    both = sampled(l2__hits=6, l2__misses=4, l2__read_transactions=10)
+    assert half_width(both, "l2.hits") == pytest.approx(6)
+    assert half_width(both, "l2.hit_rate") == pytest.approx(0, abs=1e-12)
+
+
+def test_lists_have_a_half_width_an_element() -> None:
+    one = sampled()
+    assert one.sampling is not None
+    vector = one.sampling.doubts[0].vector
+    one.sampling.doubts[0].replicates.deviations[0, vector.at("stalls_by_compute_unit", "issued") + 1] = 3
+    tree = metrics.launch_tree(one)
+    assert tree["stalls_by_compute_unit"]["issued_half_width"] == [0, 3]
+
+
+def test_independent_launches_add_in_quadrature_and_the_same_one_in_full() -> None:
+    a, b = sampled(kernel__cycles=30), sampled(kernel__cycles=40)
+    assert half_width(combined([a, b]), "kernel.cycles") == pytest.approx(50)
+    assert half_width(combined([a, a]), "kernel.cycles") == pytest.approx(60)
+    assert half_width(combined([a, facts()]), "kernel.cycles") == pytest.approx(30)
+    layer = combined([a, b])
+    assert half_width(combined([layer, a]), "kernel.cycles") == pytest.approx(sqrt(60**2 + 40**2))
+    assert combined([facts(), facts()]).sampling is None
+
+
+def test_what_was_simulated_of_several() -> None:
+    a, whole = sampled(kernel__cycles=1), facts()
+    both = combined([a, a, whole]).sampling
+    assert both is not None
+    assert both.instructions == 15_000 and both.simulated == 5_500 and not both.complete
+    assert both.rounds == 200
+
+
+def test_nothing_is_added_to_what_was_not_sampled() -> None:
+    assert not [path for path, _ in metrics.leaves(metrics.launch_tree(facts())) if path.endswith(metrics.SUFFIX)]
+    assert "sampling" not in metrics.launch_tree(facts())
+
+
+def test_counts_are_added_up_and_stay_whole() -> None:
+    made = facts()
+    vector = CountVector.of(made.sections)
+    more = np.zeros(len(vector.timed))
+    more[vector.at("kernel", "cycles")] = 10.4
+    more[vector.at("stalls_by_compute_unit", "issued")] = 2.6
+    added = vector.added(made.sections, more)
+    assert added["kernel"]["cycles"] == 1010 and added["kernel"]["name"] == "k"
+    assert added["stalls_by_compute_unit"]["issued"] == [13, 20]
+    assert made.kernel.cycles == 1000  # the facts themselves are as they were
+    assert (vector.values(added) - vector.values(made.sections)).sum() == 13

@@ -1,0 +1,63 @@
+/* As conv_im2col.cl, for several images at once, group_id_y each: columns[channel, i, j][image, window], `pitch` elements
+   from a row to the next. */
+#include "conv_im2col.h"
+
+/* A work-item: a window of a channel, all taps. */
+KERNEL void im2col_images(global const float *restrict x, global float *restrict columns, Image m, uint pitch) {
+  const uint number = group_id_x() * GROUP + local_id_x();
+  const uint channel = quotient(number, m.by_plane), window = remainder_of(number, channel, m.by_plane);
+  if (channel >= m.channels) return;
+  const uint a = quotient(window, m.by_width), b = remainder_of(window, a, m.by_width);
+  const uint row = a * m.by_row_step.divisor - m.top, column = b * m.by_column_step.divisor - m.left;
+  global const float *plane = x + (ulong)(group_id_y() * m.channels + channel) * (m.height * m.width);
+  global float *to = columns + (ulong)channel * m.rows * m.columns * pitch + (group_id_y() * m.windows + window);
+  for (uint i = 0; i < m.rows; ++i)
+    for (uint j = 0; j < m.columns; ++j) {
+      const uint at_row = row + i * m.tap_row, at_column = column + j * m.tap_column;
+      const bool inside = at_row < m.height && at_column < m.width;
+      *to = inside ? plane[at_row * m.width + at_column] : 0.0f;
+      to += pitch;
+    }
+}
+
+/* A work-item: an element of dx. */
+KERNEL void col2im_images(global const float *restrict columns, global float *restrict dx, Image m, uint window_rows,
+                          uint window_columns, uint pitch) {
+  const uint number = group_id_x() * GROUP + local_id_x();
+  const uint channel = quotient(number, m.by_plane), place = remainder_of(number, channel, m.by_plane);
+  if (channel >= m.channels) return;
+  const uint row = quotient(place, m.by_width) + m.top, column = remainder_of(place, row - m.top, m.by_width) + m.left;
+  global const float *from = columns + (ulong)channel * m.rows * m.columns * pitch + group_id_y() * m.windows;
+  float sum = 0.0f;
+  for (uint i = 0; i < m.rows; ++i)
+    for (uint j = 0; j < m.columns; ++j) {
+      const uint above = row - i * m.tap_row, before = column - j * m.tap_column;
+      if (above <= row && before <= column) {
+        const uint a = quotient(above, m.by_row_step), b = quotient(before, m.by_column_step);
+        const bool begins = a * m.by_row_step.divisor == above && b * m.by_column_step.divisor == before;
+        if (begins && a < window_rows && b < window_columns) sum += from[a * window_columns + b];
+      }
+      from += pitch;
+    }
+  dx[(ulong)group_id_y() * m.channels * (m.height * m.width) + number] = sum;
+}
+
+/* y[image][plane][element] = wide[plane][image, element] + bias[plane], if `biases`; and back. A work-item: an element of
+   a plane of the image group_id_y. */
+KERNEL void from_wide(global const float *restrict wide, global const float *restrict bias, global float *restrict y,
+                      uint planes, uint pitch, uint biases, Divisor by_plane) {
+  const uint number = group_id_x() * GROUP + local_id_x();
+  const uint plane = quotient(number, by_plane), element = remainder_of(number, plane, by_plane);
+  if (plane >= planes) return;
+  const float value = wide[(ulong)plane * pitch + (group_id_y() * by_plane.divisor + element)];
+  y[(ulong)group_id_y() * planes * by_plane.divisor + number] = biases ? value + bias[plane] : value;
+}
+
+KERNEL void to_wide(global const float *restrict dy, global float *restrict wide, uint planes, uint pitch,
+                    Divisor by_plane) {
+  const uint number = group_id_x() * GROUP + local_id_x();
+  const uint plane = quotient(number, by_plane), element = remainder_of(number, plane, by_plane);
+  if (plane >= planes) return;
+  wide[(ulong)plane * pitch + (group_id_y() * by_plane.divisor + element)] =
+      dy[(ulong)group_id_y() * planes * by_plane.divisor + number];
+}

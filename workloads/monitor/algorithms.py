@@ -1,0 +1,86 @@
+"""Algorithms 1 and 2 of Dong 2020, section 6.2, and fast termination, as pure functions.
+
+A *process* measures one map in each of `duration` consecutive iterations; what it found, the mean of its measurements,
+is the *sparsity* that the algorithms take, once. Their printed form has slips; what is done instead:
+
+- Algorithm 2 compares one `active_period` with hibernation's within a loop over all maps: each map's own is meant.
+- Its line 24 updates the history once more after lines 15-17 have just appended to it, and after line 21 has cleared
+  it: each process adds one entry. So the one that showed a jump is the first of the history that begins with it.
+- Its line 14 is reached in the call in which line 11 enters hibernation, with the sparsity that Algorithm 1 has just
+  put into the history: the hibernating branch is for processes that begin in hibernation.
+- `active_period.reset(all)` names all maps, `history.clear()` does not: the one history at hand is cleared.
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+History = tuple[float, ...]
+
+
+class State(StrEnum):
+    """Of the monitor as a whole (figure 6.4b)."""
+
+    ACTIVE = "active"
+    HIBERNATE = "hibernate"
+
+
+class Adjusted(NamedTuple):
+    """What Algorithm 1 leaves of a map."""
+
+    period: int
+    history: History
+
+
+class Stability(NamedTuple):
+    """What Algorithm 2 leaves: the monitor's state, the map's history, whether every map has its first period again."""
+
+    state: State
+    history: History
+    reset: bool
+
+
+def dpaa(
+    sparsity: float, history: History, max_length: int, threshold: float, period: int, hibernation_period: int
+) -> Adjusted:
+    """Dynamic period adjustment (Algorithm 1), for the process of a map that ended in the active state.
+
+    A full history whose oldest entry differs by less than `threshold` doubles the period, up to hibernation's.
+    """
+    if len(history) == max_length:
+        if abs(sparsity - history[0]) < threshold:
+            period *= 2
+        period = min(period, hibernation_period)
+    return Adjusted(period, updated(history, sparsity, max_length))
+
+
+def ssda(
+    state: State,
+    periods: Iterable[int],
+    sparsity: float,
+    history: History,
+    max_length: int,
+    threshold: float,
+    hibernation_period: int,
+) -> Stability:
+    """Sparsity stability detection (Algorithm 2), for a process that ended.
+
+    state: as the process ended; periods: of all maps; sparsity, history: of the process's map. In the active state
+    Algorithm 1 comes before it, and has updated period and history.
+    """
+    if state is State.ACTIVE:
+        ready = all(period == hibernation_period for period in periods)
+        return Stability(State.HIBERNATE if ready else State.ACTIVE, history, False)
+    if len(history) == max_length and abs(sparsity - history[0]) >= threshold:
+        return Stability(State.ACTIVE, (sparsity,), True)
+    return Stability(State.HIBERNATE, updated(history, sparsity, max_length), False)
+
+
+def ends_process(measurements: Sequence[float], duration: int, threshold: float) -> bool:
+    """Whether a process ends with its latest measurement: it was the last, or below `threshold` (fast termination)."""
+    return len(measurements) >= duration or measurements[-1] < threshold
+
+
+def updated(history: History, sparsity: float, max_length: int) -> History:
+    """The history with one entry more, without the oldest where it was full."""
+    return (*history, sparsity)[-max_length:]

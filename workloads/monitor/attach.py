@@ -1,0 +1,147 @@
+"""The monitor on a PyTorch module in training: it measures the inputs of convolutions, and decides what they run.
+
+PyTorch is never imported here: the module that is given brings it.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusim.base.errors import unknown_name
+from workloads.monitor.calculator import Place, zero_share
+from workloads.monitor.scheduler import MonitorError, Scheduler
+from workloads.monitor.settings import MonitorSpec
+
+IMAGE_CHANNELS = 3  # of the first convolution's input, which no ReLU has made
+
+
+@dataclass(frozen=True)
+class Decision:
+    """From an iteration on, a layer ran dense or sparse."""
+
+    iteration: int
+    sparse: bool
+
+
+@dataclass
+class LayerLog:
+    """What happened to a layer.
+
+    measured: iterations in which its input was measured; sparse: those in which it ran sparse; decisions: the changes.
+    """
+
+    measured: int = 0
+    sparse: int = 0
+    decisions: list[Decision] = field(default_factory=list)
+
+
+class AttachedMonitor:
+    """Monitors convolutions of a module while it is trained; `step` ends an iteration.
+
+    scheduler: with state and sparsity list; iteration: the present one, from 0; layers: a log of each by name.
+
+    Its convolutions' `forward` are wrapped until `close`, or for the time of a `with`. A layer that is called several
+    times in an iteration is measured in its first call; in evaluation nothing is measured, and all layers run dense.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        settings: MonitorSpec | None = None,
+        layers: Iterable[str] | None = None,
+        place: Place = Place.HOST,
+        exhaustive: bool = False,
+        sparse_forward: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        """network: an nn.Module; layers: names of its convolutions, all behind the first if not given; exhaustive: each
+        is measured in every iteration, whatever is due; sparse_forward: what a layer computes from itself and its input
+        where it runs sparse, `bundled_forward` if not given. Raises MonitorError.
+        """
+        found = {name: m for name, m in network.named_modules() if type(m).__name__ == "Conv2d"}
+        names = [n for n, m in found.items() if m.in_channels > IMAGE_CHANNELS] if layers is None else list(layers)
+        for name in names:
+            if name not in found:
+                raise MonitorError(unknown_name("convolution", name, found))
+        self.scheduler = Scheduler(names, settings)
+        self.iteration = 0
+        self.layers = {name: LayerLog() for name in names}
+        self._place, self._exhaustive = place, exhaustive
+        self._sparse_forward = sparse_forward or bundled_forward
+        self._seen: set[str] = set()  # layers called in this iteration
+        self._due: frozenset[str] = frozenset()
+        self._wrapped = [(found[name], found[name].__dict__.get("forward")) for name in names]
+        for name in names:
+            found[name].forward = self._wrapper(name, found[name], found[name].forward)
+        self._look_up_due()
+
+    def __enter__(self) -> "AttachedMonitor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the module as it was."""
+        for layer, before in self._wrapped:
+            if before is None:
+                del layer.forward
+            else:
+                layer.forward = before
+        self._wrapped = []
+
+    def step(self) -> None:
+        """An iteration of the training has ended."""
+        self.iteration += 1
+        self._seen.clear()
+        self._look_up_due()
+
+    @property
+    def share_measured(self) -> float:
+        """Measurements / (layers x iterations that have ended); 0 before the first has."""
+        whole = len(self.layers) * self.iteration
+        return sum(log.measured for log in self.layers.values()) / whole if whole else 0.0
+
+    def _look_up_due(self) -> None:
+        due = self.layers if self._exhaustive else self.scheduler.due(self.iteration)
+        self._due = frozenset(due)
+
+    def _wrapper(self, name: str, layer: Any, dense: Callable[..., Any]) -> Callable[..., Any]:
+        def forward(maps: Any) -> Any:
+            if not layer.training:
+                return dense(maps)
+            sparse = self.scheduler.sparse(name)  # what is measured now decides from the next iteration on
+            if name not in self._seen:
+                self._seen.add(name)
+                self._log(name, sparse)
+                if name in self._due:
+                    self._measure(name, maps)
+            return self._sparse_forward(layer, maps) if sparse else dense(maps)
+
+        return forward
+
+    def _log(self, name: str, sparse: bool) -> None:
+        log = self.layers[name]
+        log.sparse += sparse
+        if sparse != (log.decisions[-1].sparse if log.decisions else False):
+            log.decisions.append(Decision(self.iteration, sparse))
+
+    def _measure(self, name: str, maps: Any) -> None:
+        found = zero_share(maps, self._place)
+        self.layers[name].measured += 1
+        if self.scheduler.sparsity_list[name].due <= self.iteration:
+            self.scheduler.record(self.iteration, name, found)
+
+
+def dense_forward(layer: Any, maps: Any) -> Any:
+    """What the layer's class computes."""
+    return type(layer).forward(layer, maps)
+
+
+def bundled_forward(layer: Any, maps: Any) -> Any:
+    """What the sparse kernels compute of a convolution: values rounded to FP16 as bundles hold them, sums in FP32.
+
+    PyTorch has no kernel for it, so it takes the dense one's time. The gradient of the input is that of its FP32
+    values, as the rounding is no part of the network; that of the weights is of the rounded ones.
+    """
+    rounded = maps + (maps.detach().half().to(maps.dtype) - maps.detach())
+    return dense_forward(layer, rounded)

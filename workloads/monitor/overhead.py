@@ -1,0 +1,83 @@
+"""Table 6.6 of Dong 2020: what measuring sparsity costs a training, in every iteration and with the monitor.
+
+The model: a measurement of all maps takes a share of an iteration, which is the exhaustive overhead; the monitor's is
+that times the share of iterations that it measures.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+
+from workloads.monitor.settings import MonitorSpec
+
+
+@dataclass(frozen=True)
+class Overheads:
+    """A column of the table: overheads as shares of the training's time without measurements.
+
+    iterations: of the training, from the text.
+    """
+
+    dataset: str
+    iterations: int
+    exhaustive: float
+    monitored: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times less the monitor costs."""
+        return self.exhaustive / self.monitored
+
+    @property
+    def implied_share(self) -> float:
+        """Share of iterations measured that the two overheads imply."""
+        return self.monitored / self.exhaustive
+
+    def implied_duration(self, settings: MonitorSpec | None = None) -> float:
+        """Iterations of a process that this share implies, if the sparsity is stable and every process whole."""
+        return self.implied_share * self.iterations / expected_processes(self.iterations, settings)
+
+
+TABLE_6_6: Mapping[str, Overheads] = {
+    "VGGNet-11": Overheads("CIFAR-10", 50_000, 0.149, 0.003),
+    "ResNet-10": Overheads("CIFAR-10", 50_000, 0.494, 0.006),
+    "AlexNet": Overheads("ImageNet", 150_000, 0.214, 0.012),
+    "VGGNet-16": Overheads("ImageNet", 150_000, 0.464, 0.057),
+    "ResNet-18": Overheads("ImageNet", 150_000, 0.942, 0.009),
+}
+MEAN_RATIO = fmean(held.ratio for held in TABLE_6_6.values())  # 52.5 in its conclusions
+MEAN_OVERHEAD = fmean(held.monitored for held in TABLE_6_6.values())  # 1.7 % there
+
+
+def hibernates_after(settings: MonitorSpec | None = None) -> tuple[int, int]:
+    """Iteration and process with which maps of stable sparsity go into hibernation, by Algorithms 1 and 2."""
+    s = settings or MonitorSpec()
+    iteration, period, processes = s.first_iteration, s.initial_period, 1
+    while period < s.hibernation_period:
+        iteration, processes = iteration + period, processes + 1
+        if processes > s.max_history_length:
+            period = min(2 * period, s.hibernation_period)
+    return iteration, processes
+
+
+def expected_processes(iterations: int, settings: MonitorSpec | None = None) -> float:
+    """Processes of a map of stable sparsity, the last by the part of its period that is within the training.
+
+    ValueError for a training that ends before hibernation.
+    """
+    s = settings or MonitorSpec()
+    asleep, processes = hibernates_after(s)
+    if iterations < asleep:
+        raise ValueError(f"{iterations} iterations; hibernation begins after {asleep}")
+    return processes + (iterations - asleep) / s.hibernation_period
+
+
+def expected_share(iterations: int, settings: MonitorSpec | None = None) -> float:
+    """Share of iterations measured, of a map of stable sparsity none of whose processes ends early."""
+    s = settings or MonitorSpec()
+    return s.duration * expected_processes(iterations, s) / iterations
+
+
+def monitored_overhead(cost: float, share_measured: float) -> float:
+    """Of a training whose measurements each take `cost` of an iteration."""
+    return cost * share_measured

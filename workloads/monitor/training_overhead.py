@@ -1,0 +1,161 @@
+"""What monitoring costs a training, measured: without, exhaustive and monitored side by side (needs PyTorch).
+
+The images are random, of CIFAR-10's shape: what a measurement costs does not depend on what is in them. The three
+trainings take turns, a part of their iterations each, so that a clock that changes changes it for all.
+"""
+
+import importlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.base.errors import unknown_name
+from workloads.data.capture import CAPTURE_POINTS, require_torch, training_device
+from workloads.monitor.attach import AttachedMonitor, LayerLog, dense_forward
+from workloads.monitor.calculator import Place
+from workloads.monitor.overhead import expected_share, monitored_overhead
+from workloads.monitor.scheduler import MonitorError
+from workloads.monitor.settings import MonitorSpec
+
+IMAGE = (3, 32, 32)
+CLASSES = 10
+BATCHES = 8  # different ones, in turn
+WARM_UP_ITERATIONS = 10  # of each training, before its clock runs
+LEARNING_RATE = 0.01
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured.
+
+    model: vggnet11 or resnet10; iterations: with the monitor, and without any; exhaustive_iterations: each of which
+    measures; parts: turns that the three take; place: where zeros are counted; device: as PyTorch names it, or 'auto'.
+    """
+
+    model: str
+    iterations: int = 5_000
+    exhaustive_iterations: int = 500
+    batch: int = 128
+    place: Place = Place.HOST
+    device: str = "auto"
+    parts: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.model not in CAPTURE_POINTS:
+            raise MonitorError(unknown_name("model", self.model, CAPTURE_POINTS))
+        for name, least in (("iterations", self.parts), ("exhaustive_iterations", self.parts), ("batch", 1)):
+            if getattr(self, name) < least:
+                raise MonitorError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class TrainingOverhead:
+    """What was measured.
+
+    device: its name; plain_s, exhaustive_s, monitored_s: time of an iteration, in seconds; share_measured: of the
+    monitored training's iterations; layers: what happened to each there.
+    """
+
+    plan: Plan
+    device: str
+    plain_s: float
+    exhaustive_s: float
+    monitored_s: float
+    share_measured: float
+    layers: Mapping[str, LayerLog]
+
+    @property
+    def exhaustive(self) -> float:
+        """Overhead of measuring in every iteration, as a share of the time without."""
+        return self.exhaustive_s / self.plain_s - 1.0
+
+    @property
+    def monitored(self) -> float:
+        """Overhead of this training's monitor, its decisions included."""
+        return self.monitored_s / self.plain_s - 1.0
+
+    @property
+    def modelled(self) -> float:
+        """What the cost of a measurement and the share measured give for it."""
+        return monitored_overhead(self.exhaustive, self.share_measured)
+
+    def modelled_for(self, iterations: int, settings: MonitorSpec | None = None) -> float:
+        """The same for a longer training of stable sparsity."""
+        return monitored_overhead(self.exhaustive, expected_share(iterations, settings))
+
+
+class _Training:
+    """One of the three: a network, its optimizer and its monitor, and the time of its iterations."""
+
+    def __init__(self, torch: Any, plan: Plan, device: Any, monitor: Callable[[Any], AttachedMonitor] | None) -> None:
+        torch.manual_seed(plan.seed)
+        self._torch, self._device = torch, device
+        self._network = importlib.import_module("workloads.data.models").build(plan.model).to(device).train()
+        self._optimizer = torch.optim.SGD(self._network.parameters(), lr=LEARNING_RATE, momentum=0.9)
+        self._images = torch.randn(BATCHES, plan.batch, *IMAGE, device=device)
+        self._labels = torch.randint(CLASSES, (BATCHES, plan.batch), device=device)
+        self._done, self.seconds = 0, 0.0
+        self.monitor: AttachedMonitor | None = None
+        for _ in range(WARM_UP_ITERATIONS):
+            self._iteration()
+        if monitor is not None:
+            self.monitor = monitor(self._network)
+
+    def run(self, iterations: int) -> None:
+        self._wait()
+        start = time.perf_counter()
+        for _ in range(iterations):
+            self._iteration()
+        self._wait()
+        self.seconds += time.perf_counter() - start
+
+    def _iteration(self) -> None:
+        batch = self._done % BATCHES
+        loss = self._torch.nn.functional.cross_entropy(self._network(self._images[batch]), self._labels[batch])
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self._optimizer.step()
+        self._done += 1
+        if self.monitor is not None:
+            self.monitor.step()
+
+    def _wait(self) -> None:
+        if self._device.type == "cuda":
+            self._torch.cuda.synchronize(self._device)
+
+
+def measure_overhead(
+    plan: Plan, settings: MonitorSpec | None = None, report: Callable[[str], None] = lambda line: None
+) -> TrainingOverhead:
+    """Train the three and time them. report: takes a line after each part. Raises UserError: a missing extra, a device
+    that cannot be used."""
+    torch = require_torch("monitor --train")
+    device = training_device(torch, plan.device)
+
+    def attached(network: Any, exhaustive: bool = False) -> AttachedMonitor:
+        # what a sparse layer computes is no part of the overhead: it runs as the dense one does
+        return AttachedMonitor(network, settings, place=plan.place, exhaustive=exhaustive, sparse_forward=dense_forward)
+
+    trainings = {
+        "plain": (_Training(torch, plan, device, None), plan.iterations),
+        "exhaustive": (
+            _Training(torch, plan, device, lambda n: attached(n, exhaustive=True)),
+            plan.exhaustive_iterations,
+        ),
+        "monitored": (
+            _Training(torch, plan, device, attached),
+            plan.iterations,
+        ),
+    }
+    for part in range(plan.parts):
+        for name, (training, iterations) in trainings.items():
+            training.run((part + 1) * iterations // plan.parts - part * iterations // plan.parts)
+            done = (part + 1) * iterations // plan.parts
+            report(f"{name}: {done}/{iterations} iterations, {1e3 * training.seconds / done:.3f} ms each")
+    plain, exhaustive, monitored = (training.seconds / count for training, count in trainings.values())
+    monitor = trainings["monitored"][0].monitor
+    assert monitor is not None
+    shown = torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
+    return TrainingOverhead(plan, shown, plain, exhaustive, monitored, monitor.share_measured, monitor.layers)

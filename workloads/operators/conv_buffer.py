@@ -1,0 +1,42 @@
+"""Convolutions that need a buffer: as many images at a time as it holds."""
+
+from math import prod
+
+from isa.kernarg import Pointer
+from workloads.operators.tensor import FLOAT, Tensor
+
+# MXNet's operator `Convolution`, parameter `workspace`: 1024 MB by default; without cuDNN it "determines the effective
+# batch size of the convolution kernel"
+BUFFER_BYTES = 1 << 30
+MAX_BYTES = (1 << 32) - (1 << 24)  # of an array of a chunk, and what rounds it up: 32-bit offsets
+
+LINE = 16  # elements of a cache line
+CHANNEL = 64  # elements that lie in one DRAM channel
+
+
+def chunk_images(images: int, image_bytes: int, buffer_bytes: int, largest_bytes: int) -> int:
+    """Of a chunk: as many as the buffer holds, at least one, and fewer where that takes no more chunks.
+
+    image_bytes: of the buffer for an image; largest_bytes: of an image's part of the largest array.
+    """
+    most = max(1, min(images, buffer_bytes // image_bytes, MAX_BYTES // largest_bytes))
+    return -(-images // -(-images // most))
+
+
+def chunks(images: int, chunk: int) -> list[tuple[int, int]]:
+    """The first image and how many, of each."""
+    return [(first, min(chunk, images - first)) for first in range(0, images, chunk)]
+
+
+def at(tensor: Tensor, *index: int) -> Pointer:
+    """Where the part of a tensor begins that the first axes' places say."""
+    before = sum(place * prod(tensor.shape[axis + 1 :]) for axis, place in enumerate(index))
+    return Pointer(tensor.address + 4 * before, FLOAT)
+
+
+def apart(columns: int) -> int:
+    """The pitch of rows of so many elements with which columns do not meet in few channels and sets: an odd number of
+    cache lines, or, where that is little more, of the 256 bytes that a channel has at a time."""
+    unit = CHANNEL if columns >= 8 * CHANNEL else LINE
+    units = -(-columns // unit)
+    return unit * (units + 1 - units % 2)

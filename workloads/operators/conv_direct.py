@@ -1,0 +1,114 @@
+"""Direct convolution, for groups of few channels: first layers, depth-wise filters.
+
+There the tiles of an implicit product are mostly empty, or compare every element with the planes' borders for a few
+multiply-accumulates. Windows and preparation are the implicit product's, and so is the gradient of the weights.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.conv_implicit import (
+    ImplicitBackwardData,
+    ImplicitBackwardWeights,
+    ImplicitForward,
+    Part,
+    ProductKernel,
+    part_launches,
+)
+from workloads.operators.conv_passes import ConvolutionPass
+from workloads.operators.convolution import Convolution
+from workloads.operators.launching import GROUP
+from workloads.operators.operator import GpuFacts
+from workloads.operators.tensor import Operand, Tensor
+from workloads.operators.tiles import SWATH
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+MAX_CHANNELS = 4  # of a group, that are summed over; with more, the implicit product is faster
+FEW_STEPS = 64  # of a sum, for which the implicit product is slower even where its tiles are full
+FILTERS = (1, 4, 8, 16, 32)  # of a work-item: workloads/kernels/conv_direct.cl
+
+
+def refuses(c: Convolution) -> str:
+    """Why it is not meant for these windows, on which the implicit product is faster; '': it is."""
+    if c.group_channels > MAX_CHANNELS:
+        return f"{c.group_channels} channels a group; allowed are at most {MAX_CHANNELS}"
+    if c.group_filters % SWATH == 0 and c.depth > FEW_STEPS:
+        return (
+            f"{c.group_filters} filters a group, a multiple of {SWATH}, of {c.depth} weights; allowed are {FEW_STEPS}"
+        )
+    return ""
+
+
+def backward_data(c: Convolution) -> "DirectBackwardData | ImplicitBackwardData":
+    """Direct where few filters are summed over, as depth-wise; the implicit product, under its name, elsewhere."""
+    return DirectBackwardData(c) if c.group_filters <= MAX_CHANNELS else ImplicitBackwardData(c)
+
+
+def direct_kernel(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
+    """With the fewest filters that nothing has; of these the kernel that has most at a time."""
+    filters = min(reversed(FILTERS), key=lambda held: -(-part.filters // held) * held)
+    grid = (-(-pixels // GROUP), -(-part.filters // filters), groups)
+    return ProductKernel("conv_direct", f"conv_direct_{filters}", grid)
+
+
+def _with_rest(workspace: Mapping[str, Operand]) -> Mapping[str, Operand]:
+    """The last work-items read the weights of as many filters as the others, past the end."""
+    if "filters" not in workspace:
+        return workspace
+    return {**workspace, "filters": Operand((workspace["filters"].size + FILTERS[-1],), by_image=False)}
+
+
+@dataclass(frozen=True)
+class DirectForward(ImplicitForward):
+    """A work-item computes a pixel of several filters."""
+
+    algorithm = "direct"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if problem := refuses(self.convolution):
+            raise self.refuse(problem)
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """The filters by steps of the sum, and where the taps lie."""
+        return _with_rest(super().workspace)
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """All of it but what is past the end."""
+        return sum(operand.size_bytes for operand in super().workspace.values())
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """Two."""
+        return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu, direct_kernel)
+
+    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
+        """The data's by `backward_data`; the weights' by an implicit product."""
+        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
+        return ImplicitBackwardWeights(self.convolution), *bias, backward_data(self.convolution)
+
+
+@dataclass(frozen=True)
+class DirectBackwardData(ImplicitBackwardData):
+    """A work-item computes an element of dx of several channels."""
+
+    algorithm = "direct"
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """The filters by steps of the sums, those that meet something, and where the taps lie."""
+        return _with_rest(super().workspace)
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """All of it but what is past the end."""
+        return sum(operand.size_bytes for operand in super().workspace.values())
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """Two for each place between windows."""
+        return part_launches(self.convolution, self.parts, tensors["dy"], tensors["dx"], tensors, gpu, direct_kernel)

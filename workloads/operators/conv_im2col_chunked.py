@@ -1,0 +1,206 @@
+"""Convolution by im2col of as many images as a buffer holds, and one wide product for them.
+
+So did cxxnet and MXNet without cuDNN: a wide product fills the GPU where an image's does not. Its result lies by
+filters first and images second, so that another kernel puts it into y's order (and dy into its own).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, apart, at, chunk_images, chunks
+from workloads.operators.conv_im2col import image_words
+from workloads.operators.conv_passes import (
+    ConvolutionBackwardData,
+    ConvolutionBackwardWeights,
+    ConvolutionForward,
+    ConvolutionPass,
+)
+from workloads.operators.convolution import Convolution
+from workloads.operators.launching import GROUP, divisor, launch
+from workloads.operators.operator import GpuFacts
+from workloads.operators.tensor import Operand, Tensor
+from workloads.operators.tiles import Batch, Split, products, split_sum, sum_parts
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+
+def _largest_bytes(c: Convolution) -> int:
+    """An image's part of the largest array."""
+    return 4 * max(c.groups * c.depth * c.positions, prod(c.shape[1:]), c.filters * c.positions)
+
+
+def refuses(c: Convolution) -> str:
+    """Why im2col of an image cannot be; '': it can."""
+    size = _largest_bytes(c)
+    return f"im2col of an image has {size} bytes; allowed are at most {MAX_BYTES}" if size > MAX_BYTES else ""
+
+
+@dataclass(frozen=True)
+class _Chunked(ConvolutionPass):
+    """What the passes have in common. buffer_bytes: of im2col and of the product's side in y's order; as many images as
+    it holds make a chunk."""
+
+    buffer_bytes: int = BUFFER_BYTES
+    algorithm = "im2col_chunked"
+
+    def __post_init__(self) -> None:
+        if problem := refuses(self.convolution):
+            raise self.refuse(problem)
+
+    @property
+    def _chunk(self) -> int:
+        c = self.convolution
+        image_bytes = 4 * (c.groups * c.depth + c.filters) * c.positions
+        return chunk_images(c.shape[0], image_bytes, self.buffer_bytes, _largest_bytes(c))
+
+    @property
+    def _chunks(self) -> list[tuple[int, int]]:
+        return chunks(self.convolution.shape[0], self._chunk)
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """im2col of a chunk, and y or dy of a chunk by filters."""
+        c, pitch = self.convolution, self._pitch(self._chunk)
+        columns = Operand((c.groups * c.depth, pitch), by_image=False)
+        return {"columns": columns, "wide": Operand((c.filters, pitch), by_image=False)}
+
+    @property
+    def _moved_bytes(self) -> int:
+        """im2col of all images, and y or dy by filters."""
+        c = self.convolution
+        return 4 * c.shape[0] * c.positions * (c.groups * c.depth + c.filters)
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """All of it."""
+        return self._moved_bytes
+
+    def _positions(self, images: int) -> int:
+        return images * self.convolution.positions
+
+    def _pitch(self, images: int) -> int:
+        return apart(self._positions(images))
+
+    def _im2col(self, x: Tensor, chunk: tuple[int, int], columns: Tensor) -> "Launch":
+        c, pitch = self.convolution, self._pitch(chunk[1])
+        values = {"x": at(x, chunk[0]), "columns": columns, "m": image_words(c, c.positions, c.outputs[1])}
+        groups = (-(-c.shape[1] * c.positions // GROUP), chunk[1])
+        return launch("conv_im2col_chunked", "im2col_images", x.memory, groups, {**values, "pitch": pitch})
+
+    def _col2im(self, columns: Tensor, dx: Tensor, chunk: tuple[int, int]) -> "Launch":
+        c, plane = self.convolution, prod(self.convolution.shape[2:])
+        values = {"columns": columns, "dx": at(dx, chunk[0]), "m": image_words(c, plane, c.shape[3])}
+        windows = {"window_rows": c.outputs[0], "window_columns": c.outputs[1], "pitch": self._pitch(chunk[1])}
+        groups = (-(-c.shape[1] * plane // GROUP), chunk[1])
+        return launch("conv_im2col_chunked", "col2im_images", dx.memory, groups, {**values, **windows})
+
+    def _wide(self, kernel: str, chunk: tuple[int, int], of: Tensor, values: Mapping[str, object]) -> "Launch":
+        """y of a chunk from the product (from_wide), or dy for it (to_wide)."""
+        c = self.convolution
+        shape = {"planes": c.filters, "pitch": self._pitch(chunk[1]), "by_plane": divisor(c.positions)}
+        groups = (-(-c.filters * c.positions // GROUP), chunk[1])
+        return launch("conv_im2col_chunked", kernel, of.memory, groups, {**values, **shape})
+
+
+@dataclass(frozen=True)
+class Im2colChunkedForward(_Chunked, ConvolutionForward):
+    """y = the filters times im2col; the bias is added as y is put into its order."""
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """im2col, the groups' products and y of each chunk."""
+        c, columns, wide = self.convolution, tensors["columns"], tensors["wide"]
+        bias, y = tensors.get("bias"), tensors["y"]
+        made = []
+        for chunk in self._chunks:
+            pitch = self._pitch(chunk[1])
+            batch = Batch(
+                *(1, c.groups, (0, c.depth * pitch), (0, c.group_filters * c.depth), (0, c.group_filters * pitch))
+            )
+            operands = (columns.pointer, tensors["weight"].pointer, wide.pointer)
+            sizes, leading = (self._positions(chunk[1]), c.group_filters, c.depth), (pitch, c.depth, pitch)
+            made.append(self._im2col(tensors["x"], chunk, columns))
+            made.append(products("nn", operands, y.memory, sizes, leading, batch, gpu))
+            values = {"wide": wide, "bias": bias or wide, "y": at(y, chunk[0]), "biases": int(bias is not None)}
+            made.append(self._wide("from_wide", chunk, y, values))
+        return tuple(made)
+
+    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
+        """By the same algorithm."""
+        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
+        how = (self.convolution, self.buffer_bytes)
+        return Im2colChunkedBackwardWeights(*how), *bias, Im2colChunkedBackwardData(*how)
+
+
+@dataclass(frozen=True)
+class Im2colChunkedBackwardData(_Chunked, ConvolutionBackwardData):
+    """dx = col2im of the filters transposed times dy."""
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """dy by filters, the groups' products and col2im of each chunk."""
+        c, columns, wide, dy = self.convolution, tensors["columns"], tensors["wide"], tensors["dy"]
+        made = []
+        for chunk in self._chunks:
+            pitch = self._pitch(chunk[1])
+            batch = Batch(
+                *(1, c.groups, (0, c.group_filters * pitch), (0, c.group_filters * c.depth), (0, c.depth * pitch))
+            )
+            operands = (wide.pointer, tensors["weight"].pointer, columns.pointer)
+            sizes, leading = (self._positions(chunk[1]), c.depth, c.group_filters), (pitch, c.depth, pitch)
+            made.append(self._wide("to_wide", chunk, dy, {"dy": at(dy, chunk[0]), "wide": wide}))
+            made.append(products("nt", operands, dy.memory, sizes, leading, batch, gpu))
+            made.append(self._col2im(columns, tensors["dx"], chunk))
+        return tuple(made)
+
+
+@dataclass(frozen=True)
+class Im2colChunkedBackwardWeights(_Chunked, ConvolutionBackwardWeights):
+    """dweight = dy times im2col transposed: a chunk's sums over positions, in parts, are added to those before."""
+
+    def _split(self, images: int) -> Split:
+        """Of a chunk of so many images: the parts of all chunks are as long."""
+        c = self.convolution
+        whole = split_sum(c.depth, c.group_filters, c.groups, self._positions(self._chunk))
+        return Split(self._positions(images), whole.part_depth)
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """And the parts' sums if there are several."""
+        parts, weights = self._split(self._chunk).parts, self.convolution.weight.size
+        sums = {"sums": Operand((parts, weights), by_image=False)} if parts > 1 else {}
+        return {**super().workspace, **sums}
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """And the parts' sums of every chunk, but for what is the result already."""
+        stored = sum(self._split(count).parts for _, count in self._chunks)
+        result = int(self._split(self._chunk).parts == 1)
+        return self._moved_bytes + (stored - result) * self.convolution.weight.size_bytes
+
+    @property
+    def longest(self) -> int:
+        """Of a part through all chunks, and of the parts."""
+        split = self._split(self._chunk)
+        return len(self._chunks) * min(split.part_depth, split.depth) + split.parts
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """im2col, dy by filters and the groups' products of each chunk; then the sum of the parts."""
+        c, columns, wide, dy = self.convolution, tensors["columns"], tensors["wide"], tensors["dy"]
+        total = tensors["dweight"]
+        sums = tensors.get("sums", total)
+        weights = c.group_filters * c.depth
+        made = []
+        for chunk in self._chunks:
+            pitch, split = self._pitch(chunk[1]), self._split(chunk[1])
+            batch = Batch(
+                *(1, c.groups, (0, c.depth * pitch), (0, c.group_filters * pitch), (0, weights), c.groups * weights)
+            )
+            operands = (columns.pointer, wide.pointer, sums.pointer)
+            sizes, leading = (c.depth, c.group_filters, split.depth), (pitch, pitch, c.depth)
+            made.append(self._im2col(tensors["x"], chunk, columns))
+            made.append(self._wide("to_wide", chunk, dy, {"dy": at(dy, chunk[0]), "wide": wide}))
+            made.append(products("tn", operands, dy.memory, sizes, leading, batch, gpu, split, chunk[0] > 0))
+        return (*made, *sum_parts(sums, total, self._split(self._chunk)))

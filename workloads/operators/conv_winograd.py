@@ -1,0 +1,272 @@
+"""Convolution with filters of 3 x 3 by Winograd's minimal filtering, for as many images at a time as a buffer holds.
+
+Backward to the data it is the same convolution over dy, with the filters turned round and the channels in the filters'
+place; the gradient of the weights is a minimal filtering of its own, over the same windows (workloads/operators/
+winograd.py). Between the transforms (workloads/kernels/winograd.cl) are matrix products, one for each place of a window
+and group of channels.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, at
+from workloads.operators.conv_passes import (
+    ConvolutionBackwardData,
+    ConvolutionBackwardWeights,
+    ConvolutionForward,
+    ConvolutionPass,
+)
+from workloads.operators.convolution import Convolution
+from workloads.operators.launching import GROUP, launch
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import Value
+from workloads.operators.tensor import Operand, Tensor
+from workloads.operators.tiles import Batch, Split, products, split_sum
+from workloads.operators.winograd import SIZES, TAPS, ProductError, product_error
+from workloads.operators.winograd_tiles import Places, Tiled, over_tiles
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+Chunk = tuple[int, int]
+
+
+def refuses(c: Convolution, size: int) -> str:
+    """Why F(size x size, 3 x 3) does not compute it; '': it does."""
+    if c.kernel != (TAPS, TAPS) or c.stride != (1, 1) or c.dilation != (1, 1):
+        kind = f"kernel {list(c.kernel)}, stride {list(c.stride)}, dilation {list(c.dilation)}"
+        return f"{kind}; allowed is a kernel of [3, 3] with stride and dilation 1"
+    if max(c.padding) >= TAPS:
+        return f"padding {list(c.padding)}; each must be at most {TAPS - 1}"
+    if Tiled(c, size).too_large or Tiled(_turned(c), size).too_large:
+        return f"the windows of an image have more than {MAX_BYTES} bytes"
+    return ""
+
+
+def _turned(c: Convolution) -> Convolution:
+    """The convolution over dy that gives dx."""
+    top, left, bottom, right = (TAPS - 1 - side for side in c.padding)
+    shape = (c.shape[0], c.filters, *c.outputs)
+    return replace(c, shape=shape, filters=c.shape[1], padding=(top, left, bottom, right))
+
+
+@dataclass(frozen=True)
+class _Winograd(ConvolutionPass):
+    """What the passes have in common. size: of a tile; buffer_bytes: of transformed windows and products (or tiles of
+    dy); as many images as it holds make a chunk."""
+
+    size: int = SIZES[0]
+    buffer_bytes: int = BUFFER_BYTES
+
+    def __post_init__(self) -> None:
+        if self.size not in SIZES:
+            raise self.refuse(f"tiles of {self.size}; allowed are {', '.join(map(str, SIZES))}")
+        if problem := refuses(self.convolution, self.size):
+            raise self.refuse(problem)
+
+    @property
+    def algorithm(self) -> str:
+        """By the tiles."""
+        return f"winograd_{self.size}x{self.size}"
+
+    @property
+    def tiled(self) -> Tiled:
+        """Tiles and chunks of the convolution that is computed."""
+        return Tiled(self.convolution, self.size, self.buffer_bytes)
+
+    @property
+    def filters(self) -> Places:
+        """The transformed filters, or the sums that become their gradient: as the weights lie."""
+        c = self.convolution
+        return Places(self.tiled.filtering.places, c.filters, c.group_channels, apart=False)
+
+    @property
+    def needed_macs(self) -> int:
+        """Those of the products of all tiles; planes smaller than a tile may need fewer."""
+        return min(self.convolution.needed_macs, self.tiled.macs)
+
+    def _launch(self, kernel: str, of: Tensor, items: int, values: Mapping[str, object]) -> "Launch":
+        return launch("winograd", f"winograd_{kernel}_{self.size}", of.memory, (-(-items // GROUP),), values)
+
+    def _filters(self, kernel: str, weight: Tensor, values: Mapping[str, object]) -> "Launch":
+        """A launch over filters by channels."""
+        count = self.filters.rows * self.filters.columns
+        return self._launch(kernel, weight, count, {**values, "count": count, "place_bytes": 4 * self.filters.step})
+
+    def _windows(self, x: Tensor, chunk: Chunk, windows: Tensor) -> "Launch":
+        tiled, c = self.tiled, self.tiled.convolution
+        w = tiled.words(chunk[1], c.shape[1], (c.shape[2], c.shape[3]), tiled.windows, (c.padding[0], c.padding[1]))
+        values = {"x": at(x, chunk[0]), "windows": windows, "w": w}
+        return self._launch("windows", x, c.shape[1] * tiled.windows.pitch, values)
+
+
+@dataclass(frozen=True)
+class _Convolved(_Winograd):
+    """The passes that are a convolution: filters once, then windows, products and results of each chunk."""
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """Transformed filters; windows and products of a chunk."""
+        tiled = self.tiled
+        held = {"filters": self.filters, "windows": tiled.windows, "products": tiled.products}
+        return {name: places.operand for name, places in held.items()}
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """Transformed filters; every chunk's windows and products."""
+        return self.filters.values_bytes + self.tiled.transformed_bytes
+
+    def _convolve(
+        self, x: Tensor, y: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts, turned: bool
+    ) -> "tuple[Launch, ...]":
+        tiled, c = self.tiled, self.tiled.convolution
+        windows, sums, filters = tiled.windows, tiled.products, self.filters
+        values = {"weight": tensors["weight"], "filters": tensors["filters"], "turned": int(turned)}
+        made = [self._filters("filters", tensors["weight"], values)]
+        group = filters.pitch * filters.rows // c.groups
+        batch = Batch(
+            *(windows.places, c.groups, (windows.step, windows.pitch * c.group_channels)),
+            *((filters.step, group), (sums.step, sums.pitch * c.group_filters)),
+        )
+        layout, leading = "nt" if turned else "nn", (windows.pitch, filters.pitch, sums.pitch)
+        operands = tuple(tensors[name].pointer for name in ("windows", "filters", "products"))
+        for chunk in tiled.chunks:
+            sizes = (tiled.rounded(chunk[1]), c.group_filters, c.group_channels)
+            made.append(self._windows(x, chunk, tensors["windows"]))
+            made.append(products(layout, operands, x.memory, sizes, leading, batch, gpu))
+            made.append(self._results(y, chunk, tensors["products"], tensors.get("bias")))
+        return tuple(made)
+
+    def _results(self, y: Tensor, chunk: Chunk, sums: Tensor, bias: Tensor | None) -> "Launch":
+        tiled, c = self.tiled, self.tiled.convolution
+        w = tiled.words(chunk[1], c.filters, c.outputs, tiled.products, (0, 0))
+        biases = prod(bias.shape) if bias else 0
+        values = {"products": sums, "bias": bias or sums, "y": at(y, chunk[0]), "w": w, "biases": biases}
+        return self._launch("results", y, c.filters * tiled.products.pitch, values)
+
+
+@dataclass(frozen=True)
+class WinogradForward(_Convolved, ConvolutionForward):
+    """y by F(m x m, 3 x 3); the bias is added to the tiles."""
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """Filters; windows, products and results of each chunk."""
+        return self._convolve(tensors["x"], tensors["y"], tensors, gpu, turned=False)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By taps; the bound is that of the transforms."""
+        bound = self.tiled.error(inputs["x"], _by_group(self.convolution, inputs["weight"]), inputs.get("bias"))
+        return {"y": Value(super().reference(inputs, first)["y"].value, bound)}
+
+    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
+        """By the same algorithm."""
+        how = (self.size, self.buffer_bytes)
+        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
+        data = WinogradBackwardData(self.convolution, *how)
+        return WinogradBackwardWeights(self.convolution, *how), *bias, data
+
+
+@dataclass(frozen=True)
+class WinogradBackwardData(_Convolved, ConvolutionBackwardData):
+    """dx by F(m x m, 3 x 3) over dy, with the filters turned round."""
+
+    @property
+    def tiled(self) -> Tiled:
+        """Of the convolution over dy."""
+        return Tiled(_turned(self.convolution), self.size, self.buffer_bytes)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """Filters; windows, products and results of each chunk."""
+        return self._convolve(tensors["dy"], tensors["dx"], tensors, gpu, turned=True)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By taps; the bound is that of the transforms."""
+        turned = _by_group(self.convolution, inputs["weight"])[..., ::-1, ::-1].swapaxes(1, 2)
+        bound = self.tiled.error(inputs["dy"], turned)
+        return {"dx": Value(super().reference(inputs, first)["dx"].value, bound)}
+
+
+@dataclass(frozen=True)
+class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
+    """dweight by F(3 x 3, m x m): the sums over tiles are split, and their parts added up before the last transform."""
+
+    def _split(self, images: int) -> Split:
+        """Of a chunk of so many images: the parts of all chunks are as long."""
+        c, tiled = self.convolution, self.tiled
+        per_image, matrices = prod(tiled.tiles), tiled.filtering.places * c.groups
+        whole = split_sum(c.group_channels, c.group_filters, matrices, tiled.chunk * per_image)
+        return Split(images * per_image, whole.part_depth)
+
+    @property
+    def _parts(self) -> int:
+        return self._split(self.tiled.chunk).parts
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """Windows and tiles of dy of a chunk, and the parts' sums."""
+        tiled, sums = self.tiled, self.filters
+        held = {"windows": tiled.windows.operand, "gradients": tiled.products.operand}
+        return {**held, "sums": Operand((self._parts, *sums.operand.shape), by_image=False)}
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """Every chunk's windows and tiles of dy, and its sums."""
+        parts = sum(self._split(count).parts for _, count in self.tiled.chunks)
+        return self.tiled.transformed_bytes + parts * self.filters.values_bytes
+
+    @property
+    def longest(self) -> int:
+        """Of a part through all chunks, and of the parts."""
+        split = self._split(self.tiled.chunk)
+        return len(self.tiled.chunks) * min(split.part_depth, split.depth) + split.parts
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """Windows, tiles of dy and products of each chunk, added to those before; then the weights."""
+        c, tiled, memory = self.convolution, self.tiled, tensors["x"].memory
+        windows, gradients, sums = tiled.windows, tiled.products, self.filters
+        batch = Batch(
+            *(windows.places, c.groups, (windows.step, windows.pitch * c.group_channels)),
+            (gradients.step, gradients.pitch * c.group_filters),
+            (sums.step, sums.pitch * c.group_filters),
+            sums.places * sums.step,
+        )
+        leading = (windows.pitch, gradients.pitch, sums.pitch)
+        operands = tuple(tensors[name].pointer for name in ("windows", "gradients", "sums"))
+        made = []
+        for chunk in tiled.chunks:
+            split = self._split(chunk[1])
+            sizes = (c.group_channels, c.group_filters, split.depth)
+            made.append(self._windows(tensors["x"], chunk, tensors["windows"]))
+            made.append(self._gradients(tensors["dy"], chunk, tensors["gradients"]))
+            made.append(products("tn", operands, memory, sizes, leading, batch, gpu, split, chunk[0] > 0))
+        values = {"sums": tensors["sums"], "dweight": tensors["dweight"], "parts": self._parts}
+        made.append(self._filters("weights", tensors["dweight"], values))
+        return tuple(made)
+
+    def _gradients(self, dy: Tensor, chunk: Chunk, gradients: Tensor) -> "Launch":
+        tiled, c = self.tiled, self.convolution
+        w = tiled.words(chunk[1], c.filters, c.outputs, tiled.products, (0, 0))
+        values = {"dy": at(dy, chunk[0]), "gradients": gradients, "w": w}
+        return self._launch("gradients", dy, c.filters * tiled.products.pitch, values)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """By taps; the bound is that of the transforms."""
+        c, tiled, filtering = self.convolution, self.tiled, self.tiled.filtering
+        shape = (c.groups, c.group_filters, c.group_channels, filtering.window, filtering.window)
+        whole = ProductError(np.zeros(shape), np.zeros(shape))
+        for part in c.chunks(len(inputs["x"])):
+            tiles_of_dy = (filtering.gradients, tiled.tiles_of(inputs["dy"][part]))
+            windows = (filtering.windows, tiled.windows_of(inputs["x"][part]))
+            off = product_error(tiles_of_dy, windows, self.longest, over_tiles)
+            whole = ProductError(whole.exact + off.exact, whole.off + off.off)
+        bound = whole.through(filtering.weights).reshape(c.weight.shape)
+        return {"dweight": Value(super().reference(inputs, first)["dweight"].value, bound)}
+
+
+def _by_group(c: Convolution, weight: np.ndarray) -> np.ndarray:
+    return weight.reshape(c.groups, c.group_filters, c.group_channels, *c.kernel)

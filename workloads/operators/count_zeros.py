@@ -1,0 +1,73 @@
+"""How many elements of an array are zero: what a measurement of the sparsity monitor takes on the device."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workloads.operators.launching import GROUP, launch
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.tensor import INDEX, Operand, Sample, Shape, Tensor
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+GROUP_ELEMENTS = GROUP * 8 * 4  # workloads/kernels/count_zeros.cl: LOADS
+
+
+def rectified(random: np.random.Generator, shape: Shape) -> np.ndarray:
+    """Normally distributed, what is negative replaced by zero: half of it."""
+    return np.maximum(random.standard_normal(shape, np.float32), np.float32(0.0))
+
+
+@dataclass(frozen=True)
+class CountZeros(Primitive):
+    """zeros[0], uint32, of x: elements that are 0 or -0, as the compaction engine's test has it."""
+
+    shape: Shape
+    data: Sample = rectified
+    divisible = Divisible.NOTHING
+    name = "count zeros"
+
+    @property
+    def groups(self) -> int:
+        """Workgroups, each with a count."""
+        return -(-Operand(self.shape).size // GROUP_ELEMENTS)
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        """x."""
+        return {"x": Operand(self.shape, data=self.data)}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        """zeros."""
+        return {"zeros": Operand((1,), INDEX, by_image=False)}
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """The workgroups' counts where there is more than one."""
+        return {"counts": Operand((self.groups,), INDEX, by_image=False)} if self.groups > 1 else {}
+
+    @property
+    def operations(self) -> int:
+        """A comparison for each element, and an addition for each after the first."""
+        return 2 * Operand(self.shape).size - 1
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """The workgroups' counts, and what adds them up."""
+        x, zeros = tensors["x"], tensors["zeros"]
+        counts = tensors.get("counts", zeros)
+        values = {"x": x, "counts": counts, "n": Operand(self.shape).size}
+        count = launch("count_zeros", "count_zeros", x.memory, (self.groups,), values)
+        if counts is zeros:
+            return (count,)
+        values = {"counts": counts, "zeros": zeros, "n": self.groups}
+        return count, launch("count_zeros", "add_counts", x.memory, (1,), values)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        """Counted by NumPy; exact."""
+        x = inputs["x"]
+        return {"zeros": Value(np.array([x.size - np.count_nonzero(x)], np.float64))}
