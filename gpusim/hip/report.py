@@ -5,7 +5,7 @@ from typing import Any, TextIO
 
 from gpusim.hip.launching import KernelTotals, Launches
 from gpusim.report.document import config_hash
-from gpusim.report.layout import wrapped
+from gpusim.report.layout import fitted
 from gpusim.results import metrics
 from isa.object.names import short
 
@@ -24,7 +24,7 @@ def show(launches: Launches, out: TextIO | None = None) -> None:
     print(file=out)
     for row in table:
         cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=False))
-        print(wrapped("  ".join((*cells, row[-1])), sum(widths) + 2 * len(widths), out), file=out)
+        print(fitted("  ".join((*cells, row[-1])), sum(widths) + 2 * len(widths), out), file=out)
 
 
 def document(launches: Launches, config: dict[str, Any], exit_code: int) -> dict[str, Any]:
