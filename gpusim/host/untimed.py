@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from gpusim.base.progress import Progress
+from isa.execution.context_pool import ContextPool
 from isa.execution.emulator import FunctionalResult, run_functional
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from spartan.shadows import shadows_of
@@ -12,9 +13,12 @@ def execute(
     launch: Launch,
     max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
     observer: Callable[[Progress], bool] | None = None,
+    pool: ContextPool | None = None,
+    serve: Callable[[], None] | None = None,
 ) -> FunctionalResult:
     """Execute a launch on its device memory, whose sparse regions are compacted as they are now.
 
-    Raises what `isa.execution.emulator.run_functional` raises.
+    pool: of contexts, for launches without such regions; serve, raises: see `isa.execution.emulator.run_functional`.
     """
-    return run_functional(launch, max_instructions, shadows_of(launch) or None, observer)
+    shadows = shadows_of(launch) or None
+    return run_functional(launch, max_instructions, shadows, observer, pool=None if shadows else pool, serve=serve)
