@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusim.base.errors import UserError
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
@@ -61,6 +61,8 @@ def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
     from gpusim.report.document import as_json
 
     (launches,) = made
+    if interrupt.asked and launches.partial:  # whatever a program that was told of it makes of that
+        code = EXIT_INTERRUPTED
     config = {
         "gpu": gpu.model_dump(mode="json"),
         "program": list(arguments),
