@@ -68,9 +68,11 @@ class DeviceMemory:
                 f"{capacity_bytes} bytes of device memory: the line numbers of a trace reach {most}"
             )
         self.capacity_bytes = capacity_bytes
-        self.image = _own_image(capacity_bytes) if image is None else image
-        if self.image.shape != (capacity_bytes,) or self.image.dtype != np.uint8 or self.image.ctypes.data % 4096:
+        if image is not None and (
+            image.shape != (capacity_bytes,) or image.dtype != np.uint8 or image.ctypes.data % 4096
+        ):
             raise ValueError(f"an image of {capacity_bytes} bytes of device memory starts on a page and is as long")
+        self.image = _own_image(capacity_bytes) if image is None else image
         self._clear = clear or self._write_zeros
         self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
         self.allocations: list[Allocation] = []
