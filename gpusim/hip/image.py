@@ -9,13 +9,13 @@ from isa.device_memory import DeviceMemory
 
 _PAGE = mmap.PAGESIZE
 _MAP_NORESERVE = 0x4000  # Linux; not in Python's module
-_LARGE = 16 * _PAGE  # from here on it is cheaper to give pages back than to write zeros
+_LARGE = 1024 * _PAGE  # from here on pages are given back: below, faults would cost more than writing zeros
 
 
 def shared_memory(file: int, capacity_bytes: int) -> DeviceMemory:
     """Device memory of `capacity_bytes` in the memory file with the descriptor `file`, which may be closed then.
 
-    What is given back with it is given back to the host: pages are taken from the file when they are cleared.
+    Large allocations that are freed are given back to the host: their pages are taken from the file.
     """
     os.ftruncate(file, capacity_bytes)
     pages = mmap.mmap(file, capacity_bytes, flags=mmap.MAP_SHARED | _MAP_NORESERVE)

@@ -106,6 +106,8 @@ class _Reader:
         self.counters: list[Instruction] = []  # each s_getpc_b64 that was found, until it is taken away
         self.has_jump = False  # through a register
         self._within: dict[int, Instruction] = {}  # by each address inside of an instruction that was found
+        self._sizes: dict[bytes, int] = {}  # of instructions by their first word, which tells it
+        self._by_words: dict[bytes, Instruction] = {}
         self._no_code: set[int] = set()  # from there control flow reaches what is no code
 
     def explore(self, starts: list[int], jumped: bool = False) -> None:
@@ -158,7 +160,7 @@ class _Reader:
             while address not in new and address not in self.found and address not in problems:
                 try:
                     self._check(address, first, end)
-                    instruction = decode_one(self.kernel.code, self.start, address - self.start, len(self.kernel.code))
+                    instruction = self._decoded(address)
                     self._check_overlap(address, instruction, new, within)
                 except DecodeError as problem:
                     problems[address] = problem
@@ -175,6 +177,18 @@ class _Reader:
                     break
                 address += instruction.size
         return new, problems
+
+    def _decoded(self, address: int) -> Instruction:
+        """The instruction there; one that stands in the kernel several times is decoded once."""
+        code, offset = self.kernel.code, address - self.start
+        size = self._sizes.get(code[offset : offset + 4], 0)
+        same = self._by_words.get(code[offset : offset + size])
+        if same is not None:
+            return Instruction(address, same.size, same.opcode, same.fields, same.literal)
+        instruction = decode_one(code, self.start, offset, len(code))
+        self._sizes[code[offset : offset + 4]] = instruction.size
+        self._by_words[code[offset : offset + instruction.size]] = instruction
+        return instruction
 
     def _check(self, address: int, first: int, end: int) -> None:
         if address in self._no_code or not first <= address < end or address % 4:

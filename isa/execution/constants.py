@@ -44,8 +44,9 @@ class Constants:
         self._rows: dict[tuple[int, int], int] = {}
         self._words: dict[int, int] = {}
         self._row_values: list[int] = []
-        self._in_rows: list[tuple[int, int, int]] = []
-        self._in_words: list[tuple[int, int, int]] = []
+        # by program row: its sources, and the numbers of the constants that they read
+        self._in_rows: dict[int, list[tuple[int, int]]] = {}
+        self._in_words: dict[int, list[tuple[int, int]]] = {}
 
     def vector(self, row: Any, k: int, bits: int, dwords: int) -> None:
         """Let source `k` of the row become the address of rows that hold `bits` in every lane."""
@@ -53,21 +54,32 @@ class Constants:
         if key not in self._rows:
             self._rows[key] = len(self._row_values)
             self._row_values += [(bits >> 32 * d) & 0xFFFF_FFFF for d in range(dwords)]
-        self._in_rows.append((self.row_number, k, self._rows[key]))
+        self._in_rows.setdefault(self.row_number, []).append((k, self._rows[key]))
 
     def scalar(self, row: Any, k: int, bits: int) -> None:
         """Let source `k` of the row become the address of a 64-bit word that holds `bits`."""
         index = self._words.setdefault(bits & (1 << 64) - 1, len(self._words))
-        self._in_words.append((self.row_number, k, index))
+        self._in_words.setdefault(self.row_number, []).append((k, index))
+
+    def repeat(self, row_number: int) -> None:
+        """Let the row read what an earlier one reads."""
+        for uses in (self._in_rows, self._in_words):
+            if row_number in uses:
+                uses[self.row_number] = uses[row_number]
 
     def values(self) -> ConstantValues:
         """All of them."""
         return ConstantValues(
             np.array(self._row_values, np.uint32),
             np.array(list(self._words), np.uint64),
-            np.array(self._in_rows, np.int64).reshape(-1, 3),
-            np.array(self._in_words, np.int64).reshape(-1, 3),
+            _listed(self._in_rows),
+            _listed(self._in_words),
         )
+
+
+def _listed(uses: dict[int, list[tuple[int, int]]]) -> np.ndarray:
+    found = [(row, k, index) for row, in_row in uses.items() for k, index in in_row]
+    return np.array(found, np.int64).reshape(-1, 3)
 
 
 def vgpr(number: int) -> int:

@@ -75,10 +75,19 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
     with_patterns = []
     mode = None if any(_writes_mode(i) for i in instructions) else initial_mode(kernel)
     table = records(PROGRAM_ROW, len(instructions))
+    contents = table.view(np.uint8).reshape(len(table), -1)
+    first_with: dict[bytes, int] = {}  # most instructions of a large kernel stand in it several times
     for i, (instruction, row) in enumerate(zip(instructions, views(table), strict=True)):
         constants.row_number = i
-        _fill(row, instruction, constants, lanes, kernel, mode)
-        row.unit = instruction.opcode.unit
+        offset = instruction.address - kernel.code_address
+        first = first_with.setdefault(kernel.code[offset : offset + instruction.size], i)
+        if first == i:
+            _fill(row, instruction, constants, lanes, kernel, mode)
+            row.unit = instruction.opcode.unit
+            top = max(top, highest_vgpr(instruction, parse_operands(instruction.opcode.operands)))
+        else:  # what depends on its place is filled in below
+            contents[i] = contents[first]
+            constants.repeat(first)
         kind = row.kind
         if kind in (Kind.GET_PC, Kind.SWAP_PC):
             row.next_byte = instruction.address + instruction.size - kernel.code_address
@@ -88,7 +97,6 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
             row.patterns = patterns
             with_patterns.append(i)
             patterns += PATTERN_WAYS
-        top = max(top, highest_vgpr(instruction, parse_operands(instruction.opcode.operands)))
     ends = np.flatnonzero(table["kind"] == Kind.END)
     if not len(ends):
         raise ProgramError(f"kernel '{kernel.name}' has no s_endpgm")

@@ -155,7 +155,8 @@ API hipError_t hipDeviceDisablePeerAccess(int) { return fail(hipErrorPeerAccessN
 API hipError_t hipDeviceGetLimit(size_t* value, int limit) {
   if (hipError_t error = check(0)) return error;
   if (!value || limit < 0 || limit > 2) return fail(hipErrorUnsupportedLimit);
-  static const size_t limits[] = {1024, 1 << 20, 0};  // stack of a work-item, printf's buffer, no heap on the device
+  // stack of a work-item, printf's buffer, the heap: libraries ask for it to know what memory there is
+  const size_t limits[] = {1024, 1 << 20, device().capacity};
   *value = limits[limit];
   return hipSuccess;
 }

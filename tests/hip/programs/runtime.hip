@@ -124,6 +124,10 @@ static int device() {
   EXPECT(count == 1 && cus == p.multiProcessorCount && warp == p.warpSize && clock == p.clockRate && dim == p.maxGridSize[2]);
   EXPECT(!strcmp(p.gcnArchName, "gfx803") && p.major == 8 && p.maxThreadsPerBlock == 1024);
   EXPECT(hipSetDevice(1) == hipErrorInvalidDevice);
+  size_t heap = 0, total = 0;
+  CHECK(hipDeviceGetLimit(&heap, hipLimitMallocHeapSize));
+  CHECK(hipDeviceTotalMem(&total, 0));
+  EXPECT(heap == total && total == p.totalGlobalMem);
   printf("%s, %s, %d CUs, %d MHz, %zu MiB, %d KiB of L2, %.0f GB/s\n", p.name, p.gcnArchName, p.multiProcessorCount,
          p.clockRate / 1000, p.totalGlobalMem >> 20, p.l2CacheSize >> 10, 2e3 * p.memoryClockRate * p.memoryBusWidth / 8e9);
   return 0;

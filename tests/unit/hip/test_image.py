@@ -29,10 +29,10 @@ def test_both_sides_see_the_same_bytes(file: int) -> None:
     assert memory.view(allocation, np.int32)[0] == -1
 
 
-@pytest.mark.parametrize("size", [100, 8192, MIB, MIB + 100])
+@pytest.mark.parametrize("size", [100, 8192, 8 * MIB, 8 * MIB + 100])
 @pytest.mark.parametrize("last", [False, True])
 def test_memory_given_back_is_zero_again(file: int, size: int, last: bool) -> None:
-    memory = shared_memory(file, 8 * MIB)
+    memory = shared_memory(file, 32 * MIB)
     first, second = memory.allocate(size, "first"), memory.allocate(100, "second")
     memory.view(second)[:] = 7
     memory.view(first)[:] = 1

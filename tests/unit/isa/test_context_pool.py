@@ -42,6 +42,22 @@ def test_contexts_are_used_again_on_their_own_memory_alone() -> None:
     assert len(pool._held) == HELD
 
 
+def test_nothing_of_a_launch_is_left_in_its_context() -> None:
+    pool, device = ContextPool(), Device()
+    launched(device, 0, pool)
+    used = next(iter(pool._held.values()))
+    used._keep["lds"][:] = 1  # as a kernel with LDS would leave it
+    assert used.executed_instructions and used._keep["vectors"].any() and used._keep["scalars"].any()
+    again = pool.context(used.launch)
+    new = type(used)(used.launch, 1, 1)
+    assert again is used
+    for name in ("vectors", "scalars", "lds", "wavefronts", "work", "free_files"):
+        assert again._keep[name].tobytes() == new._keep[name].tobytes(), name
+    for name in ("executed", "ended", "ended_instructions", "free_file_count", "max_instructions", "region_count"):
+        assert getattr(again.state, name) == getattr(new.state, name), name
+    assert (again._keep["patterns"]["phase"] == -1).all()
+
+
 def test_private_memory_and_arguments_are_given_back() -> None:
     pool, device = ContextPool(), Device()
     for seed in (0, 2, 4):

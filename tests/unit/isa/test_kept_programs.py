@@ -1,16 +1,23 @@
 """Is a translation that was kept the one that was made, wherever it is laid out?"""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from isa.execution import kept_programs
+from gpusim.jit import records, views
+from isa.encoding.decoder import decode_one
+from isa.execution import kept_programs, translation
+from isa.execution.constants import Constants
+from isa.execution.operations import Operations
 from isa.execution.program import build_program, lay_out
+from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.translation import translate
+from isa.lanes import library
 from isa.object.code_object import Kernel, load_code_object
 from tests.support.functional import KERNELS
 
 KERNEL_LIST = [k for file in sorted(KERNELS.glob("*.hsaco"))[:6] for k in load_code_object(file).kernels.values()]
-ADDRESSES = ("source",)
 
 
 @pytest.mark.parametrize("kernel", KERNEL_LIST, ids=lambda k: k.name)
@@ -49,8 +56,6 @@ def test_a_large_kernel_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_changes_a_translation_changes_its_name() -> None:
-    from dataclasses import replace
-
     kernel = KERNEL_LIST[0]
     others = [
         replace(kernel, code=kernel.code + b"\0\0\0\0"),
@@ -61,3 +66,24 @@ def test_what_changes_a_translation_changes_its_name() -> None:
     names = {kept_programs._identity(k) for k in (kernel, *others)}
     assert len(names) == 1 + len(others)
     assert kept_programs._identity(replace(kernel, name="another")) in names
+
+
+@pytest.mark.parametrize("kernel", KERNEL_LIST, ids=lambda k: k.name)
+def test_instructions_that_are_repeated_are_as_if_read_and_translated_each(kernel: Kernel) -> None:
+    made = build_program(kernel).instructions
+    for instruction in made:
+        alone = decode_one(
+            kernel.code, kernel.code_address, instruction.address - kernel.code_address, len(kernel.code)
+        )
+        assert replace(instruction, jump_targets=()) == alone
+    lanes, constants = Operations(library()), Constants()
+    rows = records(PROGRAM_ROW, len(made))
+    mode = None if any(map(translation._writes_mode, made)) else translation.initial_mode(kernel)
+    for constants.row_number, (instruction, row) in enumerate(zip(made, views(rows), strict=True)):
+        translation._fill(row, instruction, constants, lanes, kernel, mode)
+    whole = translate(kernel, made)
+    assert whole.operations == lanes.operations
+    for column in set(rows.dtype.names or ()) - {"unit", "target", "next_byte", "patterns"}:
+        assert np.array_equal(rows[column], whole.table[column]), column
+    for name in ("rows", "words", "in_rows", "in_words"):
+        assert np.array_equal(getattr(constants.values(), name), getattr(whole.constants, name)), name
