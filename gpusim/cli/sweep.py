@@ -9,7 +9,9 @@ from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
 from gpusim.cli.declared_results import SweepOptions
+from gpusim.cli.options import LiveOptions
 from gpusim.config.sweep import Method, Overrides, SweepSpec, load_sweep
+from gpusim.live.view import live_view
 from gpusim.report import listing
 from gpusim.store.project import store_to_read
 from gpusim.store.reading import Results
@@ -17,7 +19,7 @@ from gpusim.store.reading import Results
 EXIT_SOME_FAILED = 1
 
 
-def sweep_command(file: str, options: SweepOptions) -> int:
+def sweep_command(file: str, options: SweepOptions, live: LiveOptions) -> int:
     """Run what is missing of the sweep, and print its points; returns the exit code."""
     method: Method | None = options.method.value if options.method is not None else None  # type: ignore[assignment]
     spec, document = load_sweep(file, Overrides(tuple(options.sets), method, options.points, options.seed))
@@ -31,7 +33,8 @@ def sweep_command(file: str, options: SweepOptions) -> int:
     from gpusim.sweep.running import Sweep
 
     reporter = Reporter(options.quiet)
-    with Keeper(store, options.fresh) as keeper, Interrupt() as interrupt:
+    followed = live_view(live.live, f"sweep {spec.title or file}", reporter)
+    with Keeper(store, options.fresh) as keeper, followed, Interrupt() as interrupt:
         executor = LocalProcesses(options.jobs if options.jobs is not None else default_jobs(), reporter)
         interrupt.deferred = True
         sweep = Sweep(spec, document.path, keeper, executor, reporter, interrupt, options.retry, options.fresh)
