@@ -66,19 +66,20 @@ def net_command(
             reporter.say(known.sentence(keeper.path))
             _put(known.content, options)
             return known.exit_code
-        started = Started()
-        with live_view(live.live, f"net {work.title}", reporter), Interrupt() as interrupt:
-            found = run_modes(network, settings, wanted, reporter, interrupt, arrays, writes, str(options.inputs))
-        if options.outputs is not None:
-            write_arrays(options.outputs, found.last.outputs)
-        code = EXIT_NOT_AS_EXPECTED if found.passed is False else 0
-        if found.stopped_by:
-            code = EXIT_INTERRUPTED if found.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
-        outcome = of_network(found, code)
-        with kept(keeper, work, lambda: outcome, started, reporter):
-            _put(outcome.content, options, found)
-    if found.stopped_by:
-        reporter.say(f"{found.stopped_by}: the results are partial")
+        with live_view(live.live, f"net {work.title}", reporter):
+            started = Started()
+            with Interrupt() as interrupt:
+                found = run_modes(network, settings, wanted, reporter, interrupt, arrays, writes, str(options.inputs))
+            if options.outputs is not None:
+                write_arrays(options.outputs, found.last.outputs)
+            code = EXIT_NOT_AS_EXPECTED if found.passed is False else 0
+            if found.stopped_by:
+                code = EXIT_INTERRUPTED if found.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
+            outcome = of_network(found, code)
+            with kept(keeper, work, lambda: outcome, started, reporter):
+                _put(outcome.content, options, found)
+            if found.stopped_by:
+                reporter.say(f"{found.stopped_by}: the results are partial")
     return code
 
 

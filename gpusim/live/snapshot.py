@@ -4,11 +4,12 @@ Everything here reads the machine's record and writes nothing: a run that is wat
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gpusim.base.counters import EACH
 from gpusim.core.counters import MACHINE_TABLES
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.cu.state import (
@@ -34,8 +35,11 @@ STATES: Mapping[str, tuple[int, ...]] = {
     "waiting for instructions": (FETCHING,),
     "paused": (PAUSED,),
 }
-_STATES = max(max(numbers) for numbers in STATES.values()) + 1
 assert FREE not in {number for numbers in STATES.values() for number in numbers}
+
+_TABLES = [  # without what instances keep apart
+    replace(table, counters=tuple(c for c in table.counters if c.aggregation is not EACH)) for table in MACHINE_TABLES
+]
 
 # rates of an interval: name → unit; None where nothing happened of what they are a share
 RATES: Mapping[str, str] = {
@@ -65,10 +69,9 @@ class Moment:
     def of(cls, m: Any, seconds: float) -> "Moment":
         """Of the machine record `m`, at this wall time."""
         counts: dict[str, int] = {}
-        for table in MACHINE_TABLES:
+        for table in _TABLES:
             for name, value in (table.read(m) or {}).items():
-                if not isinstance(value, list):
-                    counts[f"{table.section}.{name}"] = value
+                counts[f"{table.section}.{name}"] = value
         cycle = int(m.wheel.now)
         buses = int(m.map.dram_channels)
         return cls(cycle, seconds, counts, int(m.run.waves_left), float(bus_busy_cycles(m)), float(cycle * buses))
@@ -103,17 +106,9 @@ def compute_units(m: Any) -> list[dict[str, Any]]:
     """Of each compute unit: resident workgroups, its wavefronts by STATES, wavefront-cycles by stall reason so far."""
     cus = int(m.cu.cus)
     states = np.asarray(m.cu.wave["state"][: cus * SLOTS]).reshape(cus, SLOTS)
-    found = []
-    for cu in range(cus):
-        by_state = np.bincount(states[cu], minlength=_STATES)
-        found.append(
-            {
-                "workgroups": int(m.cu.wg_resident[cu]),
-                "states": [int(by_state[list(numbers)].sum()) for numbers in STATES.values()],
-                "stalls": [int(n) for n in m.cu.stalls[cu, : len(STALL_REASONS)]],
-            }
-        )
-    return found
+    doing = np.stack([np.isin(states, numbers).sum(axis=1) for numbers in STATES.values()], axis=1).tolist()
+    workgroups, stalls = m.cu.wg_resident[:cus].tolist(), m.cu.stalls[:cus, : len(STALL_REASONS)].tolist()
+    return [{"workgroups": workgroups[cu], "states": doing[cu], "stalls": stalls[cu]} for cu in range(cus)]
 
 
 def queues(m: Any) -> list[dict[str, Any]]:

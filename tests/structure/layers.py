@@ -89,8 +89,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.report.page": ("gpusim.base", "gpusim.results.metrics", "gpusim.report"),
     "gpusim.live": (
-        *("gpusim.base", "memory.dram", "gpusim.core.cu", "gpusim.core"),
-        *("gpusim.report", "gpusim.report.page"),
+        *("gpusim.base", "memory", "memory.dram", "gpusim.core.cu", "gpusim.core"),
+        "gpusim.report.page",
     ),
     "gpusim.keeping": (
         *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.energy"),
