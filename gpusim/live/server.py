@@ -31,6 +31,7 @@ class LiveServer(ThreadingHTTPServer):
     """Listens on the loopback interface; OSError where the port cannot be had. port 0: any free one."""
 
     daemon_threads = True
+    request_queue_size = 64
 
     def __init__(self, port: int) -> None:
         self.state = RunState({})
@@ -54,7 +55,11 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._is_for_us():
             self._answer(HTTPStatus.FORBIDDEN, "text/plain", "this server answers to 127.0.0.1 and localhost only\n")
             return
-        where = urlsplit(self.path)
+        try:
+            where = urlsplit(self.path)
+        except ValueError:  # such as http://[/
+            self._answer(HTTPStatus.BAD_REQUEST, "text/plain", "no such address can be\n")
+            return
         if where.path == "/":
             self._answer(HTTPStatus.OK, "text/html", page())
         elif where.path == "/state.json":

@@ -80,6 +80,12 @@ def test_a_request_with_two_hosts_or_none_is_refused(served: Served) -> None:
             assert b" 403 " in client.makefile("rb").readline()
 
 
+def test_an_address_that_cannot_be_is_refused(served: Served) -> None:
+    with socket.create_connection((LOOPBACK, served.port)) as client:
+        client.sendall(b"GET http://[/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert b" 400 " in client.makefile("rb").readline()
+
+
 def test_it_listens_on_the_loopback_interface_only(served: Served) -> None:
     assert served.server.server_address[0] == "127.0.0.1"
 

@@ -1,5 +1,6 @@
 """What the live view's server makes of a run's messages."""
 
+import re
 from typing import Any
 
 from hypothesis import given, settings
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from gpusim.live.snapshot import RATES, STATES
 from gpusim.live.state import MOST_SAMPLES, SCHEMA, History, RunState
+from tests.structure.imports import ROOT
 
 WORKS = st.sampled_from(["", "conv1", "conv1: part", "point 3"])
 
@@ -116,3 +118,20 @@ def test_any_order_of_messages_gives_a_state_whose_number_counts_them(messages: 
     document = state.document()
     assert document["number"] == len(messages)
     assert (document["launch"] is None) == (document["launches"] == [])
+
+
+def test_the_documentation_has_every_field() -> None:
+    table = (ROOT / "docs" / "live.md").read_text(encoding="utf-8").split("<!-- fields -->")[1].split("<!-- end")[0]
+    rows = {row.split("`")[1]: row for row in table.splitlines() if row.startswith("| `")}
+    document = state_of(
+        begun(), moment(), {"kind": "overall", "work": "", "done": 0, "total": 1, "unit": "u", "text": ""}
+    )
+    found = document.document(counter="l1.hits")
+    assert list(rows) == list(found)
+    launch = found["launch"]
+    named = {"run": found["run"], "overall": found["overall"][0], "launches": found["launches"][0], "launch": launch}
+    for field, value in named.items():
+        assert set(re.findall(r"`(\w+)`", rows[field])) - {field} >= set(value), field
+    inner = {*launch["history"], *launch["compute_units"][0], *launch["queues"][0]}
+    assert inner <= set(re.findall(r"`(\w+)`", rows["launch"]))
+    assert f"table: {SCHEMA} |" in rows["schema"]
