@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from isa.device_memory import DeviceMemoryError as DeviceMemoryError
     from isa.encoding.decoder import DecodeError as DecodeError
     from isa.execution.faults import ExecutionFault as ExecutionFault
-    from isa.execution.program import ProgramError as ProgramError
+    from isa.execution.translation import ProgramError as ProgramError
     from isa.grid import GridError as GridError
     from isa.kernarg import KernargError as KernargError
     from isa.kernarg import Local as Local
@@ -72,7 +72,7 @@ _EXPORTED = {
     "NetworkResult": "gpusim.networks.script",
     "OccupancyError": "gpusim.core.occupancy",
     "Pointer": "isa.kernarg",
-    "ProgramError": "isa.execution.program",
+    "ProgramError": "isa.execution.translation",
     "Queue": "gpusim.api.queue",
     "QueueError": "gpusim.api.queue",
     "QueueResult": "gpusim.api.launch_result",

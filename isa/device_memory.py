@@ -1,6 +1,7 @@
 """Device memory: one flat image, its allocations, and the per-line permission map that accesses are checked with."""
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,13 @@ def _with_guard(end: int) -> int:
     return -(-(end + GUARD_BYTES) // ALLOCATION_ALIGNMENT_BYTES) * ALLOCATION_ALIGNMENT_BYTES
 
 
+def _own_image(capacity_bytes: int) -> np.ndarray:
+    """Zeros from a page's start, by over-allocation: lines of the image are then host cache lines too."""
+    raw = np.zeros(capacity_bytes + 4096, np.uint8)
+    offset = -raw.ctypes.data % 4096
+    return raw[offset : offset + capacity_bytes]
+
+
 @dataclass(frozen=True)
 class Allocation:
     """A named range of device memory: `address` and `size_bytes`."""
@@ -43,20 +51,27 @@ class DeviceMemory:
     """The device's memory image of `capacity_bytes`, addressed from `VIRTUAL_BASE`.
 
     `image` holds the bytes, `permissions` one byte per 64-byte line (READABLE | WRITABLE | PARTIAL, the last
-    for a line whose end lies outside its allocation). Pages never touched cost nothing.
+    for a line whose end lies outside its allocation). Pages never touched cost nothing. image: instead of memory of the
+    process's own, zeroed bytes that others see too, from the start of a page; clear: how those between two offsets
+    become zeros again.
     """
 
-    def __init__(self, capacity_bytes: int) -> None:
+    def __init__(
+        self,
+        capacity_bytes: int,
+        image: np.ndarray | None = None,
+        clear: Callable[[int, int], None] | None = None,
+    ) -> None:
         most = LINE_ADDRESS_MASK * LINE_BYTES - VIRTUAL_BASE
         if capacity_bytes > most:
             raise DeviceMemoryError(
                 f"{capacity_bytes} bytes of device memory: the line numbers of a trace reach {most}"
             )
         self.capacity_bytes = capacity_bytes
-        # page-aligned by over-allocation: lines of the image are then host cache lines too
-        raw = np.zeros(capacity_bytes + 4096, np.uint8)
-        offset = -raw.ctypes.data % 4096
-        self.image = raw[offset : offset + capacity_bytes]
+        self.image = _own_image(capacity_bytes) if image is None else image
+        if self.image.shape != (capacity_bytes,) or self.image.dtype != np.uint8 or self.image.ctypes.data % 4096:
+            raise ValueError(f"an image of {capacity_bytes} bytes of device memory starts on a page and is as long")
+        self._clear = clear or self._write_zeros
         self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
         self.allocations: list[Allocation] = []
         self._next = GUARD_BYTES
@@ -98,7 +113,7 @@ class DeviceMemory:
             merged.append((first, last))
         if merged[-1][1] == self._next:
             self._next, _ = merged[-1]
-            self.image[self._next : end] = 0
+            self._clear(self._next, end)
             merged.pop()
         self._free = merged
 
@@ -108,9 +123,12 @@ class DeviceMemory:
         for k, (start, end) in enumerate(self._free):
             if end - start >= needed:
                 self._free[k : k + 1] = [(start + needed, end)] if end - start > needed else []
-                self.image[start : start + size_bytes] = 0
+                self._clear(start, start + size_bytes)
                 return start
         return None
+
+    def _write_zeros(self, start: int, end: int) -> None:
+        self.image[start:end] = 0
 
     def upload(self, array: np.ndarray, name: str, writable: bool = True) -> Allocation:
         """Allocate and copy `array`'s bytes (in its own memory order)."""

@@ -10,13 +10,19 @@ from gpusim.cli.options import QuietOption
 
 
 def report(
+    *,
     results: Annotated[
         list[str],
         typer.Argument(
-            metavar="RESULT...",
+            metavar="[RESULT]...",
             help="Files that --json has written; runs of a store, by number or name.",
+            default_factory=list,
+            show_default=False,
         ),
     ],
+    sweep: Annotated[
+        int | None, typer.Option(metavar="N", help="All points of a store's sweep that have run, by its number.")
+    ] = None,
     html: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("report.html"),
     pictures: Annotated[
         Path | None,
@@ -31,4 +37,4 @@ def report(
     """Make one HTML page of results that works offline: sections, rules, pictures, tables (needs Matplotlib)."""
     from gpusim.cli.report import report_command
 
-    raise typer.Exit(report_command(results, html, pictures, source, store, quiet))
+    raise typer.Exit(report_command(results, html, pictures, source, store, quiet, sweep))

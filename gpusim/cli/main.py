@@ -16,6 +16,7 @@ import typer
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
 from gpusim.cli import (
+    declared_hip,
     declared_measurements,
     declared_monitor,
     declared_reports,
@@ -28,6 +29,7 @@ from gpusim.cli.options import grouped, with_values
 COMMANDS: Mapping[str, Callable[..., None]] = {
     "run": declared_runs.run,
     "exec": declared_runs.exec_,
+    "hip": declared_hip.hip,
     "show": declared_tools.show,
     "layers": declared_runs.layers,
     "net": declared_runs.net,

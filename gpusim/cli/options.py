@@ -71,6 +71,20 @@ JobsOption = Annotated[
 PhaseOption = Annotated[
     PhaseChoice, typer.Option("--phase", help="inference: forward; train: forward, loss, backward, update.")
 ]
+TimelineOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--timeline",
+        metavar="FILE",
+        help="Draw what happens in each cycle into a trace for ui.perfetto.dev (.gz: compressed).",
+    ),
+]
+WindowOption = Annotated[
+    str | None,
+    typer.Option(
+        "--window", metavar="FIRST:END", help="Cycles of each launch that the timeline shows; either may be left out."
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -89,22 +103,8 @@ class JobOptions:
     hotspots: Annotated[
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
     ] = False
-    timeline: Annotated[
-        Path | None,
-        typer.Option(
-            "--timeline",
-            metavar="FILE",
-            help="Draw what happens in each cycle into a trace for ui.perfetto.dev (.gz: compressed).",
-        ),
-    ] = None
-    window: Annotated[
-        str | None,
-        typer.Option(
-            "--window",
-            metavar="FIRST:END",
-            help="Cycles of each launch that the timeline shows; either may be left out.",
-        ),
-    ] = None
+    timeline: TimelineOption = None
+    window: WindowOption = None
     timeout_s: Annotated[
         float | None,
         typer.Option(

@@ -18,15 +18,26 @@ MOST_BYTES = 256 << 20  # of a result's file: read whole
 
 
 def report_command(
-    results: Sequence[str], html: Path, pictures: Path | None, sources: Path | None, store: str | None, quiet: bool
+    results: Sequence[str],
+    html: Path,
+    pictures: Path | None,
+    sources: Path | None,
+    store: str | None,
+    quiet: bool,
+    sweep: int | None = None,
 ) -> int:
-    """Make the page of results, files or runs of a store, and the pictures in a folder; returns the exit code."""
+    """Make the page of results, files or runs of a store, and the pictures in a folder; returns the exit code.
+
+    sweep: number of a sweep in the store, whose runs follow the results.
+    """
+    if not results and sweep is None:
+        raise UserError("RESULT: a file, a run of a store, or --sweep N is needed")
     files = [Path(name) for name in results if _is_file(name)]
     check_outputs({"--html": html}, files)
     require_matplotlib("report", "")
     from gpusim.report.page.page import page, picture_files
 
-    found = _read(results, store)
+    found = _read([*results, *(_runs_of(sweep, store) if sweep is not None else ())], store)
     written: dict[Path, str | bytes] = {html: page(found, _lines(sources))}
     if pictures is not None:
         held = folder(pictures)
@@ -57,6 +68,18 @@ def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
             raise UserError(f"{name}: is named twice")
         found[label] = read(_json(Path(name)) if _is_file(name) else _stored(name, store), name)
     return found
+
+
+def _runs_of(sweep: int, store: str | None) -> list[str]:
+    """The runs of a sweep's points that have ended, in the points' order, each once."""
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+
+    with Results(store_to_read(store)) as results:
+        runs = [str(row["run"]) for row in results.sweep(sweep) if row["state"] == "done"]
+    if not runs:
+        raise UserError(f"--sweep {sweep}: none of its points has ended")
+    return list(dict.fromkeys(runs))
 
 
 def _stored(run: str, store: str | None) -> Any:

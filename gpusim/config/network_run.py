@@ -17,6 +17,7 @@ from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORIT
 from workloads.operators.conv_buffer import BUFFER_BYTES
 
 DEFAULT_ALGORITHM = "implicit"
+AUTO = "auto"  # the fastest of each layer and pass, as measured
 DEFAULT_SPARSE_ALGORITHM = "ellpack_dib"
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -36,7 +37,10 @@ class NetworkSettings(Spec):
     gpu: GpuSpec = param(..., "the GPU", "user")
     training: TrainingSpec = TrainingSpec()
     convolution: str = param(
-        DEFAULT_ALGORITHM, "algorithm; where it cannot compute a layer, the default", "user", among=DENSE_ALGORITHMS
+        DEFAULT_ALGORITHM,
+        "algorithm; where it cannot compute a layer, the default; auto: the fastest measured, by layer and pass",
+        "user",
+        among=(*DENSE_ALGORITHMS, AUTO),
     )
     sparse_convolution: str = param(
         DEFAULT_SPARSE_ALGORITHM,

@@ -71,6 +71,7 @@ def simulate(
     timeline: Watcher | None = None,
     max_cycles: int = 0,
     steerer: Steerer | None = None,
+    serve: Callable[[], None] | None = None,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
@@ -80,7 +81,8 @@ def simulate(
     loop (see isa.execution.faults); warm: what earlier launches left in L2 and the TLBs, and where this one leaves its
     own (None: they are empty at first); hotspots: account for the wavefronts' cycles by static instruction too;
     timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end; steerer: has the launch
-    simulated in part and estimates the rest (gpusim.sampling).
+    simulated in part and estimates the rest (gpusim.sampling); serve: called every FIRST_CHUNK_CYCLES cycles, does what
+    wavefronts wait for the host to do.
 
     Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
     Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
@@ -133,7 +135,7 @@ def simulate(
 
         steering = steerer.attach(Steered(m, context, counts, fit.workgroups_per_cu * gpu.cus, execute))
     try:
-        status = _loop(m, observe, recording, max_cycles, steering)
+        status = _loop(m, observe, recording, max_cycles, steering, serve)
     except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
         note_resident(interrupt, resident())
         raise
@@ -196,10 +198,12 @@ def _loop(
     recording: Recording | None = None,
     max_cycles: int = 0,
     steering: Steering | None = None,
+    serve: Callable[[], None] | None = None,
 ) -> int:
     """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`.
 
-    What steers the launch, if anything does, looks at the machine in the cycles that it names.
+    What steers the launch, if anything does, looks at the machine in the cycles that it names. To be served, chunks are
+    of as many cycles each, so that the same run takes as many.
     """
     advance = partial(run_cycles, m) if recording is None else recording.advance
     run, chunk = m.run, FIRST_CHUNK_CYCLES
@@ -212,6 +216,8 @@ def _loop(
         spent, ran = time.perf_counter() - start, int(m.wheel.now) - before
         if steering is not None and status == RUNNING and m.wheel.now == steering.limit:
             steering.look()
+        if serve is not None:
+            serve()
         if status != RUNNING or m.wheel.now >= end:
             return status
         mark = (int(run.instructions), int(m.xbar.requests + m.xbar.responses))
@@ -223,7 +229,8 @@ def _loop(
             Progress(int(m.wheel.now), int(run.done), int(run.workgroups), int(run.instructions), machine=m)
         ):
             return RUNNING
-        chunk = max(FIRST_CHUNK_CYCLES, int(ran * min(4.0, OBSERVER_PERIOD_S / max(spent, 1e-6))))
+        if serve is None:
+            chunk = max(FIRST_CHUNK_CYCLES, int(ran * min(4.0, OBSERVER_PERIOD_S / max(spent, 1e-6))))
 
 
 def _facts(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, cycles: int) -> RunFacts:

@@ -17,6 +17,7 @@ from gpusim.host.untimed import execute
 from gpusim.results.record import RunRecord
 from gpusim.sampling.sampler import Sampler
 from gpusim.sampling.spec import SamplingSpec
+from isa.execution.context_pool import ContextPool
 from isa.execution.emulator import FunctionalResult
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from spartan.engine_spec import EngineSpec
@@ -39,11 +40,13 @@ class LaunchCommand:
     """Run a kernel to its end.
 
     warm: L2 and the TLBs hold what the launch before left there; otherwise caches and TLBs are empty.
+    serve: does what the kernel's wavefronts wait for the host to do, called again and again while it runs.
     """
 
     launch: Launch
     warm: bool = False
     max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS
+    serve: Callable[[], None] | None = None
 
     def described(self) -> dict[str, Any]:
         """As plain data, for a result's configuration."""
@@ -148,10 +151,13 @@ class CommandProcessor:
                 " cycles to be limited"
             )
 
+    def flush_l2(self) -> None:
+        """L2's lines have been written back and dropped, as before a copy, whose engine passes L2 by."""
+        self._warm.flush_l2()
+
     def _copy(self, command: CopyCommand) -> float:
         command.move()
-        # the copy engine passes L2 by: what L2 held has been written back and dropped before
-        self._warm.flush_l2()
+        self.flush_l2()
         return self.gpu.host_link.copy_us(command.size_bytes)
 
     def _launch(self, command: LaunchCommand, options: RunOptions, observer: Observer | None) -> RunFacts:
@@ -163,7 +169,7 @@ class CommandProcessor:
                 return observer is None or observer(progress)
 
             if not self.timing:
-                return _executed(launch, self.gpu, command.max_instructions, observe)
+                return executed(launch, self.gpu, command.max_instructions, observe, serve=command.serve)
             warm, self._warm = self._warm if command.warm else WarmCaches(), WarmCaches()
             facts = simulate(
                 launch,
@@ -177,6 +183,7 @@ class CommandProcessor:
                 timeline=options.timeline,
                 max_cycles=options.max_cycles,
                 steerer=None if options.sampling is None else Sampler(options.sampling),
+                serve=command.serve,
             )
             if facts.sampling is not None and not facts.sampling.complete:
                 launch.memory.set_uncomputed(launch.kernarg, _UNCOMPUTED.format(launch.kernel.short_name))
@@ -189,10 +196,17 @@ def _name(command: HostCommand) -> str:
     return command.name if isinstance(command, CopyCommand) else command.launch.kernel.name
 
 
-def _executed(launch: Launch, gpu: GpuSpec, max_instructions: int, observe: Observer) -> RunFacts:
-    """Execute without the timing model; what it counts."""
+def executed(
+    launch: Launch,
+    gpu: GpuSpec,
+    max_instructions: int,
+    observe: Observer | None,
+    pool: ContextPool | None = None,
+    serve: Callable[[], None] | None = None,
+) -> RunFacts:
+    """Execute without the timing model; what it counts. pool, serve, raises: see `run_functional`."""
     start = time.perf_counter()
-    done = execute(launch, max_instructions, observe)
+    done = execute(launch, max_instructions, observe, pool, serve)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.config.network_run import DEFAULT_ALGORITHM, NetworkSettings, TrainingSpec
+from gpusim.config.network_run import AUTO, DEFAULT_ALGORITHM, NetworkSettings, TrainingSpec
 from workloads.networks.graph import Layer
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Schedule, Step
@@ -52,7 +52,8 @@ class Iteration:
 
     number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm, where it can
     compute a layer; sparse_convolution: that of forward passes over activation maps, where it can; None: there is none;
-    convolution_buffer_bytes: for those that work by chunks of images.
+    convolution_buffer_bytes: for those that work by chunks of images; chosen: another algorithm than `convolution` by
+    layer and pass.
     """
 
     number: int = 1
@@ -60,12 +61,21 @@ class Iteration:
     convolution: str = DEFAULT_ALGORITHM
     sparse_convolution: str | None = None
     convolution_buffer_bytes: int = BUFFER_BYTES
+    chosen: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
 
     @classmethod
-    def under(cls, settings: NetworkSettings, number: int = 1, sparse: bool = False) -> "Iteration":
-        """As the settings say. sparse: zeros of activation maps are skipped."""
+    def under(
+        cls,
+        settings: NetworkSettings,
+        number: int = 1,
+        sparse: bool = False,
+        chosen: Mapping[tuple[str, Pass], str] | None = None,
+    ) -> "Iteration":
+        """As the settings say. sparse: zeros of activation maps are skipped; chosen: by `gpusim.networks.choice`."""
         skipping = settings.sparse_convolution if sparse else None
-        return cls(number, settings.training, settings.convolution, skipping, settings.convolution_buffer_bytes)
+        usual = DEFAULT_ALGORITHM if settings.convolution == AUTO else settings.convolution
+        buffer = settings.convolution_buffer_bytes
+        return cls(number, settings.training, usual, skipping, buffer, chosen or {})
 
 
 @dataclass(frozen=True)
@@ -264,7 +274,7 @@ def _convolution(case: Case) -> Use:
     sparse = ALGORITHMS[iteration.sparse_convolution] if iteration.sparse_convolution is not None else None
     if sparse is not None and not _why_dense(case, sparse, windows):
         return Use(sparse.forward(windows, bias=kind.bias))
-    wanted = ALGORITHMS[iteration.convolution]
+    wanted = ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.convolution)]
     chosen = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
     row = chosen.within(iteration.convolution_buffer_bytes)
     if case.step.what is Pass.FORWARD:

@@ -6,6 +6,7 @@ from typing import Any, TextIO
 
 from gpusim.base.progress import scaled
 from gpusim.networks import report
+from gpusim.networks.choice import lines as chosen_lines
 from gpusim.networks.columns import three_digits
 from gpusim.networks.modes import ModesRecord
 from gpusim.networks.rows import Row, rows_of
@@ -57,14 +58,16 @@ def sparse_layers(found: ModesRecord) -> list[SparseLayer]:
 def document(found: ModesRecord) -> dict[str, Any]:
     """The JSON object of `gpusim net`: of one variant, or of two by their names with what one is to the other."""
     last = found.last
+    chosen = _chosen_tree(found)
     if found.mode != "both":
-        return {**report.head(last, found.mode, found.stopped_by), **report.body(last)}
+        return {**report.head(last, found.mode, found.stopped_by), **chosen, **report.body(last)}
     trees = {
         name: report.body(found.variants[name]) if name in found.variants else None for name in ("dense", "sparse")
     }
     compared = [tree["verification"] for tree in trees.values() if tree is not None]
     return {
         **report.head(last, found.mode, found.stopped_by),
+        **chosen,
         **trees,
         "normalized": _normalized(found),
         "verification": {
@@ -72,6 +75,18 @@ def document(found: ModesRecord) -> dict[str, Any]:
             "compared": sum(one["compared"] for one in compared),
             "rows": sum(one["rows"] for one in compared),
         },
+    }
+
+
+def _chosen_tree(found: ModesRecord) -> dict[str, Any]:
+    """The algorithms that were chosen; nothing where none were."""
+    if not found.choices:
+        return {}
+    return {
+        "algorithms": [
+            {"name": one.layer, "pass": str(one.what), "algorithm": one.algorithm, "cycles": dict(one.cycles)}
+            for one in found.choices
+        ]
     }
 
 
@@ -107,6 +122,8 @@ def total_speed_up(found: ModesRecord) -> float | None:
 def show(found: ModesRecord, out: TextIO) -> None:
     """The last variant's table; then the layers that skip zeros, beside dense ones where there are."""
     report.show(found.last, out)
+    for line in _chosen_lines(found):
+        print(fitted(line, 2, out), file=out)
     if not (layers := sparse_layers(found)):
         return
     head, rows = _head(layers), [_cells(layer, layers) for layer in layers]
@@ -129,13 +146,20 @@ def show(found: ModesRecord, out: TextIO) -> None:
 
 def markdown(found: ModesRecord) -> str:
     """The tables as Markdown."""
-    text = report.markdown(found.last)
+    text = report.markdown(found.last) + "".join(f"- {line}\n" for line in _chosen_lines(found))
     if not (layers := sparse_layers(found)):
         return text
     head = _head(layers)
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     lines += [f"| {' | '.join(_cells(layer, layers))} |" for layer in layers]
     return "\n".join([text, *lines, "", *(f"- {line}" for line in _closing(found, layers))]) + "\n"
+
+
+def _chosen_lines(found: ModesRecord) -> list[str]:
+    if not found.choices:
+        return []
+    head = "convolution by the fastest algorithm, and how many times as long others take:"
+    return [head, *chosen_lines(found.choices)]
 
 
 def _engine_counts(layer: SparseLayer) -> dict[str, Any] | None:

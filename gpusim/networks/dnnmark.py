@@ -15,8 +15,9 @@ from gpusim.config.files import SHIPPED
 from gpusim.config.network import NETWORK_FOLDER, network_of
 from gpusim.config.network_run import NetworkSettings
 from gpusim.core.facts import RunFacts, combined
+from gpusim.networks.modes import run_modes
 from gpusim.networks.rows import rows_of
-from gpusim.networks.run import Wanted, run_iteration
+from gpusim.networks.run import Wanted
 from gpusim.results import metrics
 from workloads.networks.dnnmark import described_by_dnnmark
 from workloads.networks.graph import Network
@@ -108,7 +109,7 @@ def measure(
         reporter.say(f"{name}: batch {batch}")
         wanted = Wanted(batch, train=True, data="synthetic", jobs=jobs)
         settings = settings.model_copy(update={"training": settings.training.model_copy(update={"update": "none"})})
-        record = run_iteration(network, settings, wanted, reporter, interrupt)
+        record = run_modes(network, settings, wanted, reporter, interrupt).last
         if record.stopped_by:
             break
         rows = rows_of(record)

@@ -30,6 +30,7 @@ from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
 from gpusim.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
+from workloads.networks.kind import Pass
 from workloads.networks.schedule import Step
 from workloads.operators.operator import Work
 from workloads.operators.primitive import TensorOperator
@@ -45,7 +46,7 @@ class How:
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
     executes for the results alone; verified: compare with NumPy; checked: assert conservation laws; jobs: processes;
     sparsity: of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled,
-    None: they are simulated in whole.
+    None: they are simulated in whole; passes: that are reported, None: all.
     """
 
     selected: frozenset[str] | None = None
@@ -56,6 +57,7 @@ class How:
     jobs: int = 1
     sparsity: Callable[[str], float | None] = lambda layer: None
     sampling: SamplingSpec | None = None
+    passes: frozenset[Pass] | None = None
 
 
 @dataclass
@@ -221,7 +223,8 @@ class Execution:
         return one in self.of_class
 
     def _is_selected(self, step: Step) -> bool:
-        return self.how.selected is None or step.layer in self.how.selected
+        passes = self.how.passes is None or step.what in self.how.passes
+        return passes and (self.how.selected is None or step.layer in self.how.selected)
 
     def _observe(self, _: object) -> bool:
         return not self.interrupt.asked

@@ -4,7 +4,7 @@ With both, the speed-up of a layer is against the fastest of all dense algorithm
 iteration: the others' launches are simulated for that layer alone, over made-up values, which do not decide their time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,9 +15,8 @@ from gpusim.base.progress import Reporter
 from gpusim.config.engine import check_sram
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
-from gpusim.core.facts import RunFacts
 from gpusim.networks.binding import Iteration
-from gpusim.networks.launches import LaunchClass
+from gpusim.networks.choice import Choice, choose
 from gpusim.networks.run import NetworkRecord, Wanted, is_real, run_iteration, schedule_of
 from gpusim.networks.storage import network_plan
 from workloads.networks.graph import Network
@@ -37,12 +36,14 @@ class ModesRecord:
     """What a run in one mode or both left behind.
 
     variants: records by their keys, as far as they were run; alternatives: of the layers that skip zeros, forward, by
-    dense algorithms other than the iteration's; stopped_by: empty for a run that was not stopped.
+    dense algorithms other than the iteration's; choices: of algorithms by layer and pass, where they were measured;
+    stopped_by: empty for a run that was not stopped.
     """
 
     mode: EngineMode
     variants: dict[str, NetworkRecord] = field(default_factory=dict)
     alternatives: list[NetworkRecord] = field(default_factory=list)
+    choices: Sequence[Choice] = ()
 
     @property
     def last(self) -> NetworkRecord:
@@ -84,17 +85,20 @@ def run_modes(
         except ValueError as error:
             raise UserError(str(error)) from None
     wanted = _decided(network, settings, wanted)
-    found = ModesRecord(wanted.engine)
-    known: Mapping[LaunchClass, RunFacts] = {}
+    chosen = choose(network, settings, wanted, reporter, interrupt)
+    found = ModesRecord(wanted.engine, choices=chosen.choices)
+    known = chosen.exact
     for name, mode in variants:
         if name:
             reporter.say(f"{name}: engine {mode}")
         of_mode = replace(wanted, engine=mode)
-        record = run_iteration(network, settings, of_mode, reporter, interrupt, inputs, keep_outputs, source, known)
+        record = run_iteration(
+            network, settings, of_mode, reporter, interrupt, inputs, keep_outputs, source, known, chosen.by_step
+        )
         found.variants[name], known = record, record.of_class
         if record.stopped_by:
             return found
-    if len(variants) > 1:
+    if len(variants) > 1 and not chosen.choices:  # the dense variant has the fastest already
         _run_alternatives(network, settings, wanted, reporter, interrupt, found)
     return found
 

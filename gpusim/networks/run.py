@@ -20,6 +20,7 @@ from gpusim.networks.launches import LaunchClass
 from gpusim.networks.storage import Storage, check_room, network_plan, written_results
 from gpusim.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
+from workloads.networks.kind import Pass
 from workloads.networks.memory import MemoryPlan
 from workloads.networks.schedule import Loss, Schedule, Update, inference, training
 from workloads.networks.tensor import Role
@@ -36,7 +37,8 @@ class Wanted:
     on the values of those before; synthetic: launches are simulated alone, over made-up values; auto: real unless the
     iteration has more than MOST_REAL_BYTES; checked: assert conservation laws; jobs: processes; store: where what is
     found out about launches is kept for later runs; fresh: what earlier ones found out does not count; engine: off:
-    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.modes).
+    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.modes); passes:
+    None: all.
     """
 
     batch: int = 1
@@ -50,6 +52,7 @@ class Wanted:
     fresh: bool = False
     checked: bool = False
     engine: EngineMode = "off"
+    passes: frozenset[Pass] | None = None
 
 
 @dataclass
@@ -96,17 +99,19 @@ def run_iteration(
     keep_outputs: bool = False,
     source: str = "inputs",
     known: Mapping[LaunchClass, RunFacts] | None = None,
+    chosen: Mapping[tuple[str, Pass], str] | None = None,
 ) -> NetworkRecord:
     """Run one iteration with the engine on or off; raises UserError, and what a launch raises.
 
     inputs: arrays by tensor: inputs by the graph's names, `labels`, parameters as 'conv1.weight'; source: where they
-    come from, for errors; keep_outputs: needs real data; known: what an earlier iteration's launches cost.
+    come from, for errors; keep_outputs: needs real data; known: what an earlier iteration's launches cost; chosen:
+    convolution algorithms by layer and pass.
     """
     sparse = wanted.engine == "on"
     schedule = schedule_of(network, settings, wanted.batch, wanted.train)
     selected = selected_layers(network, wanted.layers)
     given = checked_arrays(schedule, inputs or {}, source)
-    iteration = Iteration.under(settings, sparse=sparse)
+    iteration = Iteration.under(settings, sparse=sparse, chosen=chosen)
     planned = network_plan(schedule, iteration)
     real = is_real(wanted, planned)
     engine_spec = settings.engine if sparse else None
@@ -135,6 +140,7 @@ def run_iteration(
         wanted.jobs,
         settings.sparsity_of,
         settings.sampling,
+        wanted.passes,
     )
     kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec) if wanted.store is not None else None
     execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept, engine_spec, dict(known or {}))

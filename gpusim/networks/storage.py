@@ -37,24 +37,29 @@ def network_plan(schedule: Schedule, iteration: Iteration = Iteration()) -> Memo
     return plan(schedule, workspace)
 
 
+def fits(planned: MemoryPlan, gpu: GpuSpec) -> bool:
+    """Whether the GPU's memory holds the plan."""
+    return planned.bytes <= (gpu.memory_mib << 20) - OVERHEAD_BYTES
+
+
 def check_room(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callable[[int], MemoryPlan]) -> None:
     """UserError where the GPU's memory does not hold the plan: where, how much, and which batch would fit.
 
     with_batch: the same for another batch.
     """
-    room = (gpu.memory_mib << 20) - OVERHEAD_BYTES
-    if planned.bytes <= room:
+    if fits(planned, gpu):
         return
+    room = (gpu.memory_mib << 20) - OVERHEAD_BYTES
     schedule = planned.schedule
-    fits, too_many = 0, schedule.batch
-    while too_many - fits > 1:
-        middle = (fits + too_many) // 2
-        fits, too_many = (middle, too_many) if with_batch(middle).bytes <= room else (fits, middle)
+    most, too_many = 0, schedule.batch
+    while too_many - most > 1:
+        middle = (most + too_many) // 2
+        most, too_many = (middle, too_many) if with_batch(middle).bytes <= room else (most, middle)
     step = schedule.steps[planned.peak]
     raise UserError(
         f"{schedule.network.source}: layer '{step.layer}' ({step.what}): {planned.bytes / (1 << 20):,.1f} MiB of memory"
         f" with batch {schedule.batch}; {gpu.name} has {gpu.memory_mib} MiB (gpu.memory_mib):"
-        f" {f'a batch of {fits} fits' if fits else 'no batch fits'}"
+        f" {f'a batch of {most} fits' if most else 'no batch fits'}"
     )
 
 

@@ -23,10 +23,10 @@ class SamplingSpec(Spec):
         False, "execute skipped workgroups functionally, so that all results are computed", "it costs time"
     )
     lap_windows: int = param(
-        8, "windows that are measured one after another, at least a round's time", _MEASURED, ge=2, le=4096
+        8, "windows that are measured one after another, at least a round's time", _MEASURED, ge=2, le=64
     )
     least_batches: int = param(
-        8, "batches of windows at least, from which the error is estimated", "custom for batch means", ge=2, le=4096
+        8, "batches of windows at least, from which the error is estimated", "custom for batch means", ge=2, le=100
     )
     most_correlation: float = param(
         0.3, "lag-1 autocorrelation of batches from which their size is doubled", "custom for batch means", gt=0, lt=1
@@ -52,16 +52,16 @@ class SamplingSpec(Spec):
         le=1e6,
     )
     least_stops: int = param(
-        2, "stops for measurement at least where workgroups are not long: their pace wanders", _MEASURED, ge=0, le=4096
+        2, "stops for measurement at least where workgroups are not long: their pace wanders", _MEASURED, ge=0, le=1000
     )
     share: float = param(
         0.05, "part of the grid that is measured between jumps where a launch has rounds enough", "assumed", ge=0, lt=1
     )
-    most_stops: int = param(16, "stops for measurement between jumps at most", "assumed", ge=0, le=4096)
+    most_stops: int = param(16, "stops for measurement between jumps at most", "assumed", ge=0, le=1000)
     bias: float = param(
         0.001,
         "standard uncertainty of a skipped part's time that windows do not show: of the jump itself; relative",
         _MEASURED,
         ge=0,
-        lt=1,
+        le=1,
     )

@@ -19,6 +19,7 @@ from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_im2col import Im2colForward
 from workloads.operators.conv_implicit import ImplicitForward
 from workloads.operators.convolution import Convolution
+from workloads.operators.gemm_kernels import GEMM_KERNELS
 from workloads.operators.lrn import LrnForward
 from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive, build
@@ -58,7 +59,9 @@ def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str =
     job = GemmJob(config, gemm_problem(config.workload))  # type: ignore[arg-type]
     operator = job.operator(config.kernels.sparse if sparse else config.kernels.dense)
     *before, launch = operator.launches
-    return Prepared(launch, job.gpu, job.engine_spec if sparse else None, tuple(before))
+    return Prepared(
+        launch, job.gpu, job.engine_spec if sparse and GEMM_KERNELS[sparse].uses_engine else None, tuple(before)
+    )
 
 
 def _primitive(primitive: Primitive, gpu: str, number: int) -> Prepared:
@@ -103,17 +106,17 @@ _DENSE = (
 )
 # the same with zeros among the activations: the part that they are
 _SPARSE = (
-    ("vgg11 conv2", 128, 112 * 112 * 4, 576, 0.5),
-    ("vgg11 conv4", 256, 56 * 56 * 4, 2304, 0.6),
-    ("vgg11 conv6", 512, 28 * 28 * 6, 4608, 0.7),
-    ("resnet10 conv2", 64, 56 * 56 * 16, 576, 0.4),
-    ("resnet10 conv4", 256, 14 * 14 * 64, 2304, 0.6),
-    ("alexnet conv3", 384, 13 * 13 * 32, 2304, 0.8),
-    ("cifarnet conv3", 64, 8 * 8 * 512, 800, 0.5),
+    ("vgg11 conv2", 128, 112 * 112 * 12, 576, 0.5),
+    ("vgg11 conv4", 256, 56 * 56 * 12, 2304, 0.6),
+    ("vgg11 conv6", 512, 28 * 28 * 18, 4608, 0.7),
+    ("resnet10 conv2", 64, 56 * 56 * 48, 576, 0.4),
+    ("resnet10 conv4", 256, 14 * 14 * 192, 2304, 0.6),
+    ("alexnet conv3", 384, 13 * 13 * 96, 2304, 0.8),
+    ("cifarnet conv3", 64, 8 * 8 * 1536, 800, 0.5),
 )
-_MAPS = (32, 64, 112, 112)
+_MAPS = (128, 64, 112, 112)
 _MAX = Pooling("max", (3, 3), (2, 2))
-_CONVOLUTION = Convolution((32, 64, 56, 56), 64, (3, 3), padding=(1, 1, 1, 1))
+_CONVOLUTION = Convolution((256, 64, 56, 56), 64, (3, 3), padding=(1, 1, 1, 1))
 
 
 def _cases(gpu: str) -> list[Case]:
@@ -121,7 +124,7 @@ def _cases(gpu: str) -> list[Case]:
         Case(f"{gpu} {name}", "dense product", f"{m} x {n} x {k}", lambda m=m, n=n, k=k: _gemm(m, n, k, gpu))  # type: ignore[misc]
         for name, m, n, k in _DENSE
     ]
-    for kernel, kind in (("sgemm_dib_tiled", "sparse, engine"), ("sgemm_dib_tiled_nnz", "sparse, software")):
+    for kernel, kind in (("sgemm_dib_tiled", "sparse, engine"), ("software", "sparse, software")):
         made += [
             Case(
                 f"{gpu} {name} {kind.partition(', ')[2]}",
@@ -148,8 +151,8 @@ def _cases(gpu: str) -> list[Case]:
         ("average pooling", "pooling", lambda: PoolingForward(Pooling("average", (2, 2), (2, 2)), _MAPS), 0),
         ("batch norm", "reduction", lambda: BatchNormTraining(_MAPS), 0),
         ("batch norm backward", "reduction", lambda: BatchNormBackward(_MAPS), 0),
-        ("softmax", "reduction", lambda: SoftmaxForward((8192, 1000)), 0),
-        ("lrn", "element-wise", lambda: LrnForward((32, 96, 55, 55)), 0),
+        ("softmax", "reduction", lambda: SoftmaxForward((65_536, 1000)), 0),
+        ("lrn", "element-wise", lambda: LrnForward((512, 96, 27, 27)), 0),
     )
     made += [
         Case(f"{gpu} {name}", kind, name, lambda make=make, number=number: _primitive(make(), gpu, number))  # type: ignore[misc]
@@ -160,8 +163,8 @@ def _cases(gpu: str) -> list[Case]:
         for name, kind, size in (
             ("transpose", "transpose", 8192),
             ("transpose_direct", "transpose", 4096),
-            ("sparse_gather", "irregular", 1 << 18),
-            ("collatz", "irregular", 1 << 19),
+            ("sparse_gather", "irregular", 1 << 20),
+            ("collatz", "irregular", 1 << 21),
             ("histogram", "irregular", 1 << 21),
             ("vector_add", "element-wise", 1 << 25),
             ("lds_links", "irregular", 1 << 22),

@@ -1,5 +1,6 @@
 """Constants that a program's instructions read by address, and where registers lie."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,41 +10,64 @@ from gpusim.jit import address_of
 from isa.architecture import LANES, ROW_BYTES
 
 
+@dataclass(frozen=True)
+class ConstantValues:
+    """The constants of one program and who reads them, wherever they will lie.
+
+    rows: uint32, each in every lane of a 256-byte row for vector operands; words: uint64, for scalar ones; in_rows,
+    in_words: int64 [uses, 3], the program row, its source and the number of the constant that it reads.
+    """
+
+    rows: np.ndarray
+    words: np.ndarray
+    in_rows: np.ndarray
+    in_words: np.ndarray
+
+    def lay_out(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Make the constants and fill their addresses into a program table; returns the buffers, to be kept alive."""
+        rows = zeroed((len(self.rows) + 1) * ROW_BYTES, huge_pages=False)
+        rows.view(np.uint32).reshape(-1, LANES)[: len(self.rows)] = self.rows[:, None]
+        words = self.words if len(self.words) else np.zeros(1, np.uint64)
+        for uses, base, size in (
+            (self.in_rows, address_of(rows), ROW_BYTES),
+            (self.in_words, address_of(words), words.itemsize),
+        ):
+            table["source"][uses[:, 0], uses[:, 1]] = base + uses[:, 2] * size
+        return rows, words
+
+
 class Constants:
-    """The constants of one program: 256-byte rows for vector operands, 64-bit words for scalar ones."""
+    """Collects the constants of a program while its rows are filled; row_number: of the row that is."""
 
     def __init__(self) -> None:
+        self.row_number = 0
         self._rows: dict[tuple[int, int], int] = {}
         self._words: dict[int, int] = {}
         self._row_values: list[int] = []
-        self._in_rows: list[tuple[Any, int, int]] = []
-        self._in_words: list[tuple[Any, int, int]] = []
+        self._in_rows: list[tuple[int, int, int]] = []
+        self._in_words: list[tuple[int, int, int]] = []
 
     def vector(self, row: Any, k: int, bits: int, dwords: int) -> None:
-        """Let source `k` of a program row become the address of rows that hold `bits` in every lane."""
+        """Let source `k` of the row become the address of rows that hold `bits` in every lane."""
         key = (bits, dwords)
         if key not in self._rows:
             self._rows[key] = len(self._row_values)
             self._row_values += [(bits >> 32 * d) & 0xFFFF_FFFF for d in range(dwords)]
-        self._in_rows.append((row, k, self._rows[key]))
+        self._in_rows.append((self.row_number, k, self._rows[key]))
 
     def scalar(self, row: Any, k: int, bits: int) -> None:
-        """Let source `k` of a program row become the address of a 64-bit word that holds `bits`."""
+        """Let source `k` of the row become the address of a 64-bit word that holds `bits`."""
         index = self._words.setdefault(bits & (1 << 64) - 1, len(self._words))
-        self._in_words.append((row, k, index))
+        self._in_words.append((self.row_number, k, index))
 
-    def finish(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lay the constants out and fill in their addresses; returns the buffers, to be kept alive."""
-        rows = zeroed((len(self._row_values) + 1) * ROW_BYTES, huge_pages=False)
-        lanes = rows.view(np.uint32).reshape(-1, LANES)
-        for i, value in enumerate(self._row_values):
-            lanes[i] = value
-        words = np.array(list(self._words) or [0], np.uint64)
-        for row, k, i in self._in_rows:
-            row.source[k] = address_of(rows) + i * ROW_BYTES
-        for row, k, i in self._in_words:
-            row.source[k] = address_of(words) + 8 * i
-        return rows, words
+    def values(self) -> ConstantValues:
+        """All of them."""
+        return ConstantValues(
+            np.array(self._row_values, np.uint32),
+            np.array(list(self._words), np.uint64),
+            np.array(self._in_rows, np.int64).reshape(-1, 3),
+            np.array(self._in_words, np.int64).reshape(-1, 3),
+        )
 
 
 def vgpr(number: int) -> int:

@@ -44,6 +44,7 @@ from isa.trace import (
 )
 
 if TYPE_CHECKING:
+    from isa.execution.context_pool import ContextPool
     from isa.launch import Launch
 
 UNITS = len(UNIT_NAMES)
@@ -202,16 +203,22 @@ def run_functional(
     shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     observer: Callable[[Progress], bool] | None = None,
     workgroups: range | None = None,
+    pool: "ContextPool | None" = None,
+    serve: Callable[[], None] | None = None,
 ) -> FunctionalResult:
     """Execute a launch on its device memory.
 
     workgroups: which of the grid, by their numbers (None: all); shadows: compacted images of `launch.regions` (see
     `FunctionalContext.register_regions`); without them sparse loads are ordinary ones. observer: called about ten
-    times a second, ends the run by returning False; the workgroups done are those begun. Raises ExecutionFault and
-    what FunctionalContext raises.
+    times a second, ends the run by returning False; the workgroups done are those begun. pool: contexts of earlier
+    launches with the same max_instructions, for one without regions. serve: called after every slice, does what
+    wavefronts wait for the host to do. Raises ExecutionFault and what FunctionalContext raises.
     """
     waves = launch.wavefronts_per_workgroup
-    context = FunctionalContext(launch, waves, 1, max_instructions)
+    if pool is not None:
+        context = pool.context(launch, max_instructions)
+    else:
+        context = FunctionalContext(launch, waves, 1, max_instructions)
     if shadows is not None:
         context.register_regions(shadows)
     compile_s = context.compile_s + compile_interpreter(run_slices)
@@ -221,9 +228,10 @@ def run_functional(
     run.context, run.start, run.produce = context.address, context.start_address, context.produce_address
     run.traces, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
     run.wave_state, run.wavefronts = address_of(wave_state), waves
-    chosen = range(int(np.prod(launch.workgroups))) if workgroups is None else workgroups
+    x, y, z = launch.workgroups
+    chosen = range(x * y * z) if workgroups is None else workgroups
     run.next_workgroup, run.workgroups = chosen.start, chosen.stop
-    seconds, finished = _loop(context, address_of(buffer), run, observer)
+    seconds, finished = _loop(context, address_of(buffer), run, observer, serve)
     counters = run.counters
     return FunctionalResult(
         instructions=dict(zip(UNIT_NAMES, counters.instructions, strict=True)),
@@ -241,9 +249,13 @@ def run_functional(
 
 
 def _loop(
-    context: FunctionalContext, address: int, run: Any, observer: Callable[[Progress], bool] | None
+    context: FunctionalContext,
+    address: int,
+    run: Any,
+    observer: Callable[[Progress], bool] | None,
+    serve: Callable[[], None] | None,
 ) -> tuple[float, bool]:
-    """Run in batches of about a tenth of a second, so that an interrupt is seen soon."""
+    """Run in batches of about a tenth of a second, so that an interrupt is seen soon; to be served, slice by slice."""
     seconds, slices = 0.0, _FIRST_SLICES
     while True:
         cpu, wall = time.thread_time(), time.perf_counter()
@@ -252,6 +264,8 @@ def _loop(
         wall = time.perf_counter() - wall
         if status < 0:
             raise context.fault(lambda: _resident(context, run))
+        if serve is not None:
+            serve()
         if status == 1:
             return seconds, True
         begun = int(run.next_workgroup)
@@ -259,7 +273,8 @@ def _loop(
         progress = Progress(0, begun, int(run.workgroups), executed, expected, context.least_instructions(begun))
         if observer is not None and not observer(progress):
             return seconds, False
-        slices = max(1, int(slices * min(4.0, _BATCH_S / max(wall, 1e-6))))
+        if serve is None:
+            slices = max(1, int(slices * min(4.0, _BATCH_S / max(wall, 1e-6))))
 
 
 def _resident(context: FunctionalContext, run: Any) -> list[WavefrontGroup]:

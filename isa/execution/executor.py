@@ -29,8 +29,9 @@ from isa.execution.faults import (
 )
 from isa.execution.flat_access import access_lanes
 from isa.execution.interpreter import memory_instruction, produce
+from isa.execution.kept_programs import program
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
-from isa.execution.program import Program, build_program, initial_mode
+from isa.execution.program import Program
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.resident import WavefrontGroup, note_resident
 from isa.execution.state import (
@@ -43,6 +44,7 @@ from isa.execution.state import (
     WAVEFRONT,
     WORK,
 )
+from isa.execution.translation import initial_mode
 from isa.execution.wave_state import start
 from isa.grid import GridError
 from isa.lanes import library
@@ -55,6 +57,10 @@ if TYPE_CHECKING:
 MAX_INSTRUCTIONS = 1 << 32  # of one wavefront, before it counts as an endless loop
 
 _reported: list[bool] = []  # the lane library's compilation counts once a process
+
+# buffers of a context by what they hold at a launch's start (traces are written before they are read)
+_COPIED = ("context", "patterns", "free_files")
+_ZEROED = ("vectors", "scalars", "lds", "wavefronts", "work")
 
 _ENTRY_POINTS = (start, produce, memory_instruction, access_lanes)
 
@@ -92,7 +98,7 @@ def _compile() -> None:
 @cache
 def program_of(kernel: Kernel) -> Program:
     """The kernel made ready, once."""
-    return build_program(kernel)
+    return program(kernel)
 
 
 def _check_workgroup(launch: "Launch") -> None:
@@ -133,7 +139,6 @@ class FunctionalContext:
         _check_workgroup(launch)
         self.launch = launch
         self.program = program_of(kernel)
-        self.instructions: list[Instruction] = self.program.instructions
         self.compile_s = compile_interpreter()
         self.start_address, self.produce_address = function_address(start), function_address(produce)
 
@@ -143,11 +148,26 @@ class FunctionalContext:
         self.address = self._buffer("context", context)
         self._lay_out_program()
         self._lay_out_wavefronts(slots, workgroup_slots, huge_pages)
-        self._lay_out_memory(slots)
+        self._slots = slots
+        self._lay_out_memory()
         self._lay_out_launch()
         self.state.max_instructions = max_instructions
         self.state.max_without_end = min(WAVEFRONTS_TO_LIMIT * max_instructions, (1 << 63) - 1)
         self.trace_address = int(self.state.traces)
+        self._at_start = {name: self._keep[name].copy() for name in _COPIED}
+
+    def again(self, launch: "Launch") -> None:
+        """Be as if made for `launch`: of the same kernel on the same memory, with workgroups of as many wavefronts and
+        as much LDS. Takes a fraction of the time that making one takes."""
+        _check_workgroup(launch)
+        self._finalizer()
+        self.launch = launch
+        for name, held in self._at_start.items():
+            self._keep[name][:] = held
+        for name in _ZEROED:
+            self._keep[name].view(np.uint8)[:] = 0
+        self._lay_out_memory()
+        self._lay_out_launch()
 
     def _buffer(self, name: str, array: np.ndarray) -> int:
         self._keep[name] = array
@@ -192,16 +212,16 @@ class FunctionalContext:
         state.traces = self._buffer("traces", zeroed(slots * TRACE_WORDS * 8, huge))
         state.work = self._buffer("work", records(WORK))
 
-    def _lay_out_memory(self, slots: int) -> None:
+    def _lay_out_memory(self) -> None:
         """Code, arguments, dispatch packet, queue and private memory go to device memory."""
         state, launch, kernel = self.state, self.launch, self.program.kernel
         memory = launch.memory
         state.code_address = load_image(memory, kernel) + kernel.code_address
         scratch_bytes = -(-kernel.private_segment_bytes // 4) * 4 * LANES
-        self.block = LaunchBlock(launch, slots * scratch_bytes)
+        self.block = LaunchBlock(launch, self._slots * scratch_bytes)
         self._finalizer = weakref.finalize(self, self.block.release)
         state.scratch, state.scratch_stride = self.block.scratch_address, scratch_bytes
-        state.scratch_bytes = slots * scratch_bytes
+        state.scratch_bytes = self._slots * scratch_bytes
         state.image = address_of(memory.image)
         state.memory_base = VIRTUAL_BASE
         state.memory_lines = memory.capacity_bytes // LINE_BYTES
@@ -246,10 +266,14 @@ class FunctionalContext:
         self.state.region_count = len(regions)
 
     @property
+    def instructions(self) -> list[Instruction]:
+        """The static code that segments index."""
+        return self.program.instructions
+
+    @property
     def first_address(self) -> int:
         """Address of `instructions[0]` in device memory."""
-        load_base = self.state.code_address - self.program.kernel.code_address
-        return load_base + self.instructions[0].address
+        return int(self.state.code_address + 4 * np.argmax(self.program.index_of == 0))
 
     @property
     def executed_instructions(self) -> int:

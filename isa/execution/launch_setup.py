@@ -42,6 +42,14 @@ def load_image(memory: DeviceMemory, kernel: Kernel) -> int:
     return loaded[key]
 
 
+def unload_image(memory: DeviceMemory, kernel: Kernel) -> None:
+    """Give back the memory of the kernel's code object, if it was loaded: loaded again, its variables begin anew."""
+    base = _images.get(memory, {}).pop((kernel.image, kernel.image_address), None)
+    if base is not None:
+        address = base + kernel.image_address // _PAGE_BYTES * _PAGE_BYTES
+        memory.free(next(a for a in memory.allocations if a.address == address))
+
+
 class LaunchBlock:
     """The device memory of one launch: kernel arguments, dispatch packet, queue, private memory.
 

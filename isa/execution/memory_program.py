@@ -8,7 +8,7 @@ from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Operand, Unsupported, constant_of
 from isa.execution.codes import INDEX_ENABLE, OFFSET_ENABLE, Access, Atomic, Kind, LaneExchange, ScalarForm
 from isa.execution.constants import Constants, vgpr
-from isa.lanes import LaneLibrary
+from isa.execution.operations import Operations
 
 _VECTOR_TRANSFER = re.compile(r"(?:flat|buffer)_(load|store)_(ubyte|sbyte|byte|ushort|sshort|short|dword(?:x[234])?)")
 _VECTOR_ATOMIC = re.compile(r"(?:flat|buffer)_atomic_([a-z]+)(_x2)?")
@@ -67,9 +67,7 @@ _SCALAR_CACHE = ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb
 _ST64 = 64
 
 
-def memory_row(
-    row: Any, instruction: Instruction, constants: Constants, library: LaneLibrary, mode: int | None
-) -> None:
+def memory_row(row: Any, instruction: Instruction, constants: Constants, library: Operations, mode: int | None) -> None:
     """Fill the program row of a memory instruction; raises Unsupported."""
     encoding = instruction.opcode.encoding
     if encoding == "smem":

@@ -1,40 +1,22 @@
-"""From decoded instructions to the interpreter's program table.
+"""Programs: a kernel's translation laid out in this process, where the interpreter executes it.
 
-One row an instruction (`isa.execution.program_table`): which of the interpreter's cases it is, the address of its lane
-function, where its operands lie. What is not implemented is refused here, before anything runs.
+Instructions themselves are only needed by who says or asks something about them: messages, the timing model's tables.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
-from gpusim.jit import records, views
-from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT, ROW_BYTES
+from isa.architecture import ROW_BYTES
 from isa.encoding.control_flow import decode_kernel
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import Unsupported, highest_vgpr, parse_operands
 from isa.execution.codes import Kind
-from isa.execution.constants import Constants
-from isa.execution.memory_program import memory_row
-from isa.execution.program_table import BROADCAST_ROWS, PROGRAM_ROW, SOURCES
-from isa.execution.scalar_program import scalar_row
-from isa.execution.state import PATTERN_WAYS
-from isa.execution.vector_program import vector_row
-from isa.lanes import LaneLibrary, library
-from isa.object.code_object import CodeObjectError, Kernel
+from isa.execution.program_table import BROADCAST_ROWS
+from isa.execution.translation import Translation, translate
+from isa.lanes import library
+from isa.object.code_object import Kernel
 from isa.opcodes.opcode import UNIT_NAMES
-
-BUILDERS = {  # the encodings that are executed
-    **dict.fromkeys(("vop1", "vop2", "vopc", "vop3"), vector_row),
-    **dict.fromkeys(("sop1", "sop2", "sopk", "sopc", "sopp"), scalar_row),
-    **dict.fromkeys(("smem", "ds", "flat", "mubuf"), memory_row),
-}
-_WITH_PATTERNS = (Kind.LDS, Kind.FLAT, Kind.BUFFER)
-
-
-class ProgramError(CodeObjectError):
-    """A kernel that holds an instruction which is not implemented."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +30,6 @@ class Program:
     """
 
     kernel: Kernel
-    instructions: list[Instruction]
     table: np.ndarray
     index_of: np.ndarray
     start_index: int
@@ -59,84 +40,42 @@ class Program:
     unit_prefix: np.ndarray
     keep: tuple[np.ndarray, ...]
 
-
-def initial_mode(kernel: Kernel) -> int:
-    """The MODE register at a wavefront's start, bits 9:0."""
-    clamp, ieee = kernel.dx10_clamp << MODE_DX10_CLAMP_BIT, kernel.ieee_mode << MODE_IEEE_BIT
-    return kernel.float_mode | clamp | ieee
-
-
-def _writes_mode(instruction: Instruction) -> bool:
-    writes = instruction.opcode.mnemonic in ("s_setreg_b32", "s_setreg_imm32_b32")
-    return writes and instruction.fields["simm16"] & 63 == HW_MODE
+    @cached_property
+    def instructions(self) -> list[Instruction]:
+        """The decoded instructions, a row of the table each."""
+        return decode_kernel(self.kernel)
 
 
 def build_program(kernel: Kernel) -> Program:
     """Translate a kernel; raises DecodeError, or ProgramError naming what is not implemented and where."""
     instructions = decode_kernel(kernel)
+    return lay_out(kernel, translate(kernel, instructions), instructions)
+
+
+def lay_out(kernel: Kernel, translation: Translation, instructions: list[Instruction] | None = None) -> Program:
+    """The program of a translated kernel. instructions: decoded, if they are there."""
     lanes = library()
-    constants = Constants()
-    index_of = np.full(len(kernel.code) // 4 + 1, -1, np.int32)
-    for i, instruction in enumerate(instructions):
-        index_of[(instruction.address - kernel.code_address) // 4] = i
-    patterns, top = 0, -1
-    with_patterns = []
-    mode = None if any(_writes_mode(i) for i in instructions) else initial_mode(kernel)
-    table = records(PROGRAM_ROW, len(instructions))
-    rows = views(table)
-    for i, (instruction, row) in enumerate(zip(instructions, rows, strict=True)):
-        _fill(row, instruction, constants, lanes, kernel, mode)
-        row.unit = instruction.opcode.unit
-        if row.kind in (Kind.GET_PC, Kind.SWAP_PC):
-            row.next_byte = instruction.address + instruction.size - kernel.code_address
-        if instruction.branch_target is not None:
-            row.target = int(index_of[(instruction.branch_target - kernel.code_address) // 4])
-        if row.kind in _WITH_PATTERNS:
-            row.patterns = patterns
-            with_patterns.append(i)
-            patterns += PATTERN_WAYS
-        top = max(top, highest_vgpr(instruction, parse_operands(instruction.opcode.operands)))
-    end = next((i for i, row in enumerate(rows) if row.kind == Kind.END), None)
-    if end is None:
-        raise ProgramError(f"kernel '{kernel.name}' has no s_endpgm")
-    keep = constants.finish()
-    vgprs = max(kernel.vgprs, top + 1)
-    for row in rows:
-        if row.kind == Kind.VALU_ONE_SCALAR:
-            for k in range(SOURCES):
-                if row.source[k] == BROADCAST_ROWS:
-                    row.source[k] = vgprs * ROW_BYTES
-    prefix = np.zeros((len(instructions) + 1, len(UNIT_NAMES)), np.int64)
-    for i, instruction in enumerate(instructions):
-        prefix[i + 1] = prefix[i]
-        prefix[i + 1, instruction.opcode.unit] += 1
-    start = int(index_of[kernel.entry // 4])
-    return Program(
+    table = translation.table.copy()
+    addresses = np.array([0, *(lanes.address(name, mode) for name, mode in translation.operations)], np.int64)
+    for column in ("function", "source_sign", "output"):
+        table[column] = addresses[table[column]]
+    keep = translation.constants.lay_out(table)
+    broadcast = (table["kind"] == Kind.VALU_ONE_SCALAR)[:, None] & (table["source"] == BROADCAST_ROWS)
+    table["source"][broadcast] = translation.vgprs * ROW_BYTES
+    units = np.zeros((len(table) + 1, len(UNIT_NAMES)), np.int64)
+    units[np.arange(1, len(table) + 1), table["unit"]] = 1
+    program = Program(
         kernel,
-        instructions,
         table,
-        index_of,
-        start,
-        end,
-        vgprs,
-        patterns,
-        np.array(with_patterns, np.int64),
-        prefix,
+        translation.index_of,
+        translation.start_index,
+        translation.end_index,
+        translation.vgprs,
+        translation.patterns,
+        translation.with_patterns,
+        np.cumsum(units, axis=0),
         keep,
     )
-
-
-def _fill(
-    row: Any, instruction: Instruction, constants: Constants, lanes: LaneLibrary, kernel: Kernel, mode: int | None
-) -> None:
-    opcode = instruction.opcode
-    try:
-        builder = BUILDERS.get(opcode.encoding)
-        if builder is None:
-            raise Unsupported("this encoding is not implemented")
-        builder(row, instruction, constants, lanes, mode)
-    except Unsupported as reason:
-        raise ProgramError(
-            f"kernel '{kernel.name}': {opcode.mnemonic} ({opcode.encoding.upper()}) at {instruction.address:#x}"
-            f" is not implemented: {reason}"
-        ) from None
+    if instructions is not None:
+        program.__dict__["instructions"] = instructions  # where the cached property would put them
+    return program

@@ -8,9 +8,9 @@ from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Operand, Unsupported, parse_operands
 from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Condition, Kind
 from isa.execution.constants import Constants
+from isa.execution.operations import Operations
 from isa.execution.state import SINK
 from isa.execution.vector_program import scalar_operand
-from isa.lanes import LaneLibrary
 
 _BRANCHES = {
     "s_branch": Condition.ALWAYS,
@@ -46,9 +46,7 @@ _MOVES = {
 }
 
 
-def scalar_row(
-    row: Any, instruction: Instruction, constants: Constants, library: LaneLibrary, mode: int | None
-) -> None:
+def scalar_row(row: Any, instruction: Instruction, constants: Constants, library: Operations, mode: int | None) -> None:
     """Fill the program row of a SOP instruction; branch targets are filled in by the caller. Raises Unsupported."""
     name = instruction.opcode.mnemonic
     fields = instruction.fields
@@ -87,7 +85,7 @@ def scalar_row(
 
 
 def _arithmetic(
-    row: Any, instruction: Instruction, operands: Sequence[Operand], constants: Constants, library: LaneLibrary
+    row: Any, instruction: Instruction, operands: Sequence[Operand], constants: Constants, library: Operations
 ) -> None:
     name, fields = instruction.opcode.mnemonic, instruction.fields
     if instruction.opcode.encoding == "sopp" or not library.has(name):

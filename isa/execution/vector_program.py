@@ -16,9 +16,10 @@ from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Operand, Unsupported, constant_of, parse_operands
 from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Kind, Saturation
 from isa.execution.constants import Constants, vgpr
+from isa.execution.operations import Operations
 from isa.execution.program_table import BROADCAST_ROWS, SOURCES
 from isa.execution.state import MODE, SINK
-from isa.lanes import ABS_FLAG, CLAMP_FLAG, NEG_FLAG, LaneLibrary, Signature, dpp_lanes
+from isa.lanes import ABS_FLAG, CLAMP_FLAG, NEG_FLAG, Signature, dpp_lanes
 
 _SDWA_DWORD = 6
 _FLOAT_BITS = (16, 32, 64)
@@ -32,9 +33,7 @@ _RELATIVE = {
 }
 
 
-def vector_row(
-    row: Any, instruction: Instruction, constants: Constants, library: LaneLibrary, mode: int | None
-) -> None:
+def vector_row(row: Any, instruction: Instruction, constants: Constants, library: Operations, mode: int | None) -> None:
     """Fill the program row of a VOP instruction; raises Unsupported. mode: MODE where it is known, else None."""
     name = instruction.opcode.mnemonic
     if name in _NOTHING:
@@ -121,7 +120,7 @@ def _source_operands(instruction: Instruction, reads_mask: bool, row: Any) -> li
 
 
 def _sources(
-    row: Any, instruction: Instruction, constants: Constants, library: LaneLibrary, signature: Signature
+    row: Any, instruction: Instruction, constants: Constants, library: Operations, signature: Signature
 ) -> bool:
     """Fill in the sources; returns whether VALU_GENERAL is needed."""
     fields = instruction.fields
@@ -152,7 +151,7 @@ def _sources(
     return general
 
 
-def _source_modifiers(row: Any, k: int, instruction: Instruction, operand: Operand, library: LaneLibrary) -> bool:
+def _source_modifiers(row: Any, k: int, instruction: Instruction, operand: Operand, library: Operations) -> bool:
     """Fill in the modifiers of source `k`; returns whether it has any."""
     fields = instruction.fields
     number = 1 if operand.field == "vsrc1" else int(operand.field[-1]) if operand.field.startswith("src") else 3
@@ -173,7 +172,7 @@ def _source_modifiers(row: Any, k: int, instruction: Instruction, operand: Opera
     return bool(row.source_sdwa[k] or row.source_sign[k])
 
 
-def _result(row: Any, instruction: Instruction, library: LaneLibrary, writes: bool, clamp: int) -> bool:
+def _result(row: Any, instruction: Instruction, library: Operations, writes: bool, clamp: int) -> bool:
     """Fill in output modifiers and the SDWA destination; returns whether VALU_GENERAL is needed.
 
     clamp: the clamp bit, unless the operation itself saturates.

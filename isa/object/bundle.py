@@ -9,7 +9,6 @@ import io
 import mmap
 import re
 import struct
-import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from elftools.elf.elffile import ELFFile
 
 from isa.object.elf_image import EM_AMDGPU, MAX_IMAGE_BYTES, MalformedError
 from isa.object.targets import GPU
+from isa.object.zstandard import ZstandardError, ZstandardMissingError, decompressed
 
 ELF_MAGIC = b"\x7fELF"
 BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -169,17 +169,14 @@ def _decompressed(data: memoryview) -> tuple[bytes, int]:
 
 
 def _zstd(contents: bytes, size: int) -> bytes:
-    """Zstandard is in Python's own library from 3.14 on."""
-    if sys.version_info < (3, 14):
-        raise MalformedError(
-            "the bundle is compressed with Zstandard, which Python reads from 3.14 on; build without"
-            " --offload-compress, or unpack it with clang-offload-bundler"
-        )
-    from compression import zstd  # type: ignore[import-not-found]
-
     try:
-        return zstd.ZstdDecompressor().decompress(contents, size)
-    except zstd.ZstdError as error:
+        return decompressed(contents, size)
+    except ZstandardMissingError:
+        raise MalformedError(
+            "the bundle is compressed with Zstandard, which neither Python (3.14 has it) nor the system (libzstd) can"
+            " read here; build without --offload-compress, or unpack it with clang-offload-bundler"
+        ) from None
+    except ZstandardError as error:
         raise MalformedError(f"the compressed bundle is damaged ({error})") from None
 
 

@@ -3,7 +3,8 @@
 import io
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -124,12 +125,19 @@ def load_code_object(source: str | Path | bytes) -> CodeObject:
     CodeObjectError, whatever is wrong with it.
     """
     name = "code object in memory" if isinstance(source, bytes) else str(source)
-    try:
+    with _errors_of(name):
         with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
             found = code_objects(file)
         if len(found) == 1:
             return CodeObject(name, _kernels(read_image(found[0])))
         return CodeObject(name, _together([_kernels_if_any(read_image(data)) for data in found]))
+
+
+@contextmanager
+def _errors_of(name: str) -> Iterator[None]:
+    """What is wrong with a code object becomes a CodeObjectError that names it."""
+    try:
+        yield
     except OSError as error:
         raise CodeObjectError(f"{name}: cannot be read: {error.strerror or error}") from None
     except MalformedError as error:
@@ -159,22 +167,56 @@ def _kernels_if_any(image: Image) -> dict[str, Kernel]:
 
 
 def _kernels(image: Image) -> dict[str, Kernel]:
-    version = _VERSIONS.get(image.abi_version)
-    if version is None:
-        raise MalformedError(f"code object ABI version {image.abi_version}, not one of {sorted(_VERSIONS)}")
-    metadata = read_metadata(image)
-    found = []
-    for symbol in image.symbols:
-        if version == 2 and symbol.kind == STT_KERNEL:
-            found.append((symbol.name, symbol, _version_2(image, symbol)))
-        elif version > 2 and symbol.kind == STT_OBJECT and symbol.name.endswith(".kd"):
-            contents = image.read(symbol.address, DESCRIPTOR_BYTES, f"the descriptor '{symbol.name}'")
-            found.append((symbol.name.removesuffix(".kd"), symbol, _named(symbol, read_descriptor, contents)))
-    if not found:
-        raise MalformedError("has no kernel")
-    entries = {symbol.address + descriptor.entry_offset for _, symbol, descriptor in found}
-    functions, ends = _functions(image, entries), _code_ends(image)
-    return {name: _kernel(name, image, symbol, d, metadata, version, functions, ends) for name, symbol, d in found}
+    return dict(Kernels(image))
+
+
+class Kernels(Mapping[str, Kernel]):
+    """The kernels of an image by name, each read when it is asked for; raises MalformedError."""
+
+    def __init__(self, image: Image) -> None:
+        version = _VERSIONS.get(image.abi_version)
+        if version is None:
+            raise MalformedError(f"code object ABI version {image.abi_version}, not one of {sorted(_VERSIONS)}")
+        self.image, self._version = image, version
+        self._read: dict[str, Kernel] = {}
+        self._metadata = read_metadata(image)
+        self._found: dict[str, tuple[Symbol, Descriptor]] = {}
+        for symbol in image.symbols:
+            if version == 2 and symbol.kind == STT_KERNEL:
+                self._found[symbol.name] = symbol, _version_2(image, symbol)
+            elif version > 2 and symbol.kind == STT_OBJECT and symbol.name.endswith(".kd"):
+                contents = image.read(symbol.address, DESCRIPTOR_BYTES, f"the descriptor '{symbol.name}'")
+                self._found[symbol.name.removesuffix(".kd")] = symbol, _named(symbol, read_descriptor, contents)
+        if not self._found:
+            raise MalformedError("has no kernel")
+        entries = {symbol.address + descriptor.entry_offset for symbol, descriptor in self._found.values()}
+        self._functions, self._ends = _functions(image, entries), _code_ends(image)
+
+    def __getitem__(self, name: str) -> Kernel:
+        if name not in self._read:
+            symbol, descriptor = self._found[name]
+            self._read[name] = _kernel(
+                name, self.image, symbol, descriptor, self._metadata, self._version, self._functions, self._ends
+            )
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def kernels_in(data: bytes) -> Kernels:
+    """The kernels of one code object in memory, or in a bundle there, each read when it is asked for.
+
+    Raises CodeObjectError; a kernel that is asked for, MalformedError.
+    """
+    with _errors_of("code object in memory"):
+        found = code_objects(io.BytesIO(data))
+        if len(found) != 1:
+            raise MalformedError(f"holds {len(found)} code objects")
+        return Kernels(read_image(found[0]))
 
 
 def _version_2(image: Image, symbol: Symbol) -> Descriptor:

@@ -19,6 +19,9 @@ MAX_IMAGE_BYTES = 1 << 28  # far above any kernel; keeps a corrupt header from a
 MAX_SYMBOLS = 1 << 16
 
 _R_ABS64, _R_RELATIVE64 = 3, 13
+_SYMBOL = "<IBBHQQ"  # Elf64_Sym
+_KINDS = {1: STT_OBJECT, 2: STT_FUNC, 10: STT_KERNEL}
+_FIRST_RESERVED_SECTION = 0xFF00
 
 
 class MalformedError(Exception):
@@ -154,19 +157,18 @@ def _symbols(elf: ELFFile) -> tuple[Symbol, ...]:
         raise MalformedError("has no symbol table")
     if table.num_symbols() > MAX_SYMBOLS:
         raise MalformedError(f"has {table.num_symbols()} symbols, more than the limit of {MAX_SYMBOLS}")
-    symbols = []
-    for symbol in table.iter_symbols():
-        section = symbol["st_shndx"]
-        symbols.append(
-            Symbol(
-                symbol.name,
-                symbol["st_value"],
-                symbol["st_size"],
-                str(symbol["st_info"]["type"]),
-                section if isinstance(section, int) else None,
-            )
+    names = elf.get_section(table["sh_link"]).data()
+    # not through the parser's iterator: libraries have thousands of symbols, and that takes a millisecond for ten
+    return tuple(
+        Symbol(
+            names[name : names.index(b"\0", name)].decode("utf-8", "replace"),
+            address,
+            size,
+            _KINDS.get(info & 0xF, f"STT_{info & 0xF}"),
+            section if section < _FIRST_RESERVED_SECTION and section else None,
         )
-    return tuple(symbols)
+        for name, info, _, section, address, size in struct.iter_unpack(_SYMBOL, table.data())
+    )
 
 
 def _notes(elf: ELFFile) -> tuple[tuple[str, int, bytes], ...]:

@@ -147,6 +147,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
     ),
+    "gpusim.hip": (
+        *("gpusim.base", "gpusim.jit", "isa.object", "isa", "isa.execution", "memory.dram.standards"),
+        *("gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
+        *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.host"),
+    ),
     "gpusim.sampling_check": (
         *("gpusim.base", *_KERNEL, "isa.execution", "spartan", "gpusim.core", "gpusim.sampling", "workloads.operators"),
         *(
@@ -178,6 +183,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.correlation",
             "gpusim.microbench",
             "gpusim.bench",
+            "gpusim.hip",
             "gpusim.sampling",
             "gpusim.sampling_check",
         ),

@@ -1,10 +1,10 @@
 """Tables of figures in docs/, from runs and files: `python -m tests.support.figures [PAGE...]`.
 
 Writes each page with the text between each pair of markers renewed; `claims:best` renews one of its sections alone.
-`claims`, which takes an hour or so (`claims:best` a few minutes), `correlation`, of two minutes, and `vendor-kernels`,
-which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, are made only when they are named; the
-others take two minutes together. Of the host's own speed (docs/performance.md) no
-table is made anew: it is a log of measurements.
+`claims`, which takes an hour or so (`claims:best` a few minutes), `correlation`, of two minutes, `vendor-kernels`,
+which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, and `hip`, which needs more of them
+(`tests.vendor`) and half an hour, are made only when they are named; the others take two minutes together. Of the
+host's own speed (docs/performance.md) no table is made anew: it is a log of measurements.
 """
 
 import csv
@@ -25,6 +25,7 @@ from tests.support import (
     conv_tables,
     correlation_pages,
     energy_pages,
+    hip_pages,
     library_accuracy,
     monitor_pages,
     network_pages,
@@ -33,6 +34,7 @@ from tests.support import (
 from tests.support.pages import renewed, table
 from tests.support.rooflines import primitives_table, products_table
 from tests.support.trace_reader import read_trace
+from tests.vendor import programs
 from workloads.data.activations_file import load_activations
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -236,6 +238,11 @@ SLOW: dict[str, dict[str, Callable[[], str]]] = {
     "correlation": {"layers": correlation_pages.layers},
     "claims": {"best": best_cycles, "cycles": claimed_cycles, "memory": claimed_memory},
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
+    "hip": {
+        "functions": hip_pages.functions_table,
+        "test programs": programs.test_table,
+        "calls": programs.call_table,
+    },
 }
 
 

@@ -13,8 +13,8 @@ from isa.encoding.decoder import DecodeError, decode
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Unsupported
 from isa.execution.constants import Constants
-from isa.execution.program import BUILDERS
 from isa.execution.program_table import PROGRAM_ROW
+from isa.execution.translation import BUILDERS
 from isa.lanes import library
 from isa.opcodes import TABLES
 from isa.opcodes.opcode import Opcode
@@ -44,9 +44,9 @@ _TITLES = {
 }
 _HEAD = """# Instruction coverage
 
-Generated from the opcode table (`isa/opcodes`) and the program builder (`isa/execution/program.py`) by `.ci/generate`;
-do not edit. Every opcode of `gfx803` that LLVM knows is in the table; each was offered to the program builder in
-{samples} random valid encodings of every form it has (plain, SDWA, DPP).
+Generated from the opcode table (`isa/opcodes`) and the program builder (`isa/execution/translation.py`) by
+`.ci/generate`; do not edit. Every opcode of `gfx803` that LLVM knows is in the table; each was offered to the program
+builder in {samples} random valid encodings of every form it has (plain, SDWA, DPP).
 
 What is refused is refused when a kernel is loaded, with mnemonic, encoding and address, before anything runs. Beyond
 single opcodes a kernel is refused for

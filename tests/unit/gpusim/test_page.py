@@ -266,6 +266,19 @@ def test_a_network_s_variants_are_columns_and_its_layers_rows() -> None:
     assert read({**one, **both, "sparse": None, "partial": True}).columns[0].name == "dense"
 
 
+def test_a_sweep_s_points_are_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    varied = ["--set", "run.timing=false", "--set", "local_size=[64],[128]", "--jobs", "1", "--quiet"]
+    assert invoke(["sweep", "vector_add", *varied, "--store", "s.db"]) == 0
+    assert invoke(["report", "--sweep", "1", "--store", "s.db", "--html", "r.html"]) == 0
+    text = (tmp_path / "r.html").read_text()
+    assert ">[64]</td>" in text and ">[128]</td>" in text and text.count("<article") == 2
+    assert invoke(["report", "--sweep", "2", "--store", "s.db"]) == 2
+    assert invoke(["report", "--store", "s.db"]) == 2
+    error = capfd.readouterr().err
+    assert "there is no sweep 2" in error and "RESULT: a file, a run of a store, or --sweep N is needed" in error
+
+
 def test_a_run_of_a_store_is_a_result_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     monkeypatch.chdir(tmp_path)
     for size in (64, 128):

@@ -1,5 +1,6 @@
 """Are gfx803's code objects found in bundles and fat binaries, and is everything else refused with the reason?"""
 
+import importlib.util
 import io
 import struct
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isa.object import zstandard
 from isa.object.bundle import BUNDLE_MAGIC, Entry, entries
 from isa.object.code_object import CodeObjectError, load_code_object
 from tests.support.bundles import HOST, bundle, compressed, entry, fat_binary
@@ -87,17 +89,24 @@ def test_what_holds_no_code_of_gfx803_is_refused(data: bytes, message: str) -> N
     assert message in str(caught.value)
 
 
-def test_zstandard_is_read_where_python_has_it() -> None:
+def by_zstandard(plain: bytes) -> bytes:
+    """A compressed bundle; its one block is raw, which any compressor may write (RFC 8878)."""
+    block = len(plain) << 3 | 1
+    packed = struct.pack("<IBI", 0xFD2FB528, 0xA0, len(plain)) + block.to_bytes(3, "little") + plain
+    return b"CCOB" + struct.pack("<HHII", 2, 1, 24 + len(packed), len(plain)) + bytes(8) + packed
+
+
+def test_zstandard_is_read_by_python_or_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = bundle(of("gfx803"))
-    try:
-        from compression import zstd
-    except ImportError:
-        with pytest.raises(CodeObjectError, match=r"compressed with Zstandard, which Python reads from 3\.14 on"):
+    in_python = importlib.util.find_spec("compression") is not None
+    if in_python or zstandard._library() is not None:
+        assert set(load_code_object(by_zstandard(plain)).kernels) == set(load_code_object(V5).kernels)
+        with pytest.raises(CodeObjectError, match="damaged"):
             load_code_object(compressed(plain, method=1))
-        return
-    packed = zstd.compress(plain)
-    header = b"CCOB" + struct.pack("<HHII", 2, 1, 24 + len(packed), len(plain)) + bytes(8)
-    assert set(load_code_object(header + packed).kernels) == set(load_code_object(V5).kernels)
+    if not in_python:
+        monkeypatch.setattr(zstandard, "_library", lambda: None)
+        with pytest.raises(CodeObjectError, match=r"compressed with Zstandard, which neither .*libzstd"):
+            load_code_object(by_zstandard(plain))
 
 
 @pytest.mark.parametrize(

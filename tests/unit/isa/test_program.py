@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from isa.encoding.operands import Operand, constant_of
-from isa.execution.program import ProgramError, build_program
+from isa.execution.program import build_program
+from isa.execution.translation import ProgramError
 from tests.support.functional import kernel
 
 S_WAITCNT_LGKM = bytes.fromhex("7f008cbf")

@@ -135,6 +135,7 @@ def test_drift_is_what_chance_does_not_explain() -> None:
     assert drifts(1 + noise + np.linspace(0, 0.05, 40), 0.002, 0.95)
     assert not drifts(1 + noise * 0 + np.linspace(0, 0.001, 40), 0.002, 0.95)  # too small to matter
     assert drifts(np.r_[np.full(20, 1.0), np.full(20, 1.1)] + noise, 0.002, 0.95)  # a step
+    assert drifts(np.r_[0.5, np.full(7, 1.0)], 0.01, 0.95)  # a first window whose own spread would hide it
     assert not drifts(np.array([1.0, 2.0, 3.0]), 0.002, 0.95)  # too few to say
 
 

@@ -1,0 +1,98 @@
+"""`gpusim hip`."""
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.progress import Reporter, reporting
+from gpusim.cli.declared_hip import HipOptions
+from gpusim.cli.timeline import drawing, window_of
+from gpusim.config.gpu import load_gpu
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from gpusim.hip.launching import Launches
+    from gpusim.hip.session import Session
+
+_TIMINGS = ("on", "off")
+_BOUNDS = ("page", "exact")
+
+
+def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
+    """Run a HIP program on the simulated GPU; returns its exit code."""
+    from gpusim.hip.supervisor import Program, run_program
+
+    if not arguments:
+        raise UserError("no program: gpusim hip [OPTIONS] -- PROGRAM [ARGUMENTS]")
+    timing = _timing(options)
+    check_outputs({"--json": options.json_file, "--timeline": options.timeline}, [Path(arguments[0])])
+    if options.bounds not in _BOUNDS:
+        raise UserError(f"--bounds {options.bounds}: allowed: {', '.join(_BOUNDS)}")
+    cycles = window_of(options.timeline, options.window)
+    kernels, keep = _pattern(options.kernels), options.json_file is not None
+    gpu = load_gpu(options.gpu, options.sets)
+    reporter = Reporter(options.quiet)
+    reporter.on_terminal = False  # a bar would be drawn over what the program prints
+
+    with Interrupt() as interrupt, reporting(reporter), drawing(options.timeline, cycles, reporter) as drawn:
+        interrupt.deferred = True  # what was simulated by then is reported
+        made: list[Launches] = []
+
+        def sessions() -> "Callable[[socket.socket, int], Session]":
+            from gpusim.hip.launching import Launches, Options  # the compiled core: while the program starts
+            from gpusim.hip.session import Session
+
+            how = Options(gpu, timing, kernels, drawn, keep, options.bounds == "exact")
+            made.append(launches := Launches())
+            errors = Reporter(quiet=False)
+            errors.on_terminal = False
+            return lambda socket, file: Session(socket, file, how, launches, errors, lambda: interrupt.asked)
+
+        code = run_program(Program(arguments, options.root), reporter, sessions, lambda: interrupt.asked)
+    from gpusim.hip import report
+    from gpusim.report.document import as_json
+
+    (launches,) = made
+    config = {
+        "gpu": gpu.model_dump(mode="json"),
+        "program": list(arguments),
+        "timing": timing,
+        "kernels": options.kernels,
+        "bounds": options.bounds,
+    }
+    if options.json_file is not None:
+        text = as_json(report.document(launches, config, code))
+        if options.json_file == STANDARD_OUTPUT:
+            sys.stdout.write(text)
+        else:
+            write_whole(options.json_file, text)
+    if not options.quiet:
+        report.show(launches)
+    return code
+
+
+def _timing(options: HipOptions) -> bool:
+    if options.timing == "sample":
+        raise UserError("--timing sample: launches of a HIP program are not sampled; allowed: on, off")
+    if options.timing not in _TIMINGS:
+        raise UserError(f"--timing {options.timing}: allowed: {', '.join(_TIMINGS)}")
+    on = options.timing == "on"
+    for option, value in (("--kernels", options.kernels), ("--timeline", options.timeline)):
+        if not on and value is not None:
+            raise UserError(f"{option} {value}: nothing is timed with --timing off")
+    return on
+
+
+def _pattern(text: str | None) -> "re.Pattern[str] | None":
+    try:
+        return None if text is None else re.compile(text)
+    except re.error as error:
+        raise UserError(f"--kernels {text}: no regular expression: {error}") from None

@@ -1,0 +1,9 @@
+"""HIP programs on the simulated GPU: a runtime library of gpusim's own in the program, the simulator beside it.
+
+The program is unmodified: it is started with `shim/` as its libamdhip64.so (built.py builds it, functions.txt lists
+what it exports). Device memory is one memory file that program and simulator map at the same addresses (image.py), so
+that a device pointer is a pointer of the program's too and a copy costs no traffic; all else are messages over a socket
+that is inherited, never named (protocol.py). Reading order: protocol.py, shim/connection.cpp, session.py (what a
+message does), code.py and launching.py (code and launches), clock.py (when a launch would happen on the simulated GPU),
+supervisor.py (the program's process), report.py (what is said at the end).
+"""

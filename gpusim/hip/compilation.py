@@ -1,0 +1,85 @@
+"""Compilation while a program runs (hiprtc): by the system's clang, with AMD's device library."""
+
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from isa.object.code_object import CodeObjectError, load_code_object
+from isa.object.names import KernelNameError, find
+from workloads.toolchain.compilers import for_hip
+from workloads.toolchain.errors import KernelBuildError
+
+# chosen by gpusim: what the program says of the GPU is what it was told
+_OF_THE_TARGET = ("--gpu-architecture", "--offload-arch", "-arch")
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """What a program wants compiled: source, headers by the names it includes them by, names whose symbols it asks."""
+
+    source: str
+    name: str
+    headers: dict[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    expressions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """code: a code object, empty where compilation failed; lowered: the expressions' symbols, empty if not found."""
+
+    code: bytes
+    log: str
+    lowered: tuple[str, ...]
+
+
+def compile_program(request: CompileRequest) -> Compiled:
+    """Compile a program's source; what is wrong with it, or what is missing here, is in the log."""
+    nothing = ("",) * len(request.expressions)
+    try:
+        tools, flags = for_hip()
+    except KernelBuildError as error:
+        return Compiled(b"", f"gpusim: {error}\n", nothing)
+    with tempfile.TemporaryDirectory(prefix="gpusim-hiprtc-") as folder:
+        root = Path(folder)
+        for name, text in request.headers.items():
+            _write(root, name, text)
+        source = root / "program.hip"
+        source.write_text(_with_uses(request), encoding="utf-8")
+        given = [option for option in request.options if not option.startswith(_OF_THE_TARGET)]
+        command = [tools.clang, *flags, "-include", "hip/hip_runtime.h", "-I.", "-Wno-unused-command-line-argument"]
+        done = subprocess.run(
+            [*command, *given, source.name, "-o", "program.co"], cwd=root, capture_output=True, text=True, check=False
+        )
+        log = done.stderr.replace(source.name, request.name)
+        if done.returncode:
+            return Compiled(b"", log, nothing)
+        code = (root / "program.co").read_bytes()
+    return Compiled(code, log, tuple(_lowered(code, expression) for expression in request.expressions))
+
+
+def _with_uses(request: CompileRequest) -> str:
+    """The source, and for each expression a use of it, so that templates are instantiated."""
+    uses = (
+        f"static __device__ __attribute__((used)) const void* __gpusim_use_{number} = (const void*)({expression});"
+        for number, expression in enumerate(request.expressions)
+    )
+    return "\n".join((request.source, *uses, ""))
+
+
+def _write(root: Path, name: str, text: str) -> None:
+    """A header below `root`; one that would lie elsewhere is left out, as if the system had it."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        return
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+
+
+def _lowered(code: bytes, expression: str) -> str:
+    try:
+        return find(load_code_object(code).kernels, expression.strip().removeprefix("&").strip("()"), "the program")
+    except (KernelNameError, CodeObjectError):
+        return ""

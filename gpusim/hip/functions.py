@@ -1,0 +1,54 @@
+"""What the runtime library exports: names, version nodes, and which of them gpusim implements (functions.txt)."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+TABLE = Path(__file__).with_name("functions.txt")
+
+
+@dataclass(frozen=True)
+class Function:
+    """An exported function: its symbol, the version node it is bound to, whether gpusim implements it."""
+
+    name: str
+    node: str
+    implemented: bool
+
+
+@cache
+def functions() -> tuple[Function, ...]:
+    """Every function of the table; ValueError for a line that is none."""
+    found, node = [], ""
+    for line in TABLE.read_text().splitlines():
+        words = line.split()
+        if not words or words[0] == "#":
+            continue
+        if len(words) == 1:
+            node = words[0]
+        elif len(words) == 2 and words[0] in "+-" and node:
+            found.append(Function(words[1], node, words[0] == "+"))
+        else:
+            raise ValueError(f"{TABLE.name}: not a function: {line!r}")
+    return tuple(found)
+
+
+def _number(node: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in node.removeprefix("hip_").split("."))
+
+
+def version_script() -> str:
+    """The linker's version script: each node inherits the one before, all else is local."""
+    text, before = "", ""
+    for node in sorted({f.node for f in functions()}, key=_number):
+        names = "".join(f"    {f.name};\n" for f in functions() if f.node == node)
+        hidden = "" if before else "  local: *;\n"
+        text += f"{node} {{\n  global:\n{names}{hidden}}}{f' {before}' if before else ''};\n"
+        before = node
+    return text
+
+
+def stubs() -> str:
+    """C++ of what is not implemented: each says its name once and answers that it is not supported."""
+    lines = [f'STUB({f.name}, "{f.name}")' for f in functions() if not f.implemented]
+    return "\n".join(('#include "stub.h"', *lines, ""))

@@ -1,0 +1,93 @@
+"""Messages between a HIP program's runtime library and the simulator.
+
+A program's process sends over the socket that it inherits (`SOCKET_VARIABLE`: its number) one byte with two file
+descriptors: one end of a socket pair of its own, and an empty memory file for the device's memory. From then on it
+speaks over that pair alone. A request is a header (operation, bytes that follow), the operation's values (`Op.layout`,
+little-endian), then its `tail`; it is answered if its operation says so: status (a HipError), bytes that follow, bytes.
+Requests that are not answered are done in order before the next one that is; their errors come with its answer.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from gpusim.base.version import __version__
+from gpusim.hip.errors import HipError
+from isa.device_memory import VIRTUAL_BASE
+
+SOCKET_VARIABLE = "GPUSIM_HIP_SOCKET"
+EXIT_SIMULATOR_GONE = 70  # of a program whose simulator has ended before it
+REQUEST = "<II"
+ANSWER = "<iI"
+NO_STREAM = 0  # the default stream
+
+
+class Copied(IntEnum):
+    """What the simulated clock is to know of bytes that the program moved."""
+
+    OVER_LINK = 0
+    WITHIN_DEVICE = 1
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation: its values as `struct` lays them out, what follows them, what the answer holds (None: none)."""
+
+    number: int
+    name: str
+    layout: str
+    tail: str = ""
+    answer: str | None = None
+
+
+OPS = (
+    Op(
+        1,
+        "HELLO",
+        "<I",
+        "gpusim's version",
+        "capacity (u64), attributes (count, pairs; i32), 2 properties (texts)",
+    ),
+    Op(2, "ALLOCATE", "<QI", "", "address (u64)"),
+    Op(3, "FREE", "<Q", "", ""),
+    Op(4, "LOAD", "<", "code object, or compressed bundle", "module (u64)"),
+    Op(5, "UNLOAD", "<Q", "", ""),
+    Op(
+        6,
+        "FUNCTION",
+        "<Q",
+        "name",
+        "function (u64); u32: 6 facts, arguments (count, offset and size of each)",
+    ),
+    Op(7, "SYMBOL", "<Q", "name", "address (u64), bytes (u64)"),
+    Op(8, "LAUNCH", "<QQ3I3III", "kernel arguments"),
+    Op(9, "COPIED", "<QQII"),
+    Op(10, "SYNCHRONIZE", "<Q", "", "what kernels printed"),
+    Op(11, "NEW_STREAM", "<QI"),
+    Op(12, "RECORD", "<QQ"),
+    Op(13, "WAIT", "<QQ"),
+    Op(14, "ELAPSED", "<QQ", "", "milliseconds (f32)"),
+    Op(15, "OCCUPANCY", "<QII", "", "workgroups of a compute unit (u32), of the GPU (u32)"),
+    Op(16, "BLOCK_SIZE", "<QII", "", "work-items of a workgroup (u32), workgroups of the GPU (u32)"),
+    Op(
+        17,
+        "COMPILE",
+        "<I",
+        "texts, each after its bytes (u32)",
+        "lowered names, log, code: texts",
+    ),
+)
+BY_NUMBER = {op.number: op for op in OPS}
+
+
+def header() -> str:
+    """The C++ header that the library is built with: what both sides have to agree on."""
+    lines = ["#pragma once", f'#define GPUSIM_VERSION "{__version__}"', f'#define GPUSIM_SOCKET "{SOCKET_VARIABLE}"']
+    lines.append(f"constexpr unsigned long GPUSIM_BASE = {VIRTUAL_BASE:#x}ul;")
+    lines.append(f"constexpr int GPUSIM_EXIT_GONE = {EXIT_SIMULATOR_GONE};")
+    lines.append("enum Op : unsigned {")
+    lines += [f"  OP_{op.name} = {op.number}," for op in OPS]
+    lines += ["};", "enum Copied : unsigned {", *(f"  COPIED_{c.name} = {c.value}," for c in Copied), "};"]
+    lines += ["enum : int {", *(f"  {e.hip_name} = {e.value}," for e in HipError), "};"]
+    lines += ["#define GPUSIM_ERRORS(X) \\"]
+    lines += [f'  X({e.hip_name}, "{e.text}") \\' for e in HipError]
+    return "\n".join((*lines, "", ""))

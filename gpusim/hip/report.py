@@ -1,0 +1,73 @@
+"""What is said of a HIP program at its end: a table by kernel, and one JSON object with every launch."""
+
+import sys
+from typing import Any, TextIO
+
+from gpusim.hip.launching import KernelTotals, Launches
+from gpusim.report.document import config_hash
+from gpusim.report.layout import fitted
+from gpusim.results import metrics
+from isa.object.names import short
+
+_HEAD = ("launches", "cycles", "time us", "share", "bound", "instructions")
+
+
+def show(launches: Launches, out: TextIO | None = None) -> None:
+    """Print the table: kernels by their cycles, those that were executed alone after them."""
+    out = out or sys.stderr
+    rows = [(*_cells(totals, launches), short(name)) for name, totals in _ordered(launches)]
+    if not rows:
+        print("gpusim: no kernel was launched", file=out)
+        return
+    table = [(*_HEAD, "kernel"), *rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
+    print(file=out)
+    for row in table:
+        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=False))
+        print(fitted("  ".join((*cells, row[-1])), sum(widths) + 2 * len(widths), out), file=out)
+
+
+def document(launches: Launches, config: dict[str, Any], exit_code: int) -> dict[str, Any]:
+    """The JSON object: the totals of each kernel, and each launch with its metrics in the order of the launches."""
+    kernels = [
+        {
+            "name": name,
+            "launches": totals.launches,
+            "timed": totals.timed,
+            "cycles": totals.cycles if totals.timed else None,
+            "time_us": totals.time_us if totals.timed else None,
+            "share": _share(totals, launches) if totals.timed else None,
+            "bound": totals.bound or None,
+            "workgroups": totals.workgroups,
+            "wavefront_instructions": totals.instructions,
+        }
+        for name, totals in _ordered(launches)
+    ]
+    return {
+        "schema_version": metrics.SCHEMA_VERSION,
+        "partial": launches.partial,
+        "config": config,
+        "config_hash": config_hash(config),
+        "exit_code": exit_code,
+        "kernels": kernels,
+        "launches": launches.kept,
+    }
+
+
+def _ordered(launches: Launches) -> list[tuple[str, KernelTotals]]:
+    return sorted(launches.totals.items(), key=lambda item: (-item[1].cycles, -item[1].instructions, item[0]))
+
+
+def _share(totals: KernelTotals, launches: Launches) -> float:
+    whole = sum(other.cycles for other in launches.totals.values())
+    return totals.cycles / whole if whole else 0.0
+
+
+def _cells(totals: KernelTotals, launches: Launches) -> tuple[str, ...]:
+    count = f"{totals.launches:,}"
+    if not totals.timed:
+        return count, "–", "–", "–", "–", f"{totals.instructions:,}"
+    timed = "" if totals.timed == totals.launches else f" ({totals.timed:,} timed)"
+    share = f"{100 * _share(totals, launches):.1f} %"
+    times = (f"{totals.cycles:,}", f"{totals.time_us:,.1f}", share, totals.bound)
+    return count + timed, *times, f"{totals.instructions:,}"

@@ -1,0 +1,275 @@
+"""One process of a HIP program: its memory, code, streams, and what each of its requests does."""
+
+import os
+import select
+import socket
+import struct
+from collections.abc import Callable
+
+from gpusim.base.errors import GpusimError, SimulationError, UserError
+from gpusim.base.progress import Progress, Reporter
+from gpusim.base.version import __version__
+from gpusim.core.cu.spec import SIMDS
+from gpusim.core.occupancy import Occupancy, OccupancyError, occupancy
+from gpusim.hip import device
+from gpusim.hip.clock import StreamClock
+from gpusim.hip.code import CodeStore, UnknownCodeError, arguments_of
+from gpusim.hip.compilation import CompileRequest, compile_program
+from gpusim.hip.errors import HipError
+from gpusim.hip.hostcall import HostCalls
+from gpusim.hip.image import shared_memory
+from gpusim.hip.launching import Launcher, Launches, Options
+from gpusim.hip.protocol import ANSWER, BY_NUMBER, REQUEST, Copied
+from isa.architecture import LANES
+from isa.device_memory import Allocation, DeviceMemoryError
+from isa.execution.faults import ExecutionFault
+from isa.grid import GridError
+from isa.launch import Launch
+from isa.object.code_object import CodeObjectError, Kernel
+
+_REQUEST_BYTES = struct.calcsize(REQUEST)
+_RECEIVED_AT_ONCE = 1 << 20
+_KINDS = ("hipMalloc", "hipHostMalloc", "hipMallocManaged")  # by the number of the request
+_ALL_STREAMS = (1 << 64) - 1
+_BLOCK_STEP = LANES
+_PAGE_BYTES = 4096  # what a GPU's driver allocates at least
+
+
+class VersionError(UserError):
+    """The program's library is of another gpusim."""
+
+
+class Session:
+    """Serves one process over `connection`; its device memory is the memory file `file`.
+
+    stopped: whether the user has asked for the end of it all.
+    """
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        file: int,
+        options: Options,
+        launches: Launches,
+        reporter: Reporter,
+        stopped: Callable[[], bool],
+    ) -> None:
+        self.connection = connection
+        self._gpu, self._reporter, self._stopped = options.gpu, reporter, stopped
+        self._exact = options.exact
+        self._memory = shared_memory(file, options.gpu.memory_mib << 20)
+        os.close(file)
+        self._allocations: dict[int, Allocation] = {}
+        self._code = CodeStore(self._memory)
+        self._launcher = Launcher(options, launches, reporter)
+        self._calls = HostCalls(self._memory)
+        self._clock = StreamClock(options.gpu.kernel_launch_us)
+        self._error = HipError.Success  # of what was told and not answered, first of all
+        self._fatal = False  # after a fault nothing runs any more
+        self._received = bytearray()
+        self._process = 0
+
+    def receive(self) -> bool:
+        """Read what has come and do what is complete of it; False: the process has closed its end."""
+        try:
+            data = self.connection.recv(_RECEIVED_AT_ONCE)
+        except ConnectionResetError:
+            return False
+        self._received += data
+        while len(self._received) >= _REQUEST_BYTES:
+            number, size = struct.unpack_from(REQUEST, self._received)
+            end = _REQUEST_BYTES + size
+            if len(self._received) < end:
+                break
+            body = bytes(memoryview(self._received)[_REQUEST_BYTES:end])
+            del self._received[:end]
+            self._serve(number, body)
+        return bool(data)
+
+    def _serve(self, number: int, body: bytes) -> None:
+        op = BY_NUMBER[number]
+        size = struct.calcsize(op.layout)
+        values = struct.unpack_from(op.layout, body)
+        try:
+            status, answer = HipError.Success, getattr(self, f"_{op.name.lower()}")(*values, body[size:])
+        except GpusimError as error:
+            status, answer = self._failed(error), b""
+        if op.answer is None:
+            self._error = self._error or status
+            return
+        if isinstance(answer, tuple):
+            status, answer = answer
+        try:
+            self.connection.sendall(struct.pack(ANSWER, status, len(answer or b"")) + (answer or b""))
+        except OSError:  # the process has ended
+            return
+
+    def _failed(self, error: GpusimError) -> HipError:
+        """What the program is told of an error; the user reads it here."""
+        status = next((code for kind, code in _STATUS if isinstance(error, kind)), HipError.LaunchFailure)
+        if not isinstance(error, UnknownCodeError):
+            for line in (*str(error).splitlines(), *getattr(error, "__notes__", ())):
+                self._reporter.say(f"gpusim: {line}")
+        return status
+
+    # --- requests, by their names
+
+    def _hello(self, process: int, version: bytes) -> bytes:
+        if version.decode() != __version__:
+            raise VersionError(f"the program's runtime library is gpusim {version.decode()}'s, this is {__version__}")
+        self._process = process
+        known = list(device.attributes(self._gpu))
+        pairs = b"".join(struct.pack("<ii", *pair) for pair in known)
+        properties = b"".join(_text(layout) for layout in device.properties(self._gpu))
+        return struct.pack("<QI", self._memory.capacity_bytes, len(known)) + pairs + properties
+
+    def _allocate(self, size: int, kind: int, _: bytes) -> bytes:
+        held = size if self._exact else -(-size // _PAGE_BYTES) * _PAGE_BYTES
+        allocation = self._memory.allocate(held, f"{_KINDS[kind]} of {size:,} bytes")
+        self._allocations[allocation.address] = allocation
+        return struct.pack("<Q", allocation.address)
+
+    def _free(self, address: int, _: bytes) -> tuple[HipError, bytes]:
+        allocation = self._allocations.pop(address, None)
+        if allocation is None:
+            return HipError.InvalidValue, b""
+        self._memory.free(allocation)
+        return HipError.Success, b""
+
+    def _load(self, data: bytes) -> bytes:
+        return struct.pack("<Q", self._code.load(data))
+
+    def _unload(self, module: int, _: bytes) -> None:
+        self._code.unload(module)
+
+    def _function(self, module: int, name: bytes) -> bytes:
+        number, kernel = self._code.function(module, name.decode())
+        facts = (
+            *(kernel.kernarg_bytes, kernel.max_workgroup_size or 0, kernel.lds_bytes, kernel.private_segment_bytes),
+            *(kernel.vgprs, kernel.sgprs),
+        )
+        arguments = arguments_of(kernel)
+        flat = [value for argument in arguments for value in argument]
+        return struct.pack(f"<Q6II{len(flat)}I", number, *facts, len(arguments), *flat)
+
+    def _symbol(self, module: int, name: bytes) -> bytes:
+        return struct.pack("<QQ", *self._code.symbol(module, name.decode()))
+
+    def _launch(self, function: int, stream: int, *values: int | bytes) -> None:
+        gx, gy, gz, bx, by, bz, lds, _, kernarg = values
+        if self._fatal:
+            return
+        kernel = self._code.kernel(function)
+        launch = Launch(kernel, self._memory, kernarg, (gx, gy, gz), (bx, by, bz), lds)  # type: ignore[arg-type]
+        launch = self._calls.with_buffer(launch)
+        serve = self._calls.serve if self._calls.are_made_by(launch) else None
+        try:
+            facts = self._launcher.run(launch, self._go_on, serve)
+        except (ExecutionFault, SimulationError):
+            self._fatal = True
+            raise
+        timed = facts.roofline is not None
+        start, end = self._clock.kernel(stream, facts.time_us if timed else 0.0)
+        times = {"started_us": start, "ended_us": end} if timed else {}
+        self._launcher.note(launch, facts, process=self._process, stream=stream, **times)
+        self._fatal |= facts.partial
+
+    def _copied(self, stream: int, size: int, way: int, blocking: int, _: bytes) -> None:
+        self._launcher.bytes_moved()
+        if way == Copied.OVER_LINK:
+            time_us = self._gpu.host_link.copy_us(size)
+        else:  # each byte is read and written, or only written
+            time_us = self._gpu.kernel_launch_us + 2 * size / self._gpu.dram.bytes_per_s * 1e6
+        self._clock.copy(stream, time_us, way == Copied.OVER_LINK, bool(blocking))
+
+    def _synchronize(self, stream: int, _: bytes) -> tuple[HipError, bytes]:
+        self._clock.synchronize(None if stream == _ALL_STREAMS else stream)
+        error = self._error
+        self._error = HipError.LaunchFailure if self._fatal else HipError.Success
+        printed, self._calls.printed = bytes(self._calls.printed), bytearray()
+        return error, printed
+
+    def _new_stream(self, stream: int, non_blocking: int, _: bytes) -> None:
+        self._clock.new_stream(stream, not non_blocking)
+
+    def _record(self, event: int, stream: int, _: bytes) -> None:
+        self._clock.record(event, stream)
+
+    def _wait(self, stream: int, event: int, _: bytes) -> None:
+        self._clock.wait(stream, event)
+
+    def _elapsed(self, first: int, last: int, _: bytes) -> bytes:
+        return struct.pack("<f", self._clock.elapsed_ms(first, last))
+
+    def _occupancy(self, function: int, work_items: int, lds: int, _: bytes) -> bytes:
+        try:
+            fit = self._fit(self._code.kernel(function), work_items, lds).workgroups_per_cu
+        except OccupancyError:
+            fit = 0
+        return struct.pack("<II", fit, fit * self._gpu.cus)
+
+    def _block_size(self, function: int, lds: int, limit: int, _: bytes) -> bytes:
+        """The workgroup of which most wavefronts are resident at a time, the largest such."""
+        kernel = self._code.kernel(function)
+        most = min(limit or device.MOST_WORK_ITEMS, kernel.max_workgroup_size or device.MOST_WORK_ITEMS)
+        best = (0, min(most, _BLOCK_STEP), 0)
+        for size in range(_BLOCK_STEP, most + 1, _BLOCK_STEP):
+            try:
+                held = self._fit(kernel, size, lds).workgroups_per_cu
+            except OccupancyError:
+                break
+            waves = min(held * size // LANES, self._gpu.cu.waves_per_simd * SIMDS)
+            best = max(best, (waves, size, held))
+        return struct.pack("<II", best[1], best[2] * self._gpu.cus)
+
+    def _compile(self, expressions: int, body: bytes) -> tuple[HipError, bytes]:
+        done = compile_program(_compile_request(body, expressions))
+        answer = b"".join(map(_text, (*(n.encode() for n in done.lowered), done.log.encode(), done.code)))
+        return HipError.Success if done.code else HipError.InvalidSource, answer
+
+    # ---
+
+    def _fit(self, kernel: Kernel, work_items: int, lds: int) -> Occupancy:
+        launch = Launch(kernel, self._memory, b"", (work_items, 1, 1), (work_items, 1, 1), lds)
+        return occupancy(launch, self._gpu.cu)
+
+    def _go_on(self, _: Progress) -> bool:
+        """Whether a launch is worth going on with: the user has not asked for the end, the process is still there."""
+        poll = select.poll()
+        poll.register(self.connection, select.POLLHUP)
+        return not self._stopped() and not poll.poll(0)
+
+
+_STATUS: tuple[tuple[type[GpusimError], HipError], ...] = (
+    (DeviceMemoryError, HipError.OutOfMemory),
+    (UnknownCodeError, HipError.NotFound),
+    (OccupancyError, HipError.LaunchOutOfResources),
+    (GridError, HipError.InvalidConfiguration),
+    (CodeObjectError, HipError.NoBinaryForGpu),
+    (VersionError, HipError.InsufficientDriver),
+)
+
+
+def _text(data: bytes) -> bytes:
+    return struct.pack("<I", len(data)) + data
+
+
+def _compile_request(body: bytes, expressions: int) -> CompileRequest:
+    """From the texts of a request in their order."""
+    at = 0
+
+    def count() -> int:
+        nonlocal at
+        at += 4
+        return int.from_bytes(body[at - 4 : at], "little")
+
+    def text() -> str:
+        nonlocal at
+        size = count()
+        at += size
+        return body[at - size : at].decode("utf-8", "replace")
+
+    source, name = text(), text()
+    wanted = tuple(text() for _ in range(expressions))
+    headers = {text(): text() for _ in range(count())}
+    return CompileRequest(source, name, headers, tuple(text() for _ in range(count())), wanted)

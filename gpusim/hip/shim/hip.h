@@ -1,0 +1,92 @@
+// HIP's interface as far as gpusim's runtime library has it. Declared here and not taken from AMD's headers: those need
+// not be installed to run a program. Layouts are those of ROCm 5.7 and 6.4 (hip_runtime_api.h, driver_types.h).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "generated.h"
+
+#define API extern "C" __attribute__((visibility("default")))
+
+using hipError_t = int;
+using hipDevice_t = int;
+
+struct dim3 {
+  uint32_t x, y, z;
+};
+
+enum hipMemcpyKind { HostToHost, HostToDevice, DeviceToHost, DeviceToDevice, Default };
+
+struct ihipStream_t;
+struct ihipEvent_t;
+struct ihipModule_t;
+struct ihipModuleSymbol_t;
+using hipStream_t = ihipStream_t*;
+using hipEvent_t = ihipEvent_t*;
+using hipModule_t = ihipModule_t*;
+using hipFunction_t = ihipModuleSymbol_t*;
+using hipDeviceptr_t = void*;
+using hipMemPool_t = void*;
+using hipStreamCallback_t = void (*)(hipStream_t, hipError_t, void*);
+using hipHostFn_t = void (*)(void*);
+
+struct hipPointerAttribute_t {
+  int type, device;
+  void *devicePointer, *hostPointer;
+  int isManaged;
+  unsigned allocationFlags;
+};
+
+struct hipFuncAttributes {
+  int binaryVersion, cacheModeCA;
+  size_t constSizeBytes, localSizeBytes;
+  int maxDynamicSharedSizeBytes, maxThreadsPerBlock, numRegs, preferredShmemCarveout, ptxVersion;
+  size_t sharedSizeBytes;
+};
+
+struct hipExtent {
+  size_t width, height, depth;
+};
+
+struct hipPitchedPtr {
+  void* ptr;
+  size_t pitch, xsize, ysize;
+};
+
+struct hipMemcpy3DParms {
+  void* srcArray;
+  struct { size_t x, y, z; } srcPos;
+  hipPitchedPtr srcPtr;
+  void* dstArray;
+  struct { size_t x, y, z; } dstPos;
+  hipPitchedPtr dstPtr;
+  hipExtent extent;
+  hipMemcpyKind kind;
+};
+
+struct hip_Memcpy2D {
+  size_t srcXInBytes, srcY;
+  int srcMemoryType;
+  const void* srcHost;
+  hipDeviceptr_t srcDevice;
+  void* srcArray;
+  size_t srcPitch, dstXInBytes, dstY;
+  int dstMemoryType;
+  void* dstHost;
+  hipDeviceptr_t dstDevice;
+  void* dstArray;
+  size_t dstPitch, WidthInBytes, Height;
+};
+
+struct hipLaunchParams {
+  void* func;
+  dim3 gridDim, blockDim;
+  void** args;
+  size_t sharedMem;
+  hipStream_t stream;
+};
+
+// ends of the list that a launch's `extra` is
+#define HIP_LAUNCH_PARAM_BUFFER_POINTER ((void*)1)
+#define HIP_LAUNCH_PARAM_BUFFER_SIZE ((void*)2)
+#define HIP_LAUNCH_PARAM_END ((void*)3)

@@ -1,0 +1,189 @@
+// Launches: arguments packed as the kernel's metadata says, then told to the simulator without waiting.
+#include <vector>
+
+#include "code.h"
+#include "streams.h"
+
+namespace {
+constexpr uint32_t MOST_THREADS = 1024;
+
+struct Configuration {
+  dim3 grid, block;
+  size_t lds;
+  hipStream_t stream;
+  std::string arguments;  // of the launch interface before ROCm 3, one call each
+};
+thread_local std::vector<Configuration> configurations;
+
+// The argument block that `extra` points to; its size is the caller's.
+hipError_t block_of(void** extra, std::string* block) {
+  const void* data = nullptr;
+  size_t size = 0;
+  for (; *extra != HIP_LAUNCH_PARAM_END; extra += 2) {
+    if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER) data = extra[1];
+    else if (*extra == HIP_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<size_t*>(extra[1]);
+    else return hipErrorInvalidValue;
+  }
+  if (size && !data) return hipErrorInvalidValue;
+  if (size > block->size()) block->resize(size);
+  memcpy(&(*block)[0], data, size);
+  return hipSuccess;
+}
+
+// grid: in work-items, as the device counts them.
+hipError_t launch(Function* f, const uint64_t grid[3], dim3 block, size_t lds, hipStream_t stream, void** params, void** extra) {
+  uint64_t threads = uint64_t(block.x) * block.y * block.z;
+  for (int i = 0; i < 3; i++)
+    if (!grid[i] || grid[i] > UINT32_MAX) return fail(hipErrorInvalidConfiguration);
+  if (!threads || threads > MOST_THREADS) return fail(hipErrorInvalidConfiguration);
+  if (f->most_threads && threads > f->most_threads) return fail(hipErrorLaunchFailure);
+  std::string arguments(f->argument_bytes, '\0');
+  if (params) {
+    for (size_t i = 0; i < f->arguments.size(); i++)
+      memcpy(&arguments[f->arguments[i].offset], params[i], f->arguments[i].size);
+  } else if (extra) {
+    if (hipError_t error = block_of(extra, &arguments)) return fail(error);
+  } else if (!f->arguments.empty()) {
+    return fail(hipErrorInvalidValue);
+  }
+  Request request(OP_LAUNCH);
+  request.put(f->id).put<uint64_t>(uint64_t(stream));
+  for (int i = 0; i < 3; i++) request.put<uint32_t>(grid[i]);
+  request.put(block).put<uint32_t>(lds).put<uint32_t>(0).bytes(arguments.data(), arguments.size());
+  tell(request);
+  return launches_block() ? fail(finish()) : hipSuccess;
+}
+
+hipError_t launch_blocks(Function* f, dim3 grid, dim3 block, size_t lds, hipStream_t stream, void** params, void** extra) {
+  uint64_t items[3] = {uint64_t(grid.x) * block.x, uint64_t(grid.y) * block.y, uint64_t(grid.z) * block.z};
+  return launch(f, items, block, lds, stream, params, extra);
+}
+
+hipError_t launch_host(const void* host, dim3 grid, dim3 block, void** args, size_t lds, hipStream_t stream) {
+  CONNECT();
+  hipError_t error;
+  Function* f = function_of(host, &error);
+  return f ? launch_blocks(f, grid, block, lds, stream, args, nullptr) : fail(error);
+}
+
+// All workgroups of a cooperative launch are resident at once, or it is refused.
+hipError_t cooperative(Function* f, dim3 grid, dim3 block, size_t lds) {
+  Answer fit = ask(Request(OP_OCCUPANCY).put(f->id).put<uint32_t>(block.x * block.y * block.z).put<uint32_t>(lds));
+  if (fit.status) return fail(fit.status);
+  fit.get<uint32_t>();
+  auto most = fit.get<uint32_t>();
+  return uint64_t(grid.x) * grid.y * grid.z > most ? fail(hipErrorCooperativeLaunchTooLarge) : hipSuccess;
+}
+
+hipError_t launch_cooperative(const void* host, dim3 grid, dim3 block, void** args, size_t lds, hipStream_t stream) {
+  CONNECT();
+  hipError_t error;
+  Function* f = function_of(host, &error);
+  if (!f) return fail(error);
+  if ((error = cooperative(f, grid, block, lds))) return error;
+  return launch_blocks(f, grid, block, lds, stream, args, nullptr);
+}
+}  // namespace
+
+// --- kernels of the program itself
+API hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t lds, hipStream_t stream) {
+  configurations.push_back({grid, block, lds, stream, {}});
+  return hipSuccess;
+}
+API hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, size_t* lds, hipStream_t* stream) {
+  if (configurations.empty()) return fail(hipErrorMissingConfiguration);
+  const Configuration& c = configurations.back();
+  *grid = c.grid, *block = c.block, *lds = c.lds, *stream = c.stream;
+  configurations.pop_back();
+  return hipSuccess;
+}
+API hipError_t hipConfigureCall(dim3 grid, dim3 block, size_t lds, hipStream_t stream) {
+  return __hipPushCallConfiguration(grid, block, lds, stream);
+}
+API hipError_t hipSetupArgument(const void* argument, size_t size, size_t offset) {
+  if (configurations.empty()) return fail(hipErrorMissingConfiguration);
+  std::string& block = configurations.back().arguments;
+  if (block.size() < offset + size) block.resize(offset + size);
+  memcpy(&block[offset], argument, size);
+  return hipSuccess;
+}
+API hipError_t hipLaunchByPtr(const void* host) {
+  CONNECT();
+  if (configurations.empty()) return fail(hipErrorMissingConfiguration);
+  Configuration c = configurations.back();
+  configurations.pop_back();
+  hipError_t error;
+  Function* f = function_of(host, &error);
+  if (!f) return fail(error);
+  size_t size = c.arguments.size();
+  void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &c.arguments[0], HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END};
+  return launch_blocks(f, c.grid, c.block, c.lds, c.stream, nullptr, extra);
+}
+API hipError_t hipLaunchKernel(const void* host, dim3 grid, dim3 block, void** args, size_t lds, hipStream_t stream) {
+  return launch_host(host, grid, block, args, lds, stream);
+}
+API hipError_t hipLaunchKernel_spt(const void* host, dim3 grid, dim3 block, void** args, size_t lds, hipStream_t stream) {
+  return launch_host(host, grid, block, args, lds, stream);
+}
+API hipError_t hipExtLaunchKernel(const void* host, dim3 grid, dim3 block, void** args, size_t lds, hipStream_t stream,
+                                  hipEvent_t before, hipEvent_t after, int) {
+  if (before) record(before, stream);
+  hipError_t error = launch_host(host, grid, block, args, lds, stream);
+  if (after) record(after, stream);
+  return error;
+}
+API hipError_t hipLaunchCooperativeKernel(const void* host, dim3 grid, dim3 block, void** args, unsigned lds, hipStream_t stream) {
+  return launch_cooperative(host, grid, block, args, lds, stream);
+}
+API hipError_t hipLaunchCooperativeKernel_spt(const void* host, dim3 grid, dim3 block, void** args, uint32_t lds, hipStream_t stream) {
+  return launch_cooperative(host, grid, block, args, lds, stream);
+}
+API hipError_t hipLaunchCooperativeKernelMultiDevice(hipLaunchParams* list, int count, unsigned) {
+  if (!list || count != 1) return fail(hipErrorInvalidValue);  // there is one device
+  return launch_cooperative(list->func, list->gridDim, list->blockDim, list->args, list->sharedMem, list->stream);
+}
+API hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams* list, int count, unsigned) {
+  if (!list || count != 1) return fail(hipErrorInvalidValue);
+  return launch_host(list->func, list->gridDim, list->blockDim, list->args, list->sharedMem, list->stream);
+}
+
+// --- kernels of modules
+API hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                     unsigned bz, unsigned lds, hipStream_t stream, void** params, void** extra) {
+  CONNECT();
+  if (!f) return fail(hipErrorInvalidHandle);
+  return launch_blocks(reinterpret_cast<Function*>(f), {gx, gy, gz}, {bx, by, bz}, lds, stream, params, extra);
+}
+API hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                                unsigned by, unsigned bz, unsigned lds, hipStream_t stream, void** params) {
+  CONNECT();
+  if (!f) return fail(hipErrorInvalidHandle);
+  auto function = reinterpret_cast<Function*>(f);
+  if (hipError_t error = cooperative(function, {gx, gy, gz}, {bx, by, bz}, lds)) return error;
+  return launch_blocks(function, {gx, gy, gz}, {bx, by, bz}, lds, stream, params, nullptr);
+}
+// sizes in work-items: of a workgroup that would reach over the grid's end, only what lies within
+static hipError_t launch_items(hipFunction_t f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
+                               size_t lds, hipStream_t stream, void** params, void** extra, hipEvent_t before, hipEvent_t after) {
+  CONNECT();
+  if (!f) return fail(hipErrorInvalidHandle);
+  uint64_t items[3] = {gx, gy, gz};
+  if (before) record(before, stream);
+  hipError_t error = launch(reinterpret_cast<Function*>(f), items, {bx, by, bz}, lds, stream, params, extra);
+  if (after) record(after, stream);
+  return error;
+}
+API hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by,
+                                        uint32_t bz, size_t lds, hipStream_t stream, void** params, void** extra,
+                                        hipEvent_t before, hipEvent_t after, uint32_t) {
+  return launch_items(f, gx, gy, gz, bx, by, bz, lds, stream, params, extra, before, after);
+}
+API hipError_t hipHccModuleLaunchKernel(hipFunction_t f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by,
+                                        uint32_t bz, size_t lds, hipStream_t stream, void** params, void** extra,
+                                        hipEvent_t before, hipEvent_t after) {
+  return launch_items(f, gx, gy, gz, bx, by, bz, lds, stream, params, extra, before, after);
+}
+// the same two as C++ names them
+#define MANGLED(name, symbol) asm(".globl " symbol "\n.type " symbol ", @function\n.set " symbol ", " name);
+MANGLED("hipExtModuleLaunchKernel", "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j")
+MANGLED("hipHccModuleLaunchKernel", "_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_")

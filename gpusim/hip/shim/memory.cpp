@@ -1,0 +1,295 @@
+// Memory: allocated by the simulator, read and written by the program itself. Copies are the program's own moves of
+// bytes, done once the device has done what it was told before; the simulator hears how many bytes took which way.
+#include "memory.h"
+
+#include <map>
+#include <mutex>
+
+extern "C" const int gpusim_hip_major;  // of the library's name: the numbers of memory types changed in ROCm 6
+
+namespace {
+std::mutex mutex;
+std::map<uint64_t, Allocation> allocations;
+
+hipError_t allocate(void** pointer, size_t size, Kind kind, unsigned flags = 0) {
+  CONNECT();
+  if (!pointer) return fail(hipErrorInvalidValue);
+  *pointer = nullptr;
+  if (!size) return hipSuccess;
+  hipError_t before = finish();  // memory that a kernel of before still uses is not to be given away
+  if (before) return fail(before);
+  Answer answer = ask(Request(OP_ALLOCATE).put<uint64_t>(size).put<uint32_t>(uint32_t(kind)));
+  if (answer.status) return fail(answer.status);
+  auto address = answer.get<uint64_t>();
+  std::lock_guard<std::mutex> held(mutex);
+  allocations[address] = {address, size, kind, flags};
+  *pointer = reinterpret_cast<void*>(address);
+  return hipSuccess;
+}
+
+hipError_t release(void* pointer) {
+  CONNECT();
+  if (!pointer) return hipSuccess;
+  auto address = reinterpret_cast<uint64_t>(pointer);
+  {
+    std::lock_guard<std::mutex> held(mutex);
+    if (!allocations.erase(address)) return fail(hipErrorInvalidValue);
+  }
+  hipError_t before = finish();
+  hipError_t freed = ask(Request(OP_FREE).put(address)).status;
+  return fail(before ? before : freed);
+}
+
+bool on_device(const void* p) {
+  auto a = reinterpret_cast<uint64_t>(p);
+  return a >= GPUSIM_BASE && a < GPUSIM_BASE + device().capacity && allocation_at(p).kind != Kind::HOST;
+}
+
+void tell_copied(size_t size, Copied way, hipStream_t stream, bool blocking) {
+  tell(Request(OP_COPIED).put<uint64_t>(uint64_t(stream)).put<uint64_t>(size).put<uint32_t>(way).put<uint32_t>(blocking));
+}
+
+hipError_t fill(void* to, const void* pattern, size_t width, size_t count, hipStream_t stream, bool blocking) {
+  CONNECT();
+  if (count && !to) return fail(hipErrorInvalidValue);
+  if (hipError_t error = finish()) return fail(error);
+  auto at = static_cast<char*>(to);
+  if (width == 1) {
+    memset(at, *static_cast<const char*>(pattern), count);
+  } else {
+    for (size_t i = 0; i < count; i++) memcpy(at + i * width, pattern, width);
+  }
+  tell_copied(width * count, COPIED_WITHIN_DEVICE, stream, blocking);
+  return hipSuccess;
+}
+
+// Rows of `width` bytes in `slices` slices, each side with its own distances of rows and slices.
+hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from, size_t from_row, size_t from_slice,
+                     size_t width, size_t rows, size_t slices, hipStream_t stream, bool blocking) {
+  CONNECT();
+  if (!width || !rows || !slices) return hipSuccess;
+  if (!to || !from) return fail(hipErrorInvalidValue);
+  if (width > to_row || width > from_row) return fail(hipErrorInvalidPitchValue);
+  if (hipError_t error = finish()) return fail(error);
+  for (size_t z = 0; z < slices; z++)
+    for (size_t y = 0; y < rows; y++) memmove(to + z * to_slice + y * to_row, from + z * from_slice + y * from_row, width);
+  bool within = on_device(to) && on_device(from);
+  tell_copied(width * rows * slices, within ? COPIED_WITHIN_DEVICE : COPIED_OVER_LINK, stream, blocking);
+  return hipSuccess;
+}
+
+hipError_t fill_rows(hipPitchedPtr to, int value, hipExtent extent, hipStream_t stream, bool blocking) {
+  CONNECT();
+  if (!to.ptr) return fail(hipErrorInvalidValue);
+  if (hipError_t error = finish()) return fail(error);
+  for (size_t z = 0; z < extent.depth; z++)
+    for (size_t y = 0; y < extent.height; y++)
+      memset(static_cast<char*>(to.ptr) + (z * to.ysize + y) * to.pitch, value, extent.width);
+  tell_copied(extent.width * extent.height * extent.depth, COPIED_WITHIN_DEVICE, stream, blocking);
+  return hipSuccess;
+}
+
+hipError_t copy_3d(const hipMemcpy3DParms* p, hipStream_t stream, bool blocking) {
+  if (!p) return fail(hipErrorInvalidValue);
+  if (p->srcArray || p->dstArray) return fail(hipErrorNotSupported);  // there are no arrays
+  const hipPitchedPtr &d = p->dstPtr, &s = p->srcPtr;
+  auto to = static_cast<char*>(d.ptr) + p->dstPos.x + (p->dstPos.y + p->dstPos.z * d.ysize) * d.pitch;
+  auto from = static_cast<const char*>(s.ptr) + p->srcPos.x + (p->srcPos.y + p->srcPos.z * s.ysize) * s.pitch;
+  return copy_rows(to, d.pitch, d.pitch * d.ysize, from, s.pitch, s.pitch * s.ysize, p->extent.width, p->extent.height,
+                   p->extent.depth, stream, blocking);
+}
+
+hipError_t copy_param_2d(const hip_Memcpy2D* p, hipStream_t stream, bool blocking) {
+  if (!p) return fail(hipErrorInvalidValue);
+  if (p->srcArray || p->dstArray) return fail(hipErrorNotSupported);
+  auto from = static_cast<const char*>(p->srcDevice ? p->srcDevice : p->srcHost);
+  auto to = static_cast<char*>(p->dstDevice ? p->dstDevice : p->dstHost);
+  return copy_rows(to + p->dstXInBytes + p->dstY * p->dstPitch, p->dstPitch, 0,
+                   from + p->srcXInBytes + p->srcY * p->srcPitch, p->srcPitch, 0, p->WidthInBytes, p->Height, 1, stream,
+                   blocking);
+}
+}  // namespace
+
+Allocation allocation_at(const void* address) {
+  auto wanted = reinterpret_cast<uint64_t>(address);
+  std::lock_guard<std::mutex> held(mutex);
+  auto after = allocations.upper_bound(wanted);
+  if (after == allocations.begin()) return {};
+  const Allocation& found = std::prev(after)->second;
+  return wanted < found.address + found.size ? found : Allocation{};
+}
+
+hipError_t copy(void* to, const void* from, size_t size, hipStream_t stream, bool blocking) {
+  CONNECT();
+  if (!size) return hipSuccess;
+  if (!to || !from) return fail(hipErrorInvalidValue);
+  if (hipError_t error = finish()) return fail(error);
+  memmove(to, from, size);
+  bool within = on_device(to) && on_device(from);
+  tell_copied(size, within ? COPIED_WITHIN_DEVICE : COPIED_OVER_LINK, stream, blocking);
+  return hipSuccess;
+}
+
+// --- allocation
+API hipError_t hipMalloc(void** p, size_t n) { return allocate(p, n, Kind::DEVICE); }
+API hipError_t hipExtMallocWithFlags(void** p, size_t n, unsigned flags) { return allocate(p, n, Kind::DEVICE, flags); }
+API hipError_t hipMallocManaged(void** p, size_t n, unsigned flags) { return allocate(p, n, Kind::MANAGED, flags); }
+API hipError_t hipHostMalloc(void** p, size_t n, unsigned flags) { return allocate(p, n, Kind::HOST, flags); }
+API hipError_t hipHostAlloc(void** p, size_t n, unsigned flags) { return allocate(p, n, Kind::HOST, flags); }
+API hipError_t hipMallocHost(void** p, size_t n) { return allocate(p, n, Kind::HOST); }
+API hipError_t hipMemAllocHost(void** p, size_t n) { return allocate(p, n, Kind::HOST); }
+API hipError_t hipMallocAsync(void** p, size_t n, hipStream_t) { return allocate(p, n, Kind::DEVICE); }
+API hipError_t hipMallocPitch(void** p, size_t* pitch, size_t width, size_t height) {
+  if (!pitch) return fail(hipErrorInvalidValue);
+  *pitch = (width + 255) / 256 * 256;
+  return allocate(p, *pitch * height, Kind::DEVICE);
+}
+API hipError_t hipMemAllocPitch(void** p, size_t* pitch, size_t width, size_t height, unsigned) {
+  return hipMallocPitch(p, pitch, width, height);
+}
+API hipError_t hipMalloc3D(hipPitchedPtr* p, hipExtent extent) {
+  if (!p) return fail(hipErrorInvalidValue);
+  p->xsize = extent.width, p->ysize = extent.height;
+  return hipMallocPitch(&p->ptr, &p->pitch, extent.width, extent.height * extent.depth);
+}
+API hipError_t hipFree(void* p) { return release(p); }
+API hipError_t hipFreeAsync(void* p, hipStream_t) { return release(p); }
+API hipError_t hipHostFree(void* p) { return release(p); }
+API hipError_t hipFreeHost(void* p) { return release(p); }
+API hipError_t hipMemGetInfo(size_t* available, size_t* total) {
+  CONNECT();
+  size_t used = 0;
+  std::lock_guard<std::mutex> held(mutex);
+  for (const auto& entry : allocations) used += entry.second.size;
+  if (available) *available = device().capacity - used;
+  if (total) *total = device().capacity;
+  return hipSuccess;
+}
+
+// --- pools: one, from which nothing is kept when it is freed
+static char the_pool;
+API hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t* pool, int number) {
+  CONNECT();
+  if (!pool || number) return fail(pool ? hipErrorInvalidDevice : hipErrorInvalidValue);
+  *pool = &the_pool;
+  return hipSuccess;
+}
+API hipError_t hipDeviceGetMemPool(hipMemPool_t* pool, int number) { return hipDeviceGetDefaultMemPool(pool, number); }
+API hipError_t hipDeviceSetMemPool(int number, hipMemPool_t pool) {
+  return number ? fail(hipErrorInvalidDevice) : pool ? hipSuccess : fail(hipErrorInvalidValue);
+}
+API hipError_t hipMemPoolCreate(hipMemPool_t* pool, const void*) { return hipDeviceGetDefaultMemPool(pool, 0); }
+API hipError_t hipMemPoolDestroy(hipMemPool_t) { return hipSuccess; }
+API hipError_t hipMemPoolTrimTo(hipMemPool_t, size_t) { return hipSuccess; }
+API hipError_t hipMemPoolSetAttribute(hipMemPool_t, int, void*) { return hipSuccess; }
+API hipError_t hipMemPoolGetAttribute(hipMemPool_t, int, void* value) {
+  if (!value) return fail(hipErrorInvalidValue);
+  *static_cast<uint64_t*>(value) = 0;  // nothing is held
+  return hipSuccess;
+}
+API hipError_t hipMallocFromPoolAsync(void** p, size_t n, hipMemPool_t, hipStream_t) { return allocate(p, n, Kind::DEVICE); }
+
+// --- what a pointer is
+API hipError_t hipPointerGetAttributes(hipPointerAttribute_t* a, const void* p) {
+  CONNECT();
+  if (!a || !p) return fail(hipErrorInvalidValue);
+  static const int types[2][3] = {{1, 0, 4}, {2, 1, 3}};  // device, host, managed
+  bool six = gpusim_hip_major >= 6;
+  Allocation found = allocation_at(p);
+  if (!found.size) {
+    if (!six) return fail(hipErrorInvalidValue);
+    *a = {};  // hipMemoryTypeUnregistered
+    a->device = -2;
+    return hipSuccess;
+  }
+  *a = {types[six][int(found.kind)], 0, const_cast<void*>(p), nullptr, found.kind == Kind::MANAGED, found.flags};
+  if (found.kind != Kind::DEVICE) a->hostPointer = const_cast<void*>(p);
+  return hipSuccess;
+}
+API hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, size_t* size, hipDeviceptr_t p) {
+  CONNECT();
+  Allocation found = allocation_at(p);
+  if (!found.size) return fail(hipErrorNotFound);
+  if (base) *base = reinterpret_cast<void*>(found.address);
+  if (size) *size = found.size;
+  return hipSuccess;
+}
+API hipError_t hipMemPtrGetInfo(void* p, size_t* size) { return hipMemGetAddressRange(nullptr, size, p); }
+API hipError_t hipHostGetDevicePointer(void** to, void* host, unsigned) {
+  CONNECT();
+  if (!to || !allocation_at(host).size) return fail(hipErrorInvalidValue);
+  *to = host;
+  return hipSuccess;
+}
+API hipError_t hipHostGetFlags(unsigned* flags, void* host) {
+  CONNECT();
+  Allocation found = allocation_at(host);
+  if (!flags || !found.size || found.kind != Kind::HOST) return fail(hipErrorInvalidValue);
+  *flags = found.flags;
+  return hipSuccess;
+}
+// managed memory is where it is: advice and prefetches have nothing to move
+API hipError_t hipMemAdvise(const void*, size_t, int, int) { return hipSuccess; }
+API hipError_t hipMemPrefetchAsync(const void*, size_t, int, hipStream_t) { return hipSuccess; }
+
+// --- copies. _spt: a default stream for each thread; there is one for all of them.
+API hipError_t hipMemcpy(void* d, const void* s, size_t n, hipMemcpyKind) { return copy(d, s, n, nullptr, true); }
+API hipError_t hipMemcpy_spt(void* d, const void* s, size_t n, hipMemcpyKind) { return copy(d, s, n, nullptr, true); }
+API hipError_t hipMemcpyAsync(void* d, const void* s, size_t n, hipMemcpyKind, hipStream_t q) { return copy(d, s, n, q, false); }
+API hipError_t hipMemcpyAsync_spt(void* d, const void* s, size_t n, hipMemcpyKind, hipStream_t q) {
+  return copy(d, s, n, q, false);
+}
+API hipError_t hipMemcpyWithStream(void* d, const void* s, size_t n, hipMemcpyKind, hipStream_t q) { return copy(d, s, n, q, true); }
+API hipError_t hipMemcpyHtoD(hipDeviceptr_t d, void* s, size_t n) { return copy(d, s, n, nullptr, true); }
+API hipError_t hipMemcpyDtoH(void* d, hipDeviceptr_t s, size_t n) { return copy(d, s, n, nullptr, true); }
+API hipError_t hipMemcpyDtoD(hipDeviceptr_t d, hipDeviceptr_t s, size_t n) { return copy(d, s, n, nullptr, true); }
+API hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t d, void* s, size_t n, hipStream_t q) { return copy(d, s, n, q, false); }
+API hipError_t hipMemcpyDtoHAsync(void* d, hipDeviceptr_t s, size_t n, hipStream_t q) { return copy(d, s, n, q, false); }
+API hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t d, hipDeviceptr_t s, size_t n, hipStream_t q) { return copy(d, s, n, q, false); }
+API hipError_t hipMemcpyPeer(void* d, int to, const void* s, int from, size_t n) {
+  return to || from ? fail(hipErrorInvalidDevice) : copy(d, s, n, nullptr, true);
+}
+API hipError_t hipMemcpyPeerAsync(void* d, int to, const void* s, int from, size_t n, hipStream_t q) {
+  return to || from ? fail(hipErrorInvalidDevice) : copy(d, s, n, q, false);
+}
+#define COPY_2D(name, parameters, stream, blocking)                                                       \
+  API hipError_t name parameters {                                                                        \
+    return copy_rows(static_cast<char*>(d), dp, 0, static_cast<const char*>(s), sp, 0, w, h, 1, stream, blocking); \
+  }
+COPY_2D(hipMemcpy2D, (void* d, size_t dp, const void* s, size_t sp, size_t w, size_t h, hipMemcpyKind), nullptr, true)
+COPY_2D(hipMemcpy2D_spt, (void* d, size_t dp, const void* s, size_t sp, size_t w, size_t h, hipMemcpyKind), nullptr, true)
+COPY_2D(hipMemcpy2DAsync, (void* d, size_t dp, const void* s, size_t sp, size_t w, size_t h, hipMemcpyKind, hipStream_t q), q, false)
+COPY_2D(hipMemcpy2DAsync_spt, (void* d, size_t dp, const void* s, size_t sp, size_t w, size_t h, hipMemcpyKind, hipStream_t q), q, false)
+API hipError_t hipMemcpy3D(const hipMemcpy3DParms* p) { return copy_3d(p, nullptr, true); }
+API hipError_t hipMemcpy3D_spt(const hipMemcpy3DParms* p) { return copy_3d(p, nullptr, true); }
+API hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* p, hipStream_t q) { return copy_3d(p, q, false); }
+API hipError_t hipMemcpy3DAsync_spt(const hipMemcpy3DParms* p, hipStream_t q) { return copy_3d(p, q, false); }
+API hipError_t hipMemcpyParam2D(const hip_Memcpy2D* p) { return copy_param_2d(p, nullptr, true); }
+API hipError_t hipMemcpyParam2DAsync(const hip_Memcpy2D* p, hipStream_t q) { return copy_param_2d(p, q, false); }
+API hipError_t hipDrvMemcpy2DUnaligned(const hip_Memcpy2D* p) { return copy_param_2d(p, nullptr, true); }
+
+// --- fills
+static hipError_t fill_bytes(void* p, int value, size_t n, hipStream_t q, bool blocking) {
+  char byte = char(value);
+  return fill(p, &byte, 1, n, q, blocking);
+}
+API hipError_t hipMemset(void* p, int v, size_t n) { return fill_bytes(p, v, n, nullptr, false); }
+API hipError_t hipMemset_spt(void* p, int v, size_t n) { return fill_bytes(p, v, n, nullptr, false); }
+API hipError_t hipMemsetAsync(void* p, int v, size_t n, hipStream_t q) { return fill_bytes(p, v, n, q, false); }
+API hipError_t hipMemsetAsync_spt(void* p, int v, size_t n, hipStream_t q) { return fill_bytes(p, v, n, q, false); }
+API hipError_t hipMemsetD8(hipDeviceptr_t p, unsigned char v, size_t n) { return fill(p, &v, 1, n, nullptr, false); }
+API hipError_t hipMemsetD8Async(hipDeviceptr_t p, unsigned char v, size_t n, hipStream_t q) { return fill(p, &v, 1, n, q, false); }
+API hipError_t hipMemsetD16(hipDeviceptr_t p, unsigned short v, size_t n) { return fill(p, &v, 2, n, nullptr, false); }
+API hipError_t hipMemsetD16Async(hipDeviceptr_t p, unsigned short v, size_t n, hipStream_t q) { return fill(p, &v, 2, n, q, false); }
+API hipError_t hipMemsetD32(hipDeviceptr_t p, int v, size_t n) { return fill(p, &v, 4, n, nullptr, false); }
+API hipError_t hipMemsetD32Async(hipDeviceptr_t p, int v, size_t n, hipStream_t q) { return fill(p, &v, 4, n, q, false); }
+#define FILL_2D(name, parameters, stream) \
+  API hipError_t name parameters { return fill_rows({p, pitch, w, h}, v, {w, h, 1}, stream, false); }
+FILL_2D(hipMemset2D, (void* p, size_t pitch, int v, size_t w, size_t h), nullptr)
+FILL_2D(hipMemset2D_spt, (void* p, size_t pitch, int v, size_t w, size_t h), nullptr)
+FILL_2D(hipMemset2DAsync, (void* p, size_t pitch, int v, size_t w, size_t h, hipStream_t q), q)
+FILL_2D(hipMemset2DAsync_spt, (void* p, size_t pitch, int v, size_t w, size_t h, hipStream_t q), q)
+API hipError_t hipMemset3D(hipPitchedPtr p, int v, hipExtent e) { return fill_rows(p, v, e, nullptr, false); }
+API hipError_t hipMemset3D_spt(hipPitchedPtr p, int v, hipExtent e) { return fill_rows(p, v, e, nullptr, false); }
+API hipError_t hipMemset3DAsync(hipPitchedPtr p, int v, hipExtent e, hipStream_t q) { return fill_rows(p, v, e, q, false); }
+API hipError_t hipMemset3DAsync_spt(hipPitchedPtr p, int v, hipExtent e, hipStream_t q) { return fill_rows(p, v, e, q, false); }

@@ -1,0 +1,181 @@
+"""A HIP program's process and those that it starts: started, served, waited for; nothing of them is left behind."""
+
+import array
+import ctypes
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
+from gpusim.base.progress import Reporter
+from gpusim.hip.built import libraries
+from gpusim.hip.protocol import SOCKET_VARIABLE
+
+_PERIOD_S = 0.2  # in which a signal is seen
+_GRACE_S = 2.0  # for a program that is asked to end
+_PR_SET_PDEATHSIG = 1
+_DESCRIPTORS = 2  # of a process that introduces itself: its end of a socket pair, its memory file
+_LOADERS = ("lib64/ld-linux-x86-64.so.2", "usr/lib64/ld-linux-x86-64.so.2")
+_FOLDERS = (
+    *("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib"),
+    *("usr/lib/x86_64-linux-gnu/blas", "usr/lib/x86_64-linux-gnu/lapack"),
+)
+
+
+class ProgramError(UserError):
+    """A program that cannot be started."""
+
+
+class Served(Protocol):
+    """One process of the program."""
+
+    connection: socket.socket
+
+    def receive(self) -> bool:
+        """Do what has come over the connection; False: the process has closed its end."""
+
+
+NewSession = Callable[[socket.socket, int], Served]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is run. root: a folder with libraries of another system, whose C library the program then runs under."""
+
+    arguments: Sequence[str]
+    root: Path | None = None
+
+    def started_by(self, library_folder: Path) -> tuple[list[str], dict[str, str]]:
+        """Command and environment with gpusim's library in front; raises ProgramError."""
+        environment = dict(os.environ)
+        if self.root is None:
+            others = environment.get("LD_LIBRARY_PATH")
+            environment["LD_LIBRARY_PATH"] = os.pathsep.join((str(library_folder), *filter(None, [others])))
+            return list(self.arguments), environment
+        root = self.root.absolute()
+        loader = next((root / name for name in _LOADERS if (root / name).exists()), None)
+        if loader is None:
+            raise ProgramError(f"--root {self.root}: has no {' or '.join(_LOADERS)}, the loader of its C library")
+        folders = [library_folder, *(root / folder for folder in _FOLDERS)]
+        path = os.pathsep.join(map(str, folders))
+        return [str(loader), "--library-path", path, *self.arguments], environment
+
+
+def run_program(
+    program: Program,
+    reporter: Reporter,
+    new_session: Callable[[], NewSession],
+    stopped: Callable[[], bool],
+) -> int:
+    """Run a program to its end and serve its processes; returns its exit code, 128 + N where signal N ended it.
+
+    new_session: called once the program runs, gives what serves a process, of a connection and a memory file;
+    stopped: whether the user has asked for the end. Raises ProgramError.
+    """
+    if sys.platform != "linux" or os.uname().machine != "x86_64":
+        raise ProgramError("HIP programs run on x86-64 Linux alone")
+    command, environment = program.started_by(libraries())
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    environment[SOCKET_VARIABLE] = str(theirs.fileno())
+    try:
+        process = subprocess.Popen(
+            command, env=environment, pass_fds=(theirs.fileno(),), preexec_fn=_dies_with(os.getpid())
+        )
+    except OSError as error:
+        raise ProgramError(f"{command[0]}: cannot be started: {error.strerror or error}") from None
+    theirs.close()
+    try:
+        with ours:
+            _serve(ours, process, new_session(), stopped)
+    finally:
+        _end(process)
+    code = process.returncode
+    if stopped() and code:
+        return EXIT_INTERRUPTED
+    if code < 0:
+        reporter.say(f"gpusim: the program was ended by signal {-code} ({signal.Signals(-code).name})")
+        return 128 - code
+    return code
+
+
+def _dies_with(parent: int) -> Callable[[], None]:
+    """For the child before it becomes the program: it gets SIGTERM when this process ends, however that does."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def prepare() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare
+
+
+def _serve(
+    broker: socket.socket,
+    process: "subprocess.Popen[bytes]",
+    session: NewSession,
+    stopped: Callable[[], bool],
+) -> None:
+    """Serve until the program has ended and no process of it is connected any more."""
+    with selectors.DefaultSelector() as waiting:
+        ended = os.pidfd_open(process.pid)
+        waiting.register(ended, selectors.EVENT_READ, "ended")
+        waiting.register(broker, selectors.EVENT_READ, "introduced")
+        sessions = 0
+        running = True
+        try:
+            while running or sessions:
+                if stopped():
+                    return
+                for key, _ in waiting.select(_PERIOD_S):
+                    if key.data == "ended":
+                        waiting.unregister(ended)
+                        running = False
+                    elif key.data == "introduced":
+                        introduced = _introduced(broker)
+                        if introduced is None:
+                            waiting.unregister(broker)
+                        else:
+                            served = session(*introduced)
+                            waiting.register(served.connection, selectors.EVENT_READ, served)
+                            sessions += 1
+                    elif not key.data.receive():
+                        waiting.unregister(key.fileobj)
+                        key.data.connection.close()
+                        sessions -= 1
+        finally:
+            for key in list(waiting.get_map().values()):
+                if not isinstance(key.data, str):
+                    key.data.connection.close()
+            os.close(ended)
+
+
+def _introduced(broker: socket.socket) -> tuple[socket.socket, int] | None:
+    """The connection and the memory file of a process; None: nobody can introduce themselves any more."""
+    descriptors = array.array("i")
+    data, control, _, _ = broker.recvmsg(1, socket.CMSG_LEN(_DESCRIPTORS * descriptors.itemsize))
+    if not data:
+        return None
+    for level, kind, content in control:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            descriptors.frombytes(content[: _DESCRIPTORS * descriptors.itemsize])
+    connection, file = descriptors
+    return socket.socket(fileno=connection), file
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Wait for the program; one that still runs is asked to end, then made to."""
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,26 @@
+"""The lane library's operations that a program uses, by number: addresses are of a process, numbers can be kept."""
+
+from isa.lanes import LaneLibrary
+
+Operation = tuple[str, int | None]  # its name, and MODE where that never changes (LaneLibrary.address)
+
+
+class Operations:
+    """The lane library as rows are filled from it: numbers in the place of addresses."""
+
+    def __init__(self, lanes: LaneLibrary) -> None:
+        self._lanes = lanes
+        self._numbers: dict[Operation, int] = {}
+        self.has, self.signature = lanes.has, lanes.signature
+        self.mode_with_destination = lanes.mode_with_destination
+
+    def address(self, mnemonic: str, constant_mode: int | None = None) -> int:
+        """The operation's number; KeyError when there is none."""
+        if not self._lanes.has(mnemonic):
+            raise KeyError(mnemonic)
+        return self._numbers.setdefault((mnemonic, constant_mode), len(self._numbers) + 1)
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """All that have a number, in order."""
+        return tuple(self._numbers)

@@ -1,0 +1,121 @@
+"""From decoded instructions to rows of the interpreter's program table, wherever that will lie.
+
+One row an instruction (`isa.execution.program_table`): which of the interpreter's cases it is, its lane function, where
+its operands lie. What is not implemented is refused here, before anything runs. No address is in a translation: in the
+columns of functions stand numbers of `operations`, from 1 on, and constants are listed apart.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.jit import records, views
+from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT
+from isa.encoding.instruction import Instruction
+from isa.encoding.operands import Unsupported, highest_vgpr, parse_operands
+from isa.execution.codes import Kind
+from isa.execution.constants import Constants, ConstantValues
+from isa.execution.memory_program import memory_row
+from isa.execution.operations import Operation, Operations
+from isa.execution.program_table import PROGRAM_ROW
+from isa.execution.scalar_program import scalar_row
+from isa.execution.state import PATTERN_WAYS
+from isa.execution.vector_program import vector_row
+from isa.lanes import library
+from isa.object.code_object import CodeObjectError, Kernel
+
+BUILDERS = {  # the encodings that are executed
+    **dict.fromkeys(("vop1", "vop2", "vopc", "vop3"), vector_row),
+    **dict.fromkeys(("sop1", "sop2", "sopk", "sopc", "sopp"), scalar_row),
+    **dict.fromkeys(("smem", "ds", "flat", "mubuf"), memory_row),
+}
+_WITH_PATTERNS = (Kind.LDS, Kind.FLAT, Kind.BUFFER)
+
+
+class ProgramError(CodeObjectError):
+    """A kernel that holds an instruction which is not implemented."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A kernel's rows and what belongs to them, by the names of `Program`."""
+
+    table: np.ndarray
+    operations: tuple[Operation, ...]
+    constants: ConstantValues
+    index_of: np.ndarray
+    start_index: int
+    end_index: int
+    vgprs: int
+    patterns: int
+    with_patterns: np.ndarray
+
+
+def initial_mode(kernel: Kernel) -> int:
+    """The MODE register at a wavefront's start, bits 9:0."""
+    clamp, ieee = kernel.dx10_clamp << MODE_DX10_CLAMP_BIT, kernel.ieee_mode << MODE_IEEE_BIT
+    return kernel.float_mode | clamp | ieee
+
+
+def _writes_mode(instruction: Instruction) -> bool:
+    writes = instruction.opcode.mnemonic in ("s_setreg_b32", "s_setreg_imm32_b32")
+    return writes and instruction.fields["simm16"] & 63 == HW_MODE
+
+
+def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translation:
+    """The rows of a kernel's instructions; raises ProgramError naming what is not implemented and where."""
+    lanes = Operations(library())
+    constants = Constants()
+    index_of = np.full(len(kernel.code) // 4 + 1, -1, np.int32)
+    addresses = np.array([instruction.address for instruction in instructions], np.int64)
+    index_of[(addresses - kernel.code_address) // 4] = np.arange(len(instructions))
+    patterns, top = 0, -1
+    with_patterns = []
+    mode = None if any(_writes_mode(i) for i in instructions) else initial_mode(kernel)
+    table = records(PROGRAM_ROW, len(instructions))
+    for i, (instruction, row) in enumerate(zip(instructions, views(table), strict=True)):
+        constants.row_number = i
+        _fill(row, instruction, constants, lanes, kernel, mode)
+        row.unit = instruction.opcode.unit
+        kind = row.kind
+        if kind in (Kind.GET_PC, Kind.SWAP_PC):
+            row.next_byte = instruction.address + instruction.size - kernel.code_address
+        if instruction.branch_target is not None:
+            row.target = int(index_of[(instruction.branch_target - kernel.code_address) // 4])
+        if kind in _WITH_PATTERNS:
+            row.patterns = patterns
+            with_patterns.append(i)
+            patterns += PATTERN_WAYS
+        top = max(top, highest_vgpr(instruction, parse_operands(instruction.opcode.operands)))
+    ends = np.flatnonzero(table["kind"] == Kind.END)
+    if not len(ends):
+        raise ProgramError(f"kernel '{kernel.name}' has no s_endpgm")
+    return Translation(
+        table,
+        lanes.operations,
+        constants.values(),
+        index_of,
+        int(index_of[kernel.entry // 4]),
+        int(ends[0]),
+        max(kernel.vgprs, top + 1),
+        patterns,
+        np.array(with_patterns, np.int64),
+    )
+
+
+def _fill(
+    row: Any, instruction: Instruction, constants: Constants, lanes: Operations, kernel: Kernel, mode: int | None
+) -> None:
+    opcode = instruction.opcode
+    try:
+        builder = BUILDERS.get(opcode.encoding)
+        if builder is None:
+            raise Unsupported("this encoding is not implemented")
+        builder(row, instruction, constants, lanes, mode)
+    except Unsupported as reason:
+        raise ProgramError(
+            f"kernel '{kernel.name}': {opcode.mnemonic} ({opcode.encoding.upper()}) at {instruction.address:#x}"
+            f" is not implemented: {reason}"
+        ) from None

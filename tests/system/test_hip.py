@@ -1,0 +1,261 @@
+"""Do unmodified HIP programs run on the simulated GPU: do they compute, end and fail as on a card?"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from gpusim.hip.built import COMPILERS
+from isa.object.bundle import code_objects
+from tests.support.bundles import HOST, bundle, compressed, entry
+from workloads.toolchain.compilers import for_hip
+from workloads.toolchain.errors import KernelBuildError
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "tests/hip/programs"
+GPUSIM = [sys.executable, "-c", "from gpusim.cli.start import main; main()", "hip"]
+SMALL = ["--set", "shader_arrays=1", "--set", "memory_mib=64"]
+
+pytestmark = [
+    pytest.mark.compiled_tier,
+    pytest.mark.skipif(
+        sys.platform != "linux" or os.uname().machine != "x86_64" or not any(map(shutil.which, COMPILERS)),
+        reason="HIP programs need x86-64 Linux and a C++ compiler",
+    ),
+]
+
+
+def start(options: list[str], *program: object, **more: object) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*GPUSIM, *options, "--", *map(str, program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        **more,  # type: ignore[call-overload]
+    )
+
+
+def run(options: list[str], *program: object) -> "subprocess.CompletedProcess[str]":
+    process = start([*SMALL, *options], *program)
+    out, err = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def case(name: str, *options: str, program: str = "runtime", more: tuple[object, ...] = ()) -> str:
+    """Standard output of a case that ended with code 0."""
+    done = run(["--timing", "off", *options], PROGRAMS / program, name, *more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("program", ["runtime", "runtime6"])
+def test_a_program_computes(program: str) -> None:
+    assert case("basic", program=program) == "sum 249750.0\n"
+
+
+@pytest.mark.parametrize("program", ["runtime", "runtime6"])
+def test_the_device_is_the_configured_gpu(program: str) -> None:
+    told = case("device", "--gpu", "mi6", "--set", "clock_ghz=1.5", program=program)
+    assert told.startswith("gpusim MI6, gfx803, 4 CUs, 1500 MHz, 64 MiB, 2048 KiB of L2, 224 GB/s")
+
+
+def test_memory_of_every_kind() -> None:
+    assert case("memory").endswith(f"{64 << 20} bytes in all\n")
+
+
+def test_occupancy_is_the_models() -> None:
+    assert case("occupancy").startswith("10 blocks of 256 a CU, 2 with 32 KiB of LDS; best 40 x 256")
+
+
+def test_modules_are_loaded_and_begin_anew(tmp_path: Path) -> None:
+    with (PROGRAMS / "runtime").open("rb") as file:
+        (code,) = code_objects(file)
+    (tmp_path / "module.co").write_bytes(code)
+    case("module", more=(tmp_path / "module.co",))
+
+
+def test_kernels_print_and_assert() -> None:
+    lines = case("print").splitlines()
+    assert lines == ["before", *(f"lane {i} of kernel: {i / 2:.2f}" for i in range(66)), "after"]
+    done = run(["--timing", "off"], PROGRAMS / "runtime", "assert")
+    assert done.returncode == 0 and done.stdout == "hipErrorLaunchFailure\n"
+    assert "Device-side assertion `x[threadIdx.x] == 0' failed." in done.stderr and "s_trap" in done.stderr
+
+
+def test_what_is_not_supported_is_named_once() -> None:
+    done = run(["--timing", "off"], PROGRAMS / "runtime", "unsupported")
+    assert done.returncode == 0 and done.stdout == "not supported by gpusim\n"
+    assert done.stderr.count("hipGraphCreate is not supported") == 1
+
+
+def test_a_forked_process_cannot_use_the_gpu_and_one_it_starts_can() -> None:
+    done = run(["--timing", "off"], PROGRAMS / "runtime", "fork")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "forked" in done.stderr and "gfx803" in done.stdout
+
+
+def test_programs_are_compiled_while_they_run() -> None:
+    try:
+        for_hip()
+    except KernelBuildError as missing:
+        done = run(["--timing", "off"], PROGRAMS / "runtime", "compile")
+        assert done.returncode == 1 and str(missing).split(";")[0] in done.stdout
+    else:
+        assert case("compile") == "_Z5twiceIiEvPT_\n"
+
+
+def test_a_kernels_fault_is_a_launch_failure_with_all_that_is_known() -> None:
+    done = run(["--timing", "off", "--bounds", "exact"], PROGRAMS / "runtime", "fault")
+    assert done.returncode == 3 and done.stdout == "hipErrorLaunchFailure\n"
+    assert re.search(
+        r"kernel 'store', pc 0x\w+ \(flat_store_dword .*lane 16, .*nearest allocation 'hipMalloc", done.stderr
+    )
+    within_the_page = run(["--timing", "off"], PROGRAMS / "runtime", "fault")
+    assert within_the_page.returncode == 1 and "hipSuccess" in within_the_page.stdout
+
+
+@pytest.mark.parametrize("gpu", ["gfx906", "gfx90a"])
+def test_code_for_another_gpu_alone_is_no_code(tmp_path: Path, gpu: str) -> None:
+    (tmp_path / "module.co").write_bytes(bundle(entry(gpu, b"\x7fELF" + bytes(100)), (HOST, b"")))
+    done = run(["--timing", "off"], PROGRAMS / "runtime", "module", tmp_path / "module.co")
+    assert done.returncode == 1 and done.stdout.endswith("hipErrorNoBinaryForGpu\n")
+    assert f"no code for gfx803: the program was built for {gpu};" in done.stderr
+
+
+def test_a_compressed_module_is_decompressed(tmp_path: Path) -> None:
+    with (PROGRAMS / "runtime").open("rb") as file:
+        (code,) = code_objects(file)
+    (tmp_path / "module.co").write_bytes(compressed(bundle(entry("gfx803", code))))
+    case("module", more=(tmp_path / "module.co",))
+
+
+def test_streams_and_events_are_simulated_time(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    done = run(["--json", str(file)], PROGRAMS / "runtime", "streams")
+    assert done.returncode == 0, done.stdout + done.stderr
+    kernels, copy, whole = (float(text) for text in re.findall(r"([\d.]+) ms", done.stdout))
+    assert whole < kernels + copy
+    result = json.loads(file.read_text())
+    assert result["exit_code"] == 0 and not result["partial"]
+    (row,) = result["kernels"]
+    launches = result["launches"]
+    assert row["launches"] == row["timed"] == len(launches) == 5
+    assert row["cycles"] == sum(one["kernel"]["cycles"] for one in launches)
+    assert all(one["l2"] for one in launches)
+    times = [(one["launch"]["started_us"], one["launch"]["ended_us"]) for one in launches]
+    assert all(before[1] <= after[0] for before, after in pairwise(times))
+    assert kernels == pytest.approx((times[3][1] - times[0][0] + 5) / 1e3, abs=2e-4)  # and a launch's 5 us
+    assert re.search(r"^ +5 .* 100\.0 % +\w+ .*add_one$", done.stderr, re.MULTILINE)
+
+
+def test_kernels_are_timed_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    done = run(["--kernels", "^sum$", "--json", str(file), "--quiet"], PROGRAMS / "runtime", "basic")
+    assert done.returncode == 0 and not done.stderr
+    rows = {row["name"]: row for row in json.loads(file.read_text())["kernels"]}
+    (timed,) = (row for row in rows.values() if row["timed"])
+    assert timed["name"].startswith("_Z3sum") and timed["share"] == 1.0 and timed["bound"]
+    assert all(row["cycles"] is None for row in rows.values() if row is not timed) and len(rows) == 2
+
+
+def test_a_printing_kernel_takes_the_same_cycles_each_time(tmp_path: Path) -> None:
+    cycles = []
+    for number in range(2):
+        file = tmp_path / f"{number}.json"
+        done = run(["--json", str(file)], PROGRAMS / "runtime", "print")
+        assert done.returncode == 0 and "lane 65 of kernel: 32.50" in done.stdout
+        cycles.append(json.loads(file.read_text())["kernels"][0]["cycles"])
+    assert cycles[0] == cycles[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--timing", "sample"], "not sampled; allowed: on, off"),
+        (["--timing", "maybe"], "allowed: on, off"),
+        (["--bounds", "some"], "allowed: page, exact"),
+        (["--timing", "off", "--kernels", "x"], "nothing is timed"),
+        (["--kernels", "("], "no regular expression"),
+        (["--root", "."], "has no lib64/ld-linux-x86-64.so.2"),
+        (["--json", "no/such/folder.json"], "does not exist"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options: list[str], words: str) -> None:
+    done = run(options, "true")
+    assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_codes_of_programs_that_are_no_hip_programs() -> None:
+    assert run([], "sh", "-c", "exit 7").returncode == 7
+    killed = run([], "sh", "-c", "kill -9 $$")
+    assert killed.returncode == 128 + 9 and "SIGKILL" in killed.stderr
+    missing = run([], "./no-such-program")
+    assert missing.returncode == 2 and "cannot be started" in missing.stderr
+    assert run([]).returncode == 2
+
+
+def test_without_the_simulator_a_program_is_told_so() -> None:
+    from gpusim.hip.built import libraries
+
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries())}
+    done = subprocess.run(
+        [PROGRAMS / "runtime", "device"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "hipErrorNoDevice" in done.stdout and "gpusim hip -- PROGRAM" in done.stderr
+
+
+def ended(process_id: int) -> bool:
+    """Whether a process is gone, or only waits for its parent."""
+    try:
+        return Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def child_of(process_id: int) -> int:
+    """The program that a `gpusim hip` has started, once it runs and has the device's memory mapped."""
+    for _ in range(600):
+        found = Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()
+        for child in map(int, found):
+            if "gpusim device memory" in Path(f"/proc/{child}/maps").read_text():
+                return child
+        time.sleep(0.1)
+    raise AssertionError("no program")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_is_left_of_a_simulator_that_is_killed(number: signal.Signals) -> None:
+    process = start([*SMALL, "--timing", "off"], PROGRAMS / "runtime", "endless")
+    child = child_of(process.pid)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == (-9 if number == signal.SIGKILL else 130)
+    for _ in range(100):
+        if ended(child):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the program goes on")
+
+
+def test_a_simulator_ends_with_its_program() -> None:
+    process = start([*SMALL, "--timing", "off"], PROGRAMS / "runtime", "endless")
+    os.kill(child_of(process.pid), signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + 9 and "SIGKILL" in err
+
+
+def test_two_programs_at_once() -> None:
+    both = [start([*SMALL, "--timing", "off"], PROGRAMS / "runtime", "many", 200) for _ in range(2)]
+    for process in both:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, out + err
+        assert "200" in err

@@ -1,0 +1,69 @@
+"""Is the GPU that a program is told of the one of the configuration, laid out as AMD's headers say?"""
+
+import ctypes
+
+import pytest
+
+from gpusim.config.gpu import load_gpu
+from gpusim.hip.device import Properties5, Properties6, attributes, properties
+
+# sizeof and offsetof of g++ over hip_runtime_api.h of ROCm 5.7.1 and 6.4.3
+LAYOUTS = {
+    Properties5: (
+        792,
+        {
+            **{"totalGlobalMem": 256, "multiProcessorCount": 336, "l2CacheSize": 340, "arch": 356},
+            **{"maxSharedMemoryPerMultiProcessor": 376, "gcnArchName": 396, "memPitch": 712, "isLargeBar": 764},
+            "managedMemory": 772,
+        },
+    ),
+    Properties6: (
+        1472,
+        {
+            **{"totalGlobalMem": 288, "memPitch": 312, "multiProcessorCount": 388, "l2CacheSize": 616},
+            **{"managedMemory": 652, "gcnArchName": 1160, "maxSharedMemoryPerMultiProcessor": 1416, "arch": 1428},
+            "isLargeBar": 1464,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layout(layout: type[ctypes.Structure]) -> None:
+    size, offsets = LAYOUTS[layout]
+    assert ctypes.sizeof(layout) == size
+    assert {name: getattr(layout, name).offset for name in offsets} == offsets
+
+
+def test_values_are_the_configurations() -> None:
+    gpu = load_gpu("mi6", ["memory_mib=1024", "clock_ghz=1.5"])
+    first, second = properties(gpu)
+    for told in (Properties5.from_buffer_copy(first), Properties6.from_buffer_copy(second)):
+        assert told.name == b"gpusim MI6" and told.gcnArchName == b"gfx803"
+        assert (told.major, told.minor, told.warpSize) == (8, 0, 64)
+        assert told.totalGlobalMem == 1 << 30 and told.clockRate == 1_500_000
+        assert told.multiProcessorCount == 36 and list(told.maxThreadsDim) == [1024] * 3
+        bandwidth = 2 * told.memoryClockRate * 1e3 * told.memoryBusWidth / 8
+        assert bandwidth == pytest.approx(gpu.dram.bytes_per_s, rel=1e-3)
+
+
+# numbers of hipDeviceAttribute_t (hip_runtime_api.h of ROCm 6.4.3)
+NUMBERS = {0: "ECCEnabled", 5: "clockRate", 19: "l2CacheSize", 23: "major", 63: "multiProcessorCount", 87: "warpSize"}
+MORE = {
+    56: "maxThreadsPerBlock",
+    59: "memoryBusWidth",
+    74: "sharedMemPerBlock",
+    81: "textureAlignment",
+    88: "memoryPoolsSupported",
+}
+
+
+def test_attributes_are_the_properties() -> None:
+    gpu = load_gpu("r9nano")
+    told = Properties6.from_buffer_copy(properties(gpu)[1])
+    known = dict(attributes(gpu))
+    for number, name in (NUMBERS | MORE).items():
+        assert known[number] == getattr(told, name), name
+    assert known[26] == known[55] == 1024 and known[31] == (1 << 31) - 1
+    assert known[10011] == told.isLargeBar == 1 and known[10015] == gpu.cus
+    assert 64 not in known and 92 not in known and 10018 not in known

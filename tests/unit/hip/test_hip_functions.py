@@ -1,0 +1,79 @@
+"""Does the runtime library export what the table of functions says, under AMD's version nodes, and nothing else?"""
+
+import shutil
+import subprocess
+
+import pytest
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+
+from gpusim.hip.built import COMPILERS, LIBRARY, MAJORS, SOURCES, libraries
+from gpusim.hip.functions import functions, stubs, version_script
+from tests.support.figures import DOCS, section
+from tests.support.hip_pages import functions_table
+
+compiled = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C++ compiler")
+
+
+def test_names_are_unique_and_nodes_are_amds() -> None:
+    names = [f.name for f in functions()]
+    assert len(set(names)) == len(names) == 497
+    releases = [f"hip_{n}" for n in ("4.2", "4.3", "4.4", "4.5", "5.0", "5.1", "5.2", "5.3", "5.5", "5.6")]
+    assert {f.node for f in functions()} == {*releases, "hip_6.0", "hip_6.1", "hip_6.2", "hip_6.4"}
+    by_name = {f.name: f.node for f in functions()}
+    assert by_name["hipMallocAsync"] == "hip_5.1" and by_name["hipGetDevicePropertiesR0600"] == "hip_6.0"
+
+
+def test_each_node_inherits_the_one_before() -> None:
+    heads = [line for line in version_script().splitlines() if line.startswith(("hip_", "}"))]
+    nodes = [line.split()[0] for line in heads if line.startswith("hip_")]
+    before = [line.strip("};").strip() for line in heads if line.startswith("}")]
+    assert before == ["", *nodes[:-1]]
+    assert version_script().count("local: *;") == 1
+
+
+def exported(major: int) -> tuple[str, dict[str, str]]:
+    """The library's name for the linker, and the node of each function that it exports."""
+    with (libraries() / LIBRARY.format(major)).open("rb") as file:
+        elf = ELFFile(file)
+        dynamic = elf.get_section_by_name(".dynamic")
+        assert isinstance(dynamic, DynamicSection)
+        (soname,) = (tag.soname for tag in dynamic.iter_tags() if tag.entry.d_tag == "DT_SONAME")
+        versions, defined = elf.get_section_by_name(".gnu.version"), elf.get_section_by_name(".gnu.version_d")
+        names = {v["vd_ndx"]: next(iter(aux)).name for v, aux in defined.iter_versions()}
+        found = {}
+        for number, symbol in enumerate(elf.get_section_by_name(".dynsym").iter_symbols()):
+            if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["type"] == "STT_FUNC":
+                found[symbol.name] = names[versions.get_symbol(number)["ndx"] & 0x7FFF]
+    return soname, found
+
+
+@compiled
+@pytest.mark.parametrize("major", MAJORS)
+def test_exports_are_those_of_the_table(major: int) -> None:
+    soname, found = exported(major)
+    assert soname == f"libamdhip64.so.{major}"
+    assert found == {f.name: f.node for f in functions()}
+
+
+@compiled
+def test_what_the_table_calls_implemented_is_in_the_sources() -> None:
+    # a stub and a definition of one name would not link; a missing one would not be exported, see above
+    text = "".join(path.read_text() for path in SOURCES.glob("*.cpp"))
+    missing = [f.name for f in functions() if f.implemented and f.name not in text]
+    assert missing == []
+    assert "hipMalloc," not in stubs() and "STUB(hipGraphLaunch," in stubs()
+
+
+@compiled
+def test_nothing_but_the_c_library_is_needed() -> None:
+    shown = subprocess.run(
+        ["readelf", "-d", str(libraries() / LIBRARY.format(5))], capture_output=True, text=True, check=True
+    ).stdout
+    needed = [line.split("[")[1].rstrip("]") for line in shown.splitlines() if "NEEDED" in line]
+    assert set(needed) <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"}
+
+
+def test_the_page_has_the_table() -> None:
+    page = (DOCS / "hip.md").read_text(encoding="utf-8")
+    assert section(page, "functions") == functions_table()

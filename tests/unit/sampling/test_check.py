@@ -1,0 +1,59 @@
+"""Does the comparison of sampled with whole launches say what it found? (The whole suite needs a large host.)"""
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.sampling.spec import SamplingSpec
+from gpusim.sampling_check.cases import CASES, GPUS, wanted
+from gpusim.sampling_check.measure import Outcome, one_line
+from gpusim.sampling_check.report import document, draw, markdown, summary
+
+
+def outcome(name: str, error: float, half_width: float, fraction: float, rounds: float = 100) -> Outcome:
+    covered = abs(error) <= half_width
+    return Outcome(
+        name, "kind", "what", rounds, 1000, error, half_width, covered, 10, 9, fraction, 2.0, 0.5, "windows", "why"
+    )
+
+
+SOME = (
+    outcome("a", 0.01, 0.02, 0.1),
+    outcome("b", -0.03, 0.02, 0.05),
+    outcome("c", 0.02, 0.02, 0.5, rounds=20),
+    outcome("exact", 0.0, 0.0, 1.0),
+)
+
+
+def test_the_figures_are_of_what_was_sampled() -> None:
+    found = summary(SOME)
+    assert (found.cases, found.sampled) == (4, 3)
+    assert found.mean_error == pytest.approx(0.02) and found.bias == pytest.approx(0)
+    assert found.largest_error == pytest.approx(0.03) and found.coverage == pytest.approx(2 / 3)
+    assert found.metrics_coverage == pytest.approx(0.9)
+    assert found.speed_up == pytest.approx(10) and found.largest_speed_up == pytest.approx(20)
+    assert summary(()).sampled == 0
+
+
+def test_tables_and_picture_have_every_case() -> None:
+    table = markdown(SOME)
+    assert all(f"| {one.name} |" in table for one in SOME) and table.count("**no**") == 1
+    assert "NOT within" in one_line(SOME[1]) and "NOT" not in one_line(SOME[0])
+    said = document(SOME, SamplingSpec())
+    assert [case["name"] for case in said["cases"]] == ["a", "b", "c", "exact"] and said["summary"]["sampled"] == 3
+    picture = draw(SOME, ".svg")
+    assert b"truth within the bar (2)" in picture and b"not within (1)" in picture
+
+
+def test_the_suite_has_what_it_should() -> None:
+    assert len(CASES) >= 40
+    kinds = {case.kind for case in CASES.values()}
+    assert kinds >= {
+        *("dense product", "sparse, engine", "sparse, software", "im2col"),
+        *("element-wise", "pooling", "reduction", "transpose", "irregular"),
+    }
+    assert all(any(name.startswith(gpu) for name in CASES) for gpu in GPUS)
+    depths = [int(case.what.split(" x ")[2].split(",")[0]) for case in CASES.values() if " x " in case.what]
+    assert min(depths) == 64 and max(depths) == 4608
+    assert [case.name for case in wanted(["mi6 relu"])] == ["mi6 relu"]
+    with pytest.raises(UserError, match="--only mi7"):
+        wanted(["mi7"])

@@ -1,0 +1,68 @@
+"""AMD's libraries and their own test programs, as Debian 13 packages them, unpacked into a folder.
+
+`python -m tests.vendor.packages FOLDER` fetches some 600 MB with apt-get, whose settings and lists lie in the folder:
+neither the system's packages nor its lists are touched, and nothing is installed. What is unpacked there runs on an
+older system too, with the C library that comes with it: `gpusim hip --root FOLDER -- FOLDER/usr/libexec/...`.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+SUITE = "trixie"
+MIRROR = "http://deb.debian.org/debian"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+LIBRARIES = ("librocblas0", "librocsparse0", "librocrand1", "librocfft0")
+TESTS = (
+    *("librocblas0-tests", "librocblas0-tests-data"),
+    *("librocsparse0-tests", "librocsparse0-tests-data", "librocrand1-tests"),
+)
+# what these are linked against; not libamdhip64-5, whose place gpusim's library takes
+RUNTIME = ("libc6", "libstdc++6", "libgcc-s1", "libgfortran5", "libquadmath0", "libblas3", "libsqlite3-0", "libgomp1")
+
+_SETTINGS = """Dir::Etc::sourcelist "/dev/null";
+Dir::Etc::sourceparts "{apt}/sources";
+Dir::State::lists "{apt}/lists";
+Dir::State::status "{apt}/status";
+Dir::Cache "{apt}/cache";
+APT::Architecture "amd64";
+APT::Sandbox::User "";
+"""
+_SOURCE = """Types: deb
+URIs: {mirror}
+Suites: {suite}
+Components: main
+Signed-By: {keyring}
+"""
+
+
+def fetch(folder: Path, packages: tuple[str, ...] = (*LIBRARIES, *TESTS, *RUNTIME)) -> None:
+    """Unpack `packages` into `folder`; those that are there already are left as they are."""
+    apt, kept = folder / "apt", folder / "apt" / "unpacked"
+    for name in ("sources", "lists/partial", "cache/archives/partial", "unpacked"):
+        (apt / name).mkdir(parents=True, exist_ok=True)
+    (apt / "status").touch()
+    (apt / "sources" / "debian.sources").write_text(_SOURCE.format(mirror=MIRROR, suite=SUITE, keyring=KEYRING))
+    settings = apt / "apt.conf"
+    settings.write_text(_SETTINGS.format(apt=apt))
+    environment = {**os.environ, "APT_CONFIG": str(settings)}
+    wanted = [name for name in packages if not (kept / name).exists()]
+    if wanted:
+        subprocess.run(["apt-get", "update"], env=environment, check=True)
+    for name in wanted:
+        download = apt / "download"
+        shutil.rmtree(download, ignore_errors=True)
+        download.mkdir()
+        subprocess.run(["apt-get", "download", name], cwd=download, env=environment, check=True)
+        (file,) = download.glob("*.deb")
+        subprocess.run(["dpkg", "-x", str(file), str(folder)], check=True)
+        (kept / name).write_text(file.name + "\n")
+        shutil.rmtree(download)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    fetch(Path(sys.argv[1]).absolute())

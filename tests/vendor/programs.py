@@ -1,0 +1,187 @@
+"""AMD's libraries on the simulated GPU: their own test programs, and calls of them that are timed.
+
+The variable GPUSIM_VENDOR_ROOT names the folder that `python -m tests.vendor.packages FOLDER` has filled.
+"""
+
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.errors import UserError
+from tests.support.pages import table
+
+VARIABLE = "GPUSIM_VENDOR_ROOT"
+REPOSITORY = Path(__file__).resolve().parents[2]
+_TESTS = "usr/libexec/rocm"
+_SHARE = "usr/share"  # where the test programs look for their data, by an absolute path
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A fixed part of a test program's tests: those of one shard of several whose names the filter takes."""
+
+    package: str
+    program: str
+    filter: str = "*"
+    shards: int = 1
+    index: int = 0
+    timed: bool = False
+
+
+SHARDS = (
+    Shard("librocblas0-tests", "rocblas-test", "*quick*-*graph*", 1500, 3),
+    Shard("librocblas0-tests", "rocblas-test", "*pre_checkin*gemm*-*graph*", 3000, 5),
+    Shard("librocblas0-tests", "rocblas-test", "*quick*-*graph*", 30000, 7, timed=True),
+    Shard("librocsparse0-tests", "rocsparse-test", "quick*", 60, 7),
+    Shard("librocsparse0-tests", "rocsparse-test", "quick*csrmv*", 200, 3, timed=True),
+    Shard("librocrand1-tests", "test_rocrand_kernel_philox4x32_10"),
+    Shard("librocrand1-tests", "test_rocrand_kernel_threefry2x32_20"),
+    Shard("librocrand1-tests", "test_rocrand_kernel_sobol32"),
+    Shard("librocrand1-tests", "test_rocrand_kernel_mtgp32"),
+    Shard("librocrand1-tests", "test_rocrand_kernel_xorwow"),
+)
+CALLS = (
+    ("rocBLAS SGEMM, 512 × 512 × 512", ("sgemm", "512", "512", "512")),
+    ("rocBLAS SGEMM, 1024 × 1024 × 1024", ("sgemm", "1024", "1024", "1024")),
+    ("rocSPARSE CSR × vector, 16 384 rows of 16", ("csrmm", "16384", "1", "16384", "16")),
+    ("rocSPARSE CSR × 4096 × 64, 4096 rows of 32", ("csrmm", "4096", "64", "4096", "32")),
+    ("rocFFT, 4096 points, 64 times", ("fft", "4096", "64")),
+)
+GPUS = ("r9nano", "mi6")
+
+
+def root() -> Path:
+    """The folder with the packages; UserError where it is not named."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        raise UserError(f"{VARIABLE} names no folder with AMD's libraries: python -m tests.vendor.packages FOLDER")
+    return Path(named).absolute()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test program came to: its exit code, tests, those that passed; launches, kernels; CPU seconds of all."""
+
+    code: int
+    tests: int
+    passed: int
+    launches: int
+    kernels: int
+    cpu_s: float
+    output: str
+
+
+def run_shard(shard: Shard) -> Outcome:
+    """Run a part of a test program on the simulated R9 Nano."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(REPOSITORY),
+        "GTEST_FILTER": shard.filter,
+        "GTEST_TOTAL_SHARDS": str(shard.shards),
+        "GTEST_SHARD_INDEX": str(shard.index),
+    }
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "result.json"
+        program = root() / _TESTS / shard.package / shard.program
+        timing = "on" if shard.timed else "off"
+        options = ["--timing", timing, "--root", str(root()), "--quiet", "--json", str(result)]
+        done = subprocess.run(
+            _with_data([*_gpusim(), *options, "--", str(program)]),
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        kernels = json.loads(result.read_text())["kernels"] if result.exists() else []
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Outcome(
+        done.returncode,
+        _count(r"^\[==========\] (\d+) tests? .* ran", done.stdout),
+        _count(r"^\[  PASSED  \] (\d+) test", done.stdout),
+        sum(kernel["launches"] for kernel in kernels),
+        len(kernels),
+        after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        done.stdout,
+    )
+
+
+def _gpusim() -> list[str]:
+    return [sys.executable, "-c", "from gpusim.cli.start import main; main()", "hip"]
+
+
+def _with_data(command: list[str]) -> list[str]:
+    """The command where the packages' data lie under /usr/share: in a mount namespace of its own."""
+    bind = f'mount --bind "{root() / _SHARE}" /{_SHARE} && exec "$@"'
+    return ["unshare", "--map-root-user", "--mount", "sh", "-c", bind, "sh", *command]
+
+
+def _count(pattern: str, text: str) -> int:
+    found = re.search(pattern, text, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def built_calls(folder: Path) -> Path:
+    """calls.cpp, built by the system's compiler."""
+    compiler = shutil.which("c++") or "g++"
+    target = folder / "calls"
+    source = Path(__file__).with_name("calls.cpp")
+    subprocess.run([compiler, "-std=c++17", "-O2", str(source), "-o", str(target), "-ldl"], check=True)
+    return target
+
+
+def run_call(program: Path, words: tuple[str, ...], gpu: str, *options: str) -> tuple[str, dict[str, Any]]:
+    """What a call printed, and the JSON object of its launches."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "result.json"
+        command = [*_gpusim(), "--gpu", gpu, "--root", str(root()), "--quiet", "--json", str(result), *options]
+        done = subprocess.run(
+            [*command, "--", str(program), *words],
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(words)} on {gpu}: code {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout, json.loads(result.read_text())
+
+
+def test_table() -> str:
+    """docs/hip.md: AMD's test programs."""
+    rows = []
+    for shard in SHARDS:
+        done = run_shard(shard)
+        part = "all" if shard.shards == 1 else f"`{shard.filter}`, {shard.index} of {shard.shards}"
+        timing = "on" if shard.timed else "off"
+        counts = (f"{done.passed} of {done.tests}", f"{done.launches:,}".replace(",", " "), str(done.kernels))
+        rows.append((f"`{shard.program}`", part, timing, *counts, f"{done.cpu_s:.0f} s"))
+    head = ("program", "tests", "timing", "passed", "launches", "kernels", "CPU time")
+    return table(head, rows)
+
+
+def call_table() -> str:
+    """docs/hip.md: calls of the libraries on the shipped GPUs."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        program = built_calls(Path(folder))
+        for title, words in CALLS:
+            cells, names = [], ""
+            for gpu in GPUS:
+                printed, result = run_call(program, words, gpu)
+                us, gflops = re.findall(r"([\d.]+) us (\d+) GFLOP/s", printed)[0]
+                bounds = [one["bound"] for one in result["kernels"] if one["timed"]]
+                cells.append(f"{us} µs, {gflops} GFLOP/s, {bounds[0]}")
+                names = str(len(result["kernels"]))
+            rows.append((title, names, *cells))
+    return table(("call", "kernels", "R9 Nano", "MI6"), rows)

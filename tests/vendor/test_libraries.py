@@ -1,0 +1,44 @@
+"""Do AMD's libraries run on the simulated GPU, unmodified? Where their packages are: see tests.vendor.packages."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.vendor.programs import CALLS, SHARDS, VARIABLE, Shard, built_calls, run_call, run_shard
+
+pytestmark = pytest.mark.skipif(not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with AMD's libraries")
+SMALL = (
+    Shard("librocblas0-tests", "rocblas-test", "*quick*-*graph*", 30000, 7),
+    Shard("librocsparse0-tests", "rocsparse-test", "quick*csrmv*", 200, 3),
+    next(shard for shard in SHARDS if shard.program.endswith("philox4x32_10")),
+)
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="their data's place needs a mount namespace")
+@pytest.mark.parametrize("shard", SMALL, ids=lambda shard: shard.program)
+def test_their_own_tests_pass(shard: Shard) -> None:
+    done = run_shard(shard)
+    assert done.code == 0 and done.tests and done.passed == done.tests, done.output[-3000:]
+    assert done.launches
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_calls(tmp_path_factory.mktemp("calls"))
+
+
+@pytest.mark.parametrize(
+    "words", [("sgemm", "96", "80", "72"), ("csrmm", "300", "1", "300", "6"), ("fft", "1000", "2")]
+)
+def test_calls_give_what_the_processor_gives(calls: Path, words: tuple[str, ...]) -> None:
+    printed, result = run_call(calls, words, "mi6", "--timing", "off")
+    assert "error" in printed and result["exit_code"] == 0 and result["kernels"]
+
+
+def test_a_call_has_metrics(calls: Path) -> None:
+    printed, result = run_call(calls, ("sgemm", "96", "80", "72"), "mi6")
+    assert float(printed.split()[0]) > 0
+    assert all(launch["kernel"]["cycles"] and launch["l2"] for launch in result["launches"])
+    assert len(CALLS) == 5
