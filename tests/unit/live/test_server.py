@@ -3,8 +3,10 @@
 import json
 import re
 import socket
+import time
 from collections.abc import Iterator
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from gpusim.live import server as live
 from gpusim.live.page import page
 from gpusim.live.server import LOOPBACK, LiveServer, serve
+from gpusim.live.state import RunState
 from tests.support.live import Client
 
 MOMENT = {
@@ -142,6 +145,24 @@ def test_readers_who_wait_hear_what_is_new_and_of_the_end(run: Served) -> None:
     run.thread.join()
 
 
+def test_it_stays_until_those_who_wait_have_heard_of_the_end(run: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    listener = Thread(target=lambda: list(Client(run.port).states()))
+    listener.start()
+    while not run.server.readers:
+        time.sleep(0.01)
+    document = RunState.document
+
+    def slowly(self: RunState, *chosen: str | None) -> dict[str, Any]:
+        time.sleep(0.3)
+        return document(self, *chosen)
+
+    monkeypatch.setattr(RunState, "document", slowly)
+    run.send(kind="end", outcome="ended")
+    run.thread.join()
+    assert run.server.readers == set()
+    listener.join()
+
+
 def test_a_client_that_goes_in_the_middle_harms_nobody(served: Served) -> None:
     for request in (b"GET /state.json?after=99 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET / HT", b"\x00\xff\r\n\r\n"):
         with socket.create_connection((LOOPBACK, served.port)) as client:
@@ -163,7 +184,7 @@ def test_without_readers_it_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> No
 
     served = Served()
     Client(served.port).state()  # has looked once
-    monkeypatch.setattr(live.time, "sleep", sleep)
+    monkeypatch.setattr(live, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
     served.send(kind="end", outcome="ended")
     served.end()
 
