@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from gpusim.base.errors import GpusimError, SimulationError, UserError
+from gpusim.base.follow import enter_work, left
 
 POLL_S = 0.2
 
@@ -19,15 +20,15 @@ POLL_S = 0.2
 class Children:
     """At most `limit` processes at a time; what each returned, or raised, comes back by its key.
 
-    nested: they may have processes of their own.
+    nested: they may have processes of their own; what: the keys number these, for people: 'point'.
     """
 
-    def __init__(self, limit: int, nested: bool = False) -> None:
+    def __init__(self, limit: int, nested: bool = False, what: str = "") -> None:
         if not hasattr(os, "fork"):
             raise UserError(
                 "--jobs: this system cannot fork processes: only 1 is possible, of a network with real data"
             )
-        self._limit, self._nested = limit, nested
+        self._limit, self._nested, self._what = limit, nested, what
         self._context = multiprocessing.get_context("fork")
         self._running: dict[Connection, tuple[Any, Any]] = {}
 
@@ -46,7 +47,9 @@ class Children:
         ours, theirs = self._context.Pipe(duplex=False)
         sys.stdout.flush()
         sys.stderr.flush()
-        process = self._context.Process(target=_work, args=(theirs, work, os.getpid()), daemon=not self._nested)
+        process = self._context.Process(
+            target=_work, args=(theirs, work, os.getpid(), self._name(key)), daemon=not self._nested
+        )
         process.start()
         theirs.close()
         self._running[ours] = (key, process)
@@ -69,20 +72,26 @@ class Children:
                 _, result = connection.recv()
             except (EOFError, OSError):
                 process.join()
-                result = SimulationError(f"{getattr(key, 'name', key)}: {_end(process.exitcode)}")
+                result = SimulationError(f"{self._name(key)}: {_end(process.exitcode)}")
             finally:
                 connection.close()
             process.join()
+            left(self._name(key))
             found.append((key, result))
         return found
 
     def stop(self) -> None:
         """End all that are running."""
-        for connection, (_, process) in self._running.items():
+        for connection, (key, process) in self._running.items():
             process.terminate()
             process.join()
             connection.close()
+            left(self._name(key))
         self._running.clear()
+
+    def _name(self, key: Any) -> str:
+        """Of a process's work, for people."""
+        return f"{self._what} {key}" if self._what else str(getattr(key, "name", key))
 
 
 def _end(code: int) -> str:
@@ -102,8 +111,9 @@ def _end_with(parent: int) -> None:
             os._exit(1)
 
 
-def _work(connection: Connection, work: Callable[[], Any], parent: int) -> None:
+def _work(connection: Connection, work: Callable[[], Any], parent: int, name: str) -> None:
     _end_with(parent)
+    enter_work(name)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:

@@ -3,10 +3,12 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TextIO
+
+from gpusim.base import follow
 
 PLAIN_INTERVAL_S = 5.0
 
@@ -19,7 +21,8 @@ class Progress:
 
     instructions_expected: of the whole launch, as far as the wavefronts that have been executed to their end tell;
     0: not yet; instructions_at_least: of the whole launch, if its other wavefronts execute no fewer than those that
-    have begun; 0: none has.
+    have begun; 0: none has; machine: the machine's record, to be read during the call and never written; None: it is
+    executed without timing.
     """
 
     cycles: int
@@ -28,6 +31,7 @@ class Progress:
     wavefront_instructions: int
     instructions_expected: int = 0
     instructions_at_least: int = 0
+    machine: Any = field(default=None, repr=False, compare=False)
 
     @property
     def done(self) -> float:
@@ -95,6 +99,9 @@ class Reporter:
         """One line, unless quiet. A stream that can no longer be written ends the messages, not the run."""
         if self.quiet:
             return
+        live = follow.follower()
+        if live is not None:
+            live.said(text)
         try:
             if self._console is not None:
                 self._console.print(text, markup=False, highlight=False, soft_wrap=True)  # above the bar
@@ -113,11 +120,22 @@ class Reporter:
     @contextmanager
     def following(self, title: str, unit: str = "workgroups") -> Iterator[Any]:
         """A function to be called with each Progress of one launch, or of a measurement in other units."""
-        if self.on_terminal:
-            with self._bar(title, unit) as update:
+        bar = self._bar(title, unit) if self.on_terminal else nullcontext(self._lines(title, unit))
+        live, work = follow.follower(), follow.work()
+        with bar as update:
+            if live is None:
                 yield update
-        else:
-            yield self._lines(title, unit)
+                return
+
+            def both(p: Progress) -> None:
+                update(p)
+                live.progress(work, p)
+
+            live.begun(work, title, unit)
+            try:
+                yield both
+            finally:
+                live.ended(work)
 
     def _lines(self, title: str, unit: str) -> Any:
         rate = Rate(unit)

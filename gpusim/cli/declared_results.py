@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpusim.cli.options import DetailsOption, JobsOption, JsonOption, QuietOption, SectionsOption
+from gpusim.cli.options import DetailsOption, JobsOption, JsonOption, LiveOptions, QuietOption, SectionsOption
 
 StoreToRead = Annotated[
     str | None,
@@ -218,8 +218,9 @@ def sweep(
         str, typer.Argument(metavar="SWEEP", help="A sweep's file, or a configuration that --set varies (layerB).")
     ],
     options: SweepOptions,
+    live: LiveOptions,
 ) -> None:
     """Run a configuration with values varied, on all cores; stored point by point, so that it can go on later."""
     from gpusim.cli.sweep import sweep_command
 
-    raise typer.Exit(sweep_command(file, options))
+    raise typer.Exit(sweep_command(file, options, live))

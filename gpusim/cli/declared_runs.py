@@ -14,6 +14,7 @@ from gpusim.cli.options import (
     JobOptions,
     JobsOption,
     JsonOption,
+    LiveOptions,
     MarkdownOption,
     NoVerifyOption,
     PhaseChoice,
@@ -59,12 +60,13 @@ def run(
     options: JobOptions,
     storing: StoreOptions,
     sampling: JobSamplingOptions,
+    live: LiveOptions,
 ) -> None:
     """Simulate a layer and report what it cost."""
     from gpusim.cli.run import run_command
 
     raise typer.Exit(
-        run_command(config, engine.value if engine else None, not no_verify, out, options, storing, sampling)
+        run_command(config, engine.value if engine else None, not no_verify, out, options, storing, sampling, live)
     )
 
 
@@ -75,11 +77,12 @@ def exec_(
     options: JobOptions,
     storing: StoreOptions,
     sampling: JobSamplingOptions,
+    live: LiveOptions,
 ) -> None:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
     from gpusim.cli.exec import exec_command
 
-    raise typer.Exit(exec_command(config, options, storing, sampling))
+    raise typer.Exit(exec_command(config, options, storing, sampling, live))
 
 
 def layers(
@@ -155,8 +158,10 @@ class NetOptions:
     quiet: QuietOption = False
 
 
-def net(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> None:
+def net(
+    source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions, live: LiveOptions
+) -> None:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
     from gpusim.cli.net import dnnmark_command, net_command
 
-    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, sampling, storing))
+    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, sampling, storing, live))

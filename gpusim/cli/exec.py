@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import JobOptions, StoreOptions
+from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
 from gpusim.cli.outcome import JobAsked, overrides, run_job
 from gpusim.cli.sampling_options import JobSamplingOptions
 from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from gpusim.jobs.job import Job
 
 
-def exec_command(name: str, options: JobOptions, storing: StoreOptions, sampling: JobSamplingOptions) -> int:
+def exec_command(
+    name: str, options: JobOptions, storing: StoreOptions, sampling: JobSamplingOptions, live: LiveOptions
+) -> int:
     """Execute a kernel as its file says and report its metrics; returns the exit code."""
     document = opened(name, EXAMPLE_FOLDER)
     config, path = load_exec(document, [*options.sets, *overrides(options), *sampling.overrides()])
@@ -25,4 +27,4 @@ def exec_command(name: str, options: JobOptions, storing: StoreOptions, sampling
         return ExecJob(config, path, reporter)
 
     inputs = [*document.files, *config.inputs(path)]
-    return run_job(JobAsked(make, work_of_exec(config, path), inputs, config.outputs), options, storing)
+    return run_job(JobAsked(make, work_of_exec(config, path), inputs, config.outputs), options, storing, live)

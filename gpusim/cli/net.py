@@ -12,12 +12,13 @@ from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
 from gpusim.cli.declared_runs import DataOption, EngineChoice, NetOptions
-from gpusim.cli.options import PhaseChoice, Source, StoreOptions
+from gpusim.cli.options import LiveOptions, PhaseChoice, Source, StoreOptions
 from gpusim.cli.sampling_options import SamplingOptions
 from gpusim.cli.storing import kept, opened_store
 from gpusim.config.files import Document, opened
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.keeping.keeper import Started
+from gpusim.live.view import live_view
 from gpusim.report.listing import show_plain
 from gpusim.store.project import store_to_write
 
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 EXIT_NOT_AS_EXPECTED = 1
 
 
-def net_command(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> int:
+def net_command(
+    source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions, live: LiveOptions
+) -> int:
     """Run the network, or find what an equal run left in the store; print its table, write what is asked for.
 
     Returns the exit code.
@@ -63,19 +66,20 @@ def net_command(source: Source, options: NetOptions, sampling: SamplingOptions, 
             reporter.say(known.sentence(keeper.path))
             _put(known.content, options)
             return known.exit_code
-        started = Started()
-        with Interrupt() as interrupt:
-            found = run_modes(network, settings, wanted, reporter, interrupt, arrays, writes, str(options.inputs))
-        if options.outputs is not None:
-            write_arrays(options.outputs, found.last.outputs)
-        code = EXIT_NOT_AS_EXPECTED if found.passed is False else 0
-        if found.stopped_by:
-            code = EXIT_INTERRUPTED if found.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
-        outcome = of_network(found, code)
-        with kept(keeper, work, lambda: outcome, started, reporter):
-            _put(outcome.content, options, found)
-    if found.stopped_by:
-        reporter.say(f"{found.stopped_by}: the results are partial")
+        with live_view(live.live, f"net {work.title}", reporter):
+            started = Started()
+            with Interrupt() as interrupt:
+                found = run_modes(network, settings, wanted, reporter, interrupt, arrays, writes, str(options.inputs))
+            if options.outputs is not None:
+                write_arrays(options.outputs, found.last.outputs)
+            code = EXIT_NOT_AS_EXPECTED if found.passed is False else 0
+            if found.stopped_by:
+                code = EXIT_INTERRUPTED if found.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
+            outcome = of_network(found, code)
+            with kept(keeper, work, lambda: outcome, started, reporter):
+                _put(outcome.content, options, found)
+            if found.stopped_by:
+                reporter.say(f"{found.stopped_by}: the results are partial")
     return code
 
 
@@ -93,7 +97,9 @@ def _put(content: Mapping[str, Any], options: NetOptions, found: "ModesRecord | 
         show_plain(content["plain"], printed)
 
 
-def dnnmark_command(source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions) -> int:
+def dnnmark_command(
+    source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions, live: LiveOptions
+) -> int:
     """Run DNNMark's six benchmarks, print their metrics and the claims; returns the exit code."""
     from gpusim.config.network_run import load_settings
 
@@ -118,7 +124,7 @@ def dnnmark_command(source: Source, options: NetOptions, sampling: SamplingOptio
     batch = dnnmark.FULL_BATCH if options.batch is None else options.batch
     rows = dnnmark.FULL_SIZE if options.size is None else options.size
     jobs = options.jobs if options.jobs is not None else default_jobs()
-    with Interrupt() as interrupt:
+    with live_view(live.live, "net --dnnmark", reporter), Interrupt() as interrupt:
         measured = dnnmark.measure(settings, batch, rows, jobs, reporter, interrupt)
     to_output = _write(options, as_json(dnnmark.document(settings, measured, batch, rows)))
     printed = sys.stderr if to_output else sys.stdout

@@ -6,7 +6,7 @@ does may take the same object. Nothing large is imported here: every start reads
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -147,6 +147,21 @@ class StoreOptions:
 
 
 @dataclass(frozen=True)
+class LiveOptions:
+    """Whether a page shows the run while it runs. live: the port as it was said, empty: any free one, None: no page."""
+
+    live: Annotated[
+        str | None,
+        typer.Option(
+            "--live",
+            metavar="[PORT]",
+            help="Show the run in the browser while it runs, on this machine only. [default: any free port]",
+            show_default=False,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
 class Source:
     """Where a network comes from: a file's name, or `module:function` of PyTorch with an image's shape if need be."""
 
@@ -184,15 +199,22 @@ class Source:
         return load_network(self.name)
 
 
+# options that may stand without a value: whether the argument after one is its value
+_MAY_BE_ALONE: Mapping[str, Callable[[str], bool]] = {
+    "--store": lambda following: not following.startswith("-"),
+    "--live": str.isdecimal,
+}
+
+
 def with_values(arguments: Sequence[str]) -> list[str]:
-    """The arguments with an empty value after each `--store` that has none: Typer knows no option with and without."""
+    """The arguments with an empty value after each option that may stand alone and does: Typer knows no such option."""
     out: list[str] = []
     for place, argument in enumerate(arguments):
         out.append(argument)
         if argument == "--":
             return out + list(arguments[place + 1 :])
         following = arguments[place + 1] if place + 1 < len(arguments) else "-"
-        if argument == "--store" and following.startswith("-"):
+        if argument in _MAY_BE_ALONE and not _MAY_BE_ALONE[argument](following):
             out.append("")
     return out
 

@@ -13,13 +13,14 @@ from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import JobOptions, StoreOptions
+from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
 from gpusim.cli.storing import kept, opened_store
 from gpusim.cli.timeline import drawing, window_of
 from gpusim.keeping.keeper import Keeper, Started
 from gpusim.keeping.outcome import EXIT_NOT_AS_EXPECTED, exit_code, of_records, stopped_by
 from gpusim.keeping.records import restored
 from gpusim.keeping.work import Work
+from gpusim.live.view import live_view
 from gpusim.report import terminal
 from gpusim.report.document import as_json, document
 from gpusim.store.project import store_to_write
@@ -53,7 +54,9 @@ class JobAsked:
     outputs: Mapping[str, Path] = field(default_factory=dict)
 
 
-def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, out: Path | None = None) -> int:
+def run_job(
+    asked: JobAsked, options: JobOptions, storing: StoreOptions, live: LiveOptions, out: Path | None = None
+) -> int:
     """Run a job, or find what an equal one left in the store; returns the exit code.
 
     out: folder that gets the result, the report and the configuration.
@@ -74,7 +77,8 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, out: Pa
             reporter.say(found.sentence(keeper.path))
             _write(asked.work, records, found.content["variants"], options, out)
             return exit_code(records)
-        return _run(asked, options, cycles, reporter, keeper, out)
+        with live_view(live.live, f"{asked.work.kind} {asked.work.title}", reporter):
+            return _run(asked, options, cycles, reporter, keeper, out)
 
 
 def _run(

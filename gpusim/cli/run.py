@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import JobOptions, StoreOptions
+from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
 from gpusim.cli.outcome import JobAsked, overrides, run_job
 from gpusim.cli.sampling_options import JobSamplingOptions
 from gpusim.config.files import opened
@@ -23,6 +23,7 @@ def run_command(
     options: JobOptions,
     storing: StoreOptions,
     sampling: JobSamplingOptions,
+    live: LiveOptions,
 ) -> int:
     """Run a configuration and write its result; returns the exit code. The options override `run:` of the file."""
     own = [f"run.engine={engine}"] * (engine is not None) + ["run.verify=false"] * (not verify)
@@ -35,4 +36,4 @@ def run_command(
         return job_of(config)
 
     asked = JobAsked(make, work_of_run(config), [*document.files, *config.inputs])
-    return run_job(asked, options, storing, out)
+    return run_job(asked, options, storing, live, out)

@@ -1,6 +1,7 @@
 """`gpusim sweep`."""
 
 import sys
+from pathlib import Path
 
 from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import write_whole
@@ -9,7 +10,10 @@ from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
 from gpusim.cli.declared_results import SweepOptions
+from gpusim.cli.options import LiveOptions
+from gpusim.config.files import Document
 from gpusim.config.sweep import Method, Overrides, SweepSpec, load_sweep
+from gpusim.live.view import live_view
 from gpusim.report import listing
 from gpusim.store.project import store_to_read
 from gpusim.store.reading import Results
@@ -17,7 +21,7 @@ from gpusim.store.reading import Results
 EXIT_SOME_FAILED = 1
 
 
-def sweep_command(file: str, options: SweepOptions) -> int:
+def sweep_command(file: str, options: SweepOptions, live: LiveOptions) -> int:
     """Run what is missing of the sweep, and print its points; returns the exit code."""
     method: Method | None = options.method.value if options.method is not None else None  # type: ignore[assignment]
     spec, document = load_sweep(file, Overrides(tuple(options.sets), method, options.points, options.seed))
@@ -26,11 +30,16 @@ def sweep_command(file: str, options: SweepOptions) -> int:
     if options.listed:
         _list(spec)
         return 0
+    reporter = Reporter(options.quiet)
+    with live_view(live.live, f"sweep {spec.title or file}", reporter):
+        return _run(spec, document, store, options, reporter)
+
+
+def _run(spec: SweepSpec, document: Document, store: Path, options: SweepOptions, reporter: Reporter) -> int:
     from gpusim.keeping.keeper import Keeper  # imports what runs kernels: up to a second
     from gpusim.sweep.executor import LocalProcesses
     from gpusim.sweep.running import Sweep
 
-    reporter = Reporter(options.quiet)
     with Keeper(store, options.fresh) as keeper, Interrupt() as interrupt:
         executor = LocalProcesses(options.jobs if options.jobs is not None else default_jobs(), reporter)
         interrupt.deferred = True

@@ -87,10 +87,12 @@ def assert_laws(m: Any, executed_instructions: int) -> None:
             raise LawViolation(f"cycle {int(m.wheel.now)}: {law} is violated: {left} != {right}")
 
 
-def who_waits(m: Any) -> str:
-    """What each unit holds and which resources are waited for, for the report of a deadlock."""
-    lines = []
-    for name, values in (
+def held(m: Any) -> list[tuple[str, np.ndarray]]:
+    """Depths of the queues: what the units of a kind hold that is under way, int64 by unit, down the path of a load.
+
+    Writes nothing. A DRAM request counts until its channel looks again after its last burst has begun.
+    """
+    kinds = (
         ("vector memory instructions queued", m.l1.unit["q_count"]),
         ("loads not returned", m.l1.unit["r_tail"] - m.l1.unit["r_head"]),
         ("store packets unacknowledged", m.l1.unit["stores_out"]),
@@ -100,15 +102,23 @@ def who_waits(m: Any) -> str:
         ("scalar lines missing", m.scalar.mshrs - m.scalar.m_free_count[: int(m.scalar.arrays)]),
         ("instruction lines missing", m.icache.mshrs - m.icache.m_free_count[: int(m.scalar.arrays)]),
         ("requests at the L2 TLB", m.translation.r_count),
-        ("page walks", np.array([int(m.translation.w_count)])),
+        ("page walks", m.translation.w_count),
         ("packets in request ports", m.xbar.o_count),
         ("packets in response ports", m.xbar.r_count),
         ("requests at L2 channels", m.l2.i_count),
         ("L2 lines missing", m.l2.mshrs * (m.l2.ways > 0) - m.l2.m_free_count[: int(m.l2.channels)]),
         ("sparse misses queued", m.ports.sparse_count),
-        ("requests in the compaction engine", np.array([engine_pending(m) if m.run.engine_on else 0])),
-        ("requests in DRAM", np.array([dram_pending(m)])),
-    ):
+        ("requests in the compaction engine", engine_pending(m) if m.run.engine_on else 0),
+        ("requests in DRAM", m.dram.channel["held"][: int(m.map.dram_channels)].sum(axis=-1)),
+    )
+    return [(name, np.atleast_1d(np.asarray(values, np.int64))) for name, values in kinds]
+
+
+def who_waits(m: Any) -> str:
+    """What each unit holds and which resources are waited for, for the report of a deadlock."""
+    dram_pending(m)  # frees the slots of what has been served
+    lines = []
+    for name, values in held(m):
         if int(values.sum()):
             holders = [f"{i}:{int(v)}" for i, v in enumerate(values) if v]
             more = ", ..." * (len(holders) > LISTED_HOLDERS)

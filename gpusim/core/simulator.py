@@ -226,7 +226,7 @@ def _loop(
         elif int(m.wheel.now) - progress_cycle > STUCK_CYCLES:
             return LIVELOCK
         if observer is not None and not observer(
-            Progress(int(m.wheel.now), int(run.done), int(run.workgroups), int(run.instructions))
+            Progress(int(m.wheel.now), int(run.done), int(run.workgroups), int(run.instructions), machine=m)
         ):
             return RUNNING
         if serve is None:

@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 
+from gpusim.base.follow import overall
 from gpusim.base.host_memory import peak_memory_mb
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Progress, Reporter
@@ -22,7 +23,8 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
     cycles, the list holds what is known by then, its last record marked partial.
     """
     records: list[RunRecord] = []
-    for variant in job.variants:
+    for number, variant in enumerate(job.variants):
+        overall(number, len(job.variants), "variants", variant.label)
         record = RunRecord(variant.uses_engine, variant.label, [], variant=variant.name)
         records.append(record)
         try:
@@ -33,6 +35,7 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
         if record.partial:
             record.stopped_by = interrupt.reason or CYCLE_LIMIT
             break
+        overall(number + 1, len(job.variants), "variants", variant.label)
     return records
 
 

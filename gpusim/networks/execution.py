@@ -14,6 +14,7 @@ from math import sqrt
 import numpy as np
 
 from gpusim.base.children import Children
+from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.core.facts import RunFacts, combined
@@ -321,12 +322,14 @@ class _Told:
         self._left = sum(result.instructions for result in results)
         self._start = self._said = time.monotonic()
         self._ended, self._done = 0, 0.0
+        overall(0, self._steps, "steps", "")
 
     def done(self, result: StepResult) -> None:
         """A step has ended."""
         self._ended += 1
         self._done += result.instructions
         self._left -= result.instructions
+        overall(self._ended, self._steps, "steps", result.step.name)
         now = time.monotonic()
         if now - self._said < SAY_EVERY_S:
             return

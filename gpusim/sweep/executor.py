@@ -37,7 +37,7 @@ class LocalProcesses:
 
     def __init__(self, jobs: int, reporter: Reporter) -> None:
         self._reporter, self._is_ready = reporter, False
-        self._children = Children(jobs, nested=True)
+        self._children = Children(jobs, nested=True, what="point")
         self._started: dict[int, Started] = {}
 
     @property

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.config.sweep import SweepSpec
@@ -112,6 +113,7 @@ class Sweep:
         if found is not None:
             self.keeper.keep_point(self.number, [number], found.number)
             self.progress.found += 1
+            said.known()
             return
         waiting.setdefault(work.identity, []).append(number)
         if len(waiting[work.identity]) == 1:
@@ -151,10 +153,16 @@ class _Said:
         self._reporter, self._progress, self._axes = reporter, progress, axes
         self._start = self._said = time.monotonic()
         self._before = progress.known
+        self.known()
+
+    def known(self, label: str = "") -> None:
+        """So many points are known, the last of them of this label."""
+        overall(self._progress.known, self._progress.points, "points", label)
 
     def point(self, point: Point, outcome: Outcome) -> None:
         """A point has ended."""
         now, label = time.monotonic(), ", ".join(f"{path.rpartition('.')[2]}={value}" for path, value in point.items())
+        self.known(label)
         if outcome.state == "failed":
             self._reporter.say(f"failed: {label}: {outcome.error}")
         if now - self._said < self.EVERY_S:

@@ -88,6 +88,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.core", "gpusim.results", "gpusim.results.metrics"),
     ),
     "gpusim.report.page": ("gpusim.base", "gpusim.results.metrics", "gpusim.report"),
+    "gpusim.live": (
+        *("gpusim.base", "memory", "memory.dram", "gpusim.core.cu", "gpusim.core"),
+        "gpusim.report.page",
+    ),
     "gpusim.keeping": (
         *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.energy"),
         *("gpusim.config", "gpusim.store"),
@@ -172,6 +176,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.sweep",
             "gpusim.report",
             "gpusim.report.page",
+            "gpusim.live",
             "gpusim.timeline",
             "gpusim.jobs",
             "gpusim.networks",

@@ -88,8 +88,12 @@ class Browser:
 
     def open(self, path: Path) -> None:
         """Load a file's page, to the end."""
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, url: str) -> None:
+        """Load a page, to the end."""
         self._events.clear()
-        self.send("Page.navigate", url=path.resolve().as_uri())
+        self.send("Page.navigate", url=url)
         end = time.monotonic() + _PATIENCE_S
         while "Page.loadEventFired" not in self._events:
             assert time.monotonic() < end, "the page does not load"

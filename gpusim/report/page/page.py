@@ -1,12 +1,10 @@
 """The page: one HTML file, made of results, that loads nothing and runs nothing but its own script."""
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
+from gpusim.report.page.assets import beside, hashed
 from gpusim.report.page.elements import Element, table, tag, written
 from gpusim.report.page.parts import Sources, configuration, layers, sections, summary
 from gpusim.report.page.picture import KINDS, Picture
@@ -35,7 +33,7 @@ def page(results: Mapping[str, Result], sources: Sources) -> str:
         main.append(_tabs(list(detailed), panels))
     main.extend(panels)
     body.extend([main, tag("footer", tag("p", f"Made by gpusim {__version__} from: {', '.join(results)}."))])
-    script = _beside("page.js")
+    script = beside(__file__, "page.js")
     body.append(tag("script", script))
     head = tag(
         "head",
@@ -43,7 +41,7 @@ def page(results: Mapping[str, Result], sources: Sources) -> str:
         tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
         tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
         tag("title", f"gpusim: {title}"),
-        tag("style", _beside("page.css")),
+        tag("style", beside(__file__, "page.css")),
     )
     return "<!DOCTYPE html>\n" + written(tag("html", head, body, lang="en")) + "\n"
 
@@ -134,12 +132,7 @@ def _key(value: object) -> int | float | str | None:
 
 def _policy(script: str) -> str:
     """Nothing is loaded; the one script that runs is the page's own, by its hash."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; base-uri 'none'; "
+        f"default-src 'none'; script-src {hashed(script)}; style-src 'unsafe-inline'; base-uri 'none'; "
         "form-action 'none'"
     )
-
-
-def _beside(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from gpusim.cli.declared_measurements import CorrelateOptions
 from gpusim.cli.declared_runs import NetOptions
-from gpusim.cli.options import JobOptions, SetOption, Source, grouped
+from gpusim.cli.options import JobOptions, LiveOptions, SetOption, Source, grouped, with_values
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def test_its_help_and_name_are_the_commands() -> None:
     assert (seen.__name__, seen.__doc__) == ("command", "Its help.")
 
 
-@pytest.mark.parametrize("kind", [JobOptions, Source, NetOptions, CorrelateOptions])
+@pytest.mark.parametrize("kind", [JobOptions, LiveOptions, Source, NetOptions, CorrelateOptions])
 def test_a_command_without_options_gets_the_defaults_of_the_group(kind: type) -> None:
     def with_it(got: list[Any]) -> Any:
         def command(group: Any) -> None:
@@ -58,3 +58,18 @@ def test_a_command_without_options_gets_the_defaults_of_the_group(kind: type) ->
         return command
 
     assert received(with_it) == [kind()]
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [
+        (["run", "--live", "layerB.yaml"], ["run", "--live", "", "layerB.yaml"]),
+        (["run", "--live", "8080", "layerB.yaml"], ["run", "--live", "8080", "layerB.yaml"]),
+        (["run", "x", "--live"], ["run", "x", "--live", ""]),
+        (["run", "--live", "--store", "--quiet"], ["run", "--live", "", "--store", "", "--quiet"]),
+        (["run", "--live=80", "--store", "a.db"], ["run", "--live=80", "--store", "a.db"]),
+        (["run", "--", "--live"], ["run", "--", "--live"]),
+    ],
+)
+def test_some_options_may_stand_without_their_value(given: list[str], seen: list[str]) -> None:
+    assert with_values(given) == seen

@@ -1,0 +1,33 @@
+"""The live page: one HTML document with its style and script in it, in the colours of the HTML report."""
+
+from functools import cache
+
+from gpusim.report.page import assets as report
+from gpusim.report.page.assets import beside, hashed
+from gpusim.report.page.charts import COLOURS
+
+
+@cache
+def page() -> str:
+    """The page; what it shows it gets from `state.json`."""
+    return beside(__file__, "page.html").replace("{style}", _style()).replace("{script}", _script())
+
+
+@cache
+def policy() -> str:
+    """Content security policy: the page's own style and script, and requests to where it came from."""
+    return (
+        f"default-src 'none'; script-src {hashed(_script())}; style-src {hashed(_style())}; connect-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+@cache
+def _style() -> str:
+    colours = "".join(f" --c{number}: {colour};" for number, colour in enumerate(COLOURS))
+    return f"{beside(report.__file__, 'page.css')}:root {{{colours} }}\n{beside(__file__, 'page.css')}"
+
+
+@cache
+def _script() -> str:
+    return beside(__file__, "page.js")
