@@ -1,4 +1,4 @@
-"""Does the comparison of sampled with whole launches say what it found? (The suite itself takes a large host an hour.)"""
+"""Does the comparison of sampled with whole launches say what it found? (The suite itself is for a large host.)"""
 
 import pytest
 
