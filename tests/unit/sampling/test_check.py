@@ -1,5 +1,8 @@
 """Does the comparison of sampled with whole launches say what it found? (The whole suite needs a large host.)"""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from gpusim.base.errors import UserError
@@ -57,3 +60,9 @@ def test_the_suite_has_what_it_should() -> None:
     assert [case.name for case in wanted(["mi6 relu"])] == ["mi6 relu"]
     with pytest.raises(UserError, match="--only mi7"):
         wanted(["mi7"])
+
+
+def test_the_page_s_table_is_that_of_its_result() -> None:
+    folder = Path(__file__).parents[3] / "docs" / "sampling"
+    outcomes = [Outcome(**case) for case in json.loads((folder / "suite.json").read_text(encoding="utf-8"))["cases"]]
+    assert markdown(outcomes) == (folder / "suite.md").read_text(encoding="utf-8")
