@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import multiprocessing
 import os
 import signal
 import socket
@@ -34,6 +33,8 @@ def live_view(port: str | None, title: str, reporter: Reporter) -> Iterator[None
     if port is None:
         yield
         return
+    import multiprocessing
+
     from gpusim.live.sender import Sender  # imports the compiled core: up to a second
 
     server = _listening(port, reporter.quiet)
