@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import multiprocessing
 import os
 import signal
 import socket
@@ -34,13 +33,16 @@ def live_view(port: str | None, title: str, reporter: Reporter) -> Iterator[None
     if port is None:
         yield
         return
+    import multiprocessing
+
     from gpusim.live.sender import Sender  # imports the compiled core: up to a second
 
+    server = _listening(port, reporter.quiet)
     try:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     except (AttributeError, OSError) as error:
+        server.server_close()
         raise UserError(f"{OPTION}: this system has no sockets that keep packets apart: {error}") from None
-    server = _listening(port, reporter.quiet)
     run = {"title": title, "version": __version__, "process": os.getpid()}
     sys.stdout.flush()
     sys.stderr.flush()

@@ -7,6 +7,7 @@ Without results' files it makes them: `gpusim run layerB.yaml --engine both --ho
 import json
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from PIL import Image
@@ -15,6 +16,7 @@ from gpusim.cli.main import invoke
 from gpusim.report.page.page import page
 from gpusim.report.result import read
 from tests.support.browser import Browser
+from tests.support.live import running
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 COMMANDS = {
@@ -22,6 +24,7 @@ COMMANDS = {
     "lenet.json": ["net", "lenet", "--batch", "4", "--phase", "train"],
 }
 WIDTH, HEIGHT = 1000, 860
+LIVE_POINTS = 15
 
 
 def results(given: list[str], folder: Path) -> dict[str, Path]:
@@ -38,7 +41,21 @@ def shoot(browser: Browser, file: Path, start: str, target: Path) -> None:
     """Save what begins at an element of the page."""
     browser.open(file)
     top = browser.evaluate(f"Math.max(0, document.querySelector({start!r}).getBoundingClientRect().top + scrollY - 12)")
-    browser.screenshot(target, (0, int(top), WIDTH, HEIGHT))
+    _save(browser, int(top), target)
+
+
+def shoot_live(browser: Browser, target: Path) -> None:
+    """Save the live view of a run that has gone on for a while."""
+    with running([*COMMANDS["layerB.json"], "--live"]) as (_, port):
+        browser.visit(f"http://127.0.0.1:{port}/")
+        points = "(document.querySelector('#charts path')?.getAttribute('d') ?? '').split('L').length"
+        while browser.evaluate(points) < LIVE_POINTS:
+            time.sleep(0.1)
+        _save(browser, 0, target)
+
+
+def _save(browser: Browser, top: int, target: Path) -> None:
+    browser.screenshot(target, (0, top, WIDTH, HEIGHT))
     with Image.open(target) as image:  # a palette is enough, and a third of the size
         image.convert("RGB").quantize(128).save(target, optimize=True)
 
@@ -57,6 +74,7 @@ def main() -> None:
                 shoot(browser, file, "#r1-speed_of_light", PICTURES / "report-roofline.png")
             else:
                 shoot(browser, file, "#r1-stalls", PICTURES / "report-layers.png")
+        shoot_live(browser, PICTURES / "live.png")
 
 
 if __name__ == "__main__":

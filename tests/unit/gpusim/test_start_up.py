@@ -76,3 +76,8 @@ def test_a_run_with_a_warm_cache_needs_neither_compiler_nor_drawing() -> None:
     found = imported(EXEC)
     assert "isa.execution.interpreter" in found
     assert found & {*DRAWING, *COMPILER} == set()
+
+
+def test_a_run_without_a_live_view_imports_none() -> None:
+    found = imported("from gpusim.cli.main import invoke; assert invoke(['exec', 'vector_add', '--quiet']) == 0")
+    assert found & {"gpusim.live.server", "gpusim.live.sender", "gpusim.live.snapshot", "http.server"} == set()
