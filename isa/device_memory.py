@@ -73,7 +73,7 @@ class DeviceMemory:
         ):
             raise ValueError(f"an image of {capacity_bytes} bytes of device memory starts on a page and is as long")
         self.image = _own_image(capacity_bytes) if image is None else image
-        self._clear = clear or self._write_zeros
+        self._clear = clear  # not a method of its own: the cycle would hold the image until Python looks for cycles
         self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
         self.allocations: list[Allocation] = []
         self._next = GUARD_BYTES
@@ -115,7 +115,7 @@ class DeviceMemory:
             merged.append((first, last))
         if merged[-1][1] == self._next:
             self._next, _ = merged[-1]
-            self._clear(self._next, end)
+            self._cleared(self._next, end)
             merged.pop()
         self._free = merged
 
@@ -125,9 +125,12 @@ class DeviceMemory:
         for k, (start, end) in enumerate(self._free):
             if end - start >= needed:
                 self._free[k : k + 1] = [(start + needed, end)] if end - start > needed else []
-                self._clear(start, start + size_bytes)
+                self._cleared(start, start + size_bytes)
                 return start
         return None
+
+    def _cleared(self, start: int, end: int) -> None:
+        (self._clear or self._write_zeros)(start, end)
 
     def _write_zeros(self, start: int, end: int) -> None:
         self.image[start:end] = 0
