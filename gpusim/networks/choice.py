@@ -47,7 +47,6 @@ class Chosen:
 
     choices: Sequence[Choice] = ()
     exact: Mapping[LaunchClass, RunFacts] = field(default_factory=dict)
-    stopped_by: str = ""
 
     @property
     def by_step(self) -> Mapping[tuple[str, Pass], str]:
@@ -87,7 +86,7 @@ def choose(
         record = run_iteration(network, other, alone, reporter, interrupt, known=known)
         known = record.of_class
         if record.stopped_by:
-            return Chosen(stopped_by=record.stopped_by)
+            return Chosen()  # what follows ends by the same interrupt
         measured[algorithm] = record.steps
     exact = {
         one: replace(facts, sampling=None)

@@ -39,7 +39,7 @@ def lag1(values: np.ndarray) -> float:
     if n < 5 or square <= (1e-12 * float(np.abs(values).max())) ** 2 * n:
         return 0.0
     found = float((apart[1:] * apart[:-1]).sum()) / square
-    return min((found * n + 1) / (n - 4), 0.99)
+    return max(-0.99, min((found * n + 1) / (n - 4), 0.99))
 
 
 def batched(values: np.ndarray, spec: SamplingSpec) -> Batches:
