@@ -1,97 +1,126 @@
-"""When there are windows enough: whether they have settled, and how many more the wanted error takes."""
+"""Whether what was measured is enough, and what is to follow it: another lap here, one elsewhere, or none."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 
-from gpusim.sampling.batches import batched
+from gpusim.sampling.estimate import Ratios, ratios
+from gpusim.sampling.grid import Left, block_weights, kept
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.steady import settled
-from gpusim.sampling.student import MANY_DEGREES, quantile
+from gpusim.sampling.student import quantile
 
-MEMORY_TOLERANCE = 0.01  # within which L2's hit rate and DRAM's lines an instruction must have settled
-
-
-@dataclass(frozen=True)
-class Stops:
-    """Where to measure between jumps: at `count` places, `laps` laps each. kept: windows that have settled, the last
-    ones of those so far."""
-
-    count: int
-    laps: int
-    kept: int
+LEAST_SKIPPED = 0.2  # of a grid: below, a jump is not worth its error
+_STOP_FROM_LAPS = 8  # in what is left: from here on one lap at least is measured elsewhere in the grid
+_MOST_TRIED = 16
+_LEAST_LAPS = 16  # where they are no larger a part of the grid than the next: a few may resemble one another by chance
+_LEAST_SHARE = 0.05
+_FEW = 3  # laps of which all but the last may be left out
 
 
 @dataclass(frozen=True)
-class Left:
-    """What jumps could pass over.
+class Measured:
+    """What was measured so far.
 
-    share: of the grid; rounds: of workgroups; lap_rounds: rounds that a lap takes; least:
-    stops without which windows are no witness of the whole grid.
+    laps: [lap, window, column]; counts: laps of each block, a block being what was measured without a jump between;
+    jumps: workgroups passed over after each block but the last; lap_rounds: rounds that a lap takes.
     """
 
-    share: float
-    rounds: float
+    laps: np.ndarray
+    counts: Sequence[int]
+    jumps: Sequence[int]
     lap_rounds: float
-    least: int = 0
 
-    def stop_rounds(self, laps: int) -> float:
-        """Rounds that a stop of so many laps takes: one more, for the workgroups from before the jump."""
-        return 1 + laps * self.lap_rounds
+    def ratios(self, first: int, last_jump: float, columns: Columns, spec: SamplingSpec) -> Ratios:
+        """What the laps but for the `first` ones counted an instruction, if `last_jump` follows them."""
+        weights = block_weights([*self.jumps, last_jump], kept(self.counts, first))
+        return ratios(self.laps[first:], weights, self.age(first), columns, spec)
 
+    def age(self, first: int, more: int = 0) -> float:
+        """Rounds that have passed in the middle of the laps but for the `first` ones, with `more` to follow."""
+        return 1 + self.lap_rounds * (first + (len(self.laps) - first + more) / 2)
 
-def decide(windows: np.ndarray, columns: Columns, spec: SamplingSpec, left: Left) -> Stops | None:
-    """What remains to be measured, None: these windows have not settled, or no stops would be enough.
+    def first(self, last_jump: float, columns: Columns, spec: SamplingSpec) -> int:
+        """How many laps are to be left out, as those before they had settled: by what the error becomes smallest.
 
-    windows: so far, whole laps.
-    """
-    laps = len(windows) // spec.lap_windows
-    for kept in sorted({laps, -(-laps // 2)}, reverse=True):
-        last = windows[-kept * spec.lap_windows :]
-        series = [
-            (columns.rates(last), spec.error / 2),
-            (columns.l2_hit_rates(last), MEMORY_TOLERANCE),
-            (columns.dram_rates(last), MEMORY_TOLERANCE),
-        ]
-        if not settled(series, spec.confidence):
-            continue
-        stops = _cheapest(_needed(columns.rates(last), spec, left.share), len(last), spec, left)
-        if stops is not None:
-            return stops
-    return None
+        At most half of them: the more there are to choose from, the more the best is so by chance.
+        """
+        count = len(self.laps)
+        most = max(count // 2, min(count, _FEW) - 1)
+        pace = Measured(self.laps[:, :, (columns.cycles, columns.work)], self.counts, self.jumps, self.lap_rounds)
+
+        def error(first: int) -> float:
+            found = pace.ratios(first, last_jump, Columns.of_pace(), spec)
+            return found.squares(found.doubts, 0)
+
+        return min(range(0, most + 1, most // _MOST_TRIED + 1), key=error)
 
 
-def _cheapest(needed: float, kept: int, spec: SamplingSpec, left: Left) -> Stops | None:
-    """The stops that take the fewest rounds of those by which the error is as wanted; None: half of what is left is too
-    little for any.
+@dataclass(frozen=True)
+class Next:
+    """jump: workgroups to pass over now; enough: whether no lap is to follow."""
 
-    needed: windows for that if all count the same; kept: those that there are.
-    """
-    affordable = int(spec.share * left.rounds / left.stop_rounds(1))
-    fewest = min(max(affordable, left.least), spec.most_stops)
-    if fewest == 0 and kept >= needed:
-        return Stops(0, 0, kept)
-    possible: list[tuple[float, Stops]] = []
-    for count in range(max(fewest, 1), spec.most_stops + 1):
-        # Of count + 1 equal jumps the windows before the first count half a jump's, the last one's one and a half
-        # (gpusim.sampling.grid.block_weights): (1/4 / kept + (count - 1 + 9/4) / measured) / (count + 1)^2 = 1 / needed
-        left_over = (count + 1) ** 2 / max(needed, 1) - 0.25 / kept
-        if left_over <= 0:
-            continue
-        laps = max(1, ceil((count + 1.25) / left_over / spec.lap_windows))
-        rounds = count * left.stop_rounds(laps)
-        if rounds <= left.rounds / 2:
-            possible.append((rounds, Stops(count, laps, kept)))
-    return min(possible, key=lambda one: one[0])[1] if possible else None
+    jump: int
+    enough: bool
 
 
-def _needed(rates: np.ndarray, spec: SamplingSpec, skippable: float) -> float:
-    """Windows for which the half-width of the launch's cycles is what is wanted, if they go on like these."""
-    found = batched(rates, spec)
-    means = np.array([rates[part].mean() for part in found.ranges(len(rates))])
-    spread = float(means.std(ddof=1) * np.sqrt(found.inflation)) / max(float(means.mean()), 1e-300)
-    t, z = quantile(spec.confidence, found.count - 1), quantile(spec.confidence, MANY_DEGREES)
-    wanted = max(spec.error**2 - (z * spec.bias * skippable) ** 2, (spec.error / 4) ** 2)
-    return float((t * spread * skippable) ** 2 / wanted * found.size)
+def following(measured: Measured, columns: Columns, spec: SamplingSpec, left: Left) -> Next:
+    """What is to follow what was measured so far."""
+    first = measured.first(left.skippable, columns, spec)
+    found = measured.ratios(first, left.skippable, columns, spec)
+    share = (left.skippable + sum(measured.jumps)) / left.total
+    wanted = (spec.error / share) ** 2
+    elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
+    few = min(_LEAST_LAPS, int(left.total / left.lap * _LEAST_SHARE)) - len(measured.laps)
+    if elsewhere and few <= 0 and found.squares(found.doubts, columns.cycles) <= wanted:
+        return Next(left.jump(0), True)
+    if found.squares((found.drift,), columns.cycles) > wanted / 2:
+        return Next(0, False)
+    needed = _more(_Outlook(measured, first, found, columns.cycles, spec), left, wanted)
+    more = max(needed, few) if needed else 0
+    worth = measured.jumps or left.skippable - more * left.lap >= LEAST_SKIPPED * left.total
+    return Next(left.jump(more) if more and worth else 0, False)
+
+
+@dataclass(frozen=True)
+class _Outlook:
+    """What laps say of those that are to follow. first: those left out; found: what the others say of column `time`."""
+
+    measured: Measured
+    first: int
+    found: Ratios
+    time: int
+    spec: SamplingSpec
+
+    def square(self, more: int, part: float, anew: bool) -> float:
+        """Squared relative half-width with `more` laps to come, between jumps over `part` workgroups each and half as
+        many at the end, if those go on like these. anew: all those so far are left out."""
+        measured, found, spec = self.measured, self.found, self.spec
+        first = len(measured.laps) if anew else self.first
+        counts = [*kept(measured.counts, first), *[1] * more]
+        weights = block_weights([*measured.jumps, *[part] * more, part / 2], counts)
+        noise = found.noise
+        t = quantile(spec.confidence, noise.degrees + more - (first - self.first))
+        passed = measured.age(first, more) - measured.age(self.first)
+        return float(
+            t * t * noise.inflation * found.lap_variance(self.time) * (weights**2).sum()
+            + found.squares((found.settling,), self.time) * 0.25 ** (passed / spec.settling_rounds)
+            + found.squares((found.jump,), self.time)
+        )
+
+
+def _more(outlook: _Outlook, left: Left, wanted: float) -> int:
+    """Laps that are still needed, each at another place; 0: more than there are."""
+
+    def enough(more: int) -> bool:
+        part = max(left.skippable - more * left.lap, 0) / (more + 0.5)
+        return min(outlook.square(more, part, anew) for anew in (False, True)) <= wanted
+
+    most = left.skippable // left.lap
+    more = 1
+    while more <= most and not enough(more):
+        more *= 2
+    if more > most:
+        return 0
+    return next(k for k in range(more // 2 + 1, more + 1) if k == more or enough(k))

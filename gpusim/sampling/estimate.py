@@ -1,12 +1,13 @@
 """What the skipped part of a launch cost: counts in proportion to work, with replicates from which errors follow.
 
-Windows are rows of what each of them counted. The skipped part does as many instructions as its workgroups have, and
-costs of everything what the windows cost an instruction: a ratio estimator (Cochran 1977, chapter 6). A batch of
-windows left out gives a replicate of all counts together, so that the error of anything computed from several counts,
-such as a hit rate, has their correlation in it: the jackknife (Quenouille 1956, Tukey 1958).
+Laps are rows of windows, windows rows of what each of them counted. The skipped part does as many instructions as its
+workgroups have, and costs of everything what the laps cost an instruction: a ratio estimator, whose error is that of
+its residuals (Cochran 1977, chapter 6). Each residual is a replicate of all counts together, so that the error of
+anything computed from several counts, such as a hit rate, has their correlation in it.
 
-Two things the windows' spread does not say. A launch that is still settling slowly when it is measured goes on to do so
-in the part that is skipped: half of what the later windows differ from the earlier ones, beyond chance, is counted as a
+Three things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
+may be is taken from the spread of the windows and the rounds that have passed. A launch that is seen to go on settling
+does so in the part that is skipped: half of what the later laps differ from the earlier ones, beyond chance, is a
 standard uncertainty. And a jump may itself cost or save something: `SamplingSpec.bias`.
 """
 
@@ -15,10 +16,79 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.core.sampled import Replicates
-from gpusim.sampling.batches import Batches, batched
 from gpusim.sampling.looks import Columns
+from gpusim.sampling.noise import Noise, noise
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling.student import MANY_DEGREES, quantile
+
+SETTLING_FROM_ROUNDS = 2.0  # what `SamplingSpec.unsettled` and `unsettled_spread` are said of
+_LEAST_FOR_DRIFT = 4
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """What laps counted an instruction, and why that may not be the skipped part's.
+
+    values: [column]; chance, settling, drift, jump: independent reasons to doubt it; noise: of a lap.
+    """
+
+    values: np.ndarray
+    chance: Replicates
+    settling: Replicates
+    drift: Replicates
+    jump: Replicates
+    noise: Noise
+
+    @property
+    def doubts(self) -> tuple[Replicates, ...]:
+        """All of them."""
+        return self.chance, self.settling, self.drift, self.jump
+
+    def lap_variance(self, column: int) -> float:
+        """Of what a lap counts in a column beside its work, relative."""
+        apart = float((self.chance.deviations[:, column] ** 2).sum())
+        return apart / max(float(self.values[column]), 1e-300) ** 2
+
+    def squares(self, doubts: tuple[Replicates, ...], column: int) -> float:
+        """Squared half-width of a column that these doubts make, relative."""
+        apart = sum(d.factor * float((d.deviations[:, column] ** 2).sum()) for d in doubts)
+        return apart / max(float(self.values[column]), 1e-300) ** 2
+
+
+def ratios(laps: np.ndarray, weights: np.ndarray, age: float, columns: Columns, spec: SamplingSpec) -> Ratios:
+    """What laps counted an instruction.
+
+    laps: [lap, window, column], in order of time; weights: of each, their sum is 1; age: rounds that had passed in the
+    middle of them.
+    """
+    totals = laps.sum(axis=1)
+    weighted = weights @ totals
+    values = weighted / max(float(weighted[columns.work]), 1)
+    found = noise(laps, columns.work, columns.cycles, spec)
+    scale = 1 / max(float(totals[:, columns.work].mean()), 1)
+    t, z = quantile(spec.confidence, found.degrees), quantile(spec.confidence, MANY_DEGREES)
+    spread = np.sqrt(laps.shape[1]) * found.within * scale  # of a window, as a part of the whole
+    passed = 0.5 ** ((age - SETTLING_FROM_ROUNDS) / spec.settling_rounds)
+    unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
+    return Ratios(
+        values,
+        Replicates(t * t * found.inflation * float((weights**2).sum()), found.rows * scale),
+        Replicates(z * z, unsettled[np.newaxis]),
+        Replicates(z * z, _drift(totals, columns, found, scale)[np.newaxis]),
+        Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
+        found,
+    )
+
+
+def _drift(totals: np.ndarray, columns: Columns, found: Noise, scale: float) -> np.ndarray:
+    """Half of what the later laps' ratios differ from the earlier ones', beyond what chance explains. [column]"""
+    half = len(totals) // 2
+    if len(totals) < _LEAST_FOR_DRIFT:
+        return np.zeros(totals.shape[1])
+    earlier, later = (part.sum(axis=0) for part in (totals[:half], totals[-half:]))
+    apart = later / max(float(later[columns.work]), 1) - earlier / max(float(earlier[columns.work]), 1)
+    by_chance = 2 / half * found.inflation * scale**2 * (found.rows**2).sum(axis=0)
+    return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - by_chance, 0)) / 2)
 
 
 @dataclass(frozen=True)
@@ -27,34 +97,27 @@ class Estimate:
 
     added: np.ndarray
     doubts: tuple[Replicates, ...]
-    batches: Batches
+    noise: Noise
 
 
-def estimate(windows: np.ndarray, columns: Columns, wavefronts: int, spec: SamplingSpec, work: int = 0) -> Estimate:
+def estimate(
+    laps: np.ndarray,
+    weights: np.ndarray,
+    age: float,
+    columns: Columns,
+    wavefronts: int,
+    spec: SamplingSpec,
+    work: int = 0,
+) -> Estimate:
     """What `wavefronts` that were not simulated add to each column.
 
-    windows: [window, column], in order of time, each times what it counts; work: instructions of the skipped wavefronts
-    if they are known, 0: as many as those that ended in the windows had.
+    laps, weights, age: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0: as many as
+    those that ended in the laps had.
     """
-
-    def added(total: np.ndarray) -> np.ndarray:
-        ended = total if total[columns.ended] > 0 else whole
-        skipped = work or wavefronts * ended[columns.ended_work] / max(ended[columns.ended], 1)
-        return np.asarray(total / max(total[columns.work], 1) * skipped)
-
-    found = batched(columns.rates(windows), spec)
-    parts = np.array([windows[part].sum(axis=0) for part in found.ranges(len(windows))])
-    whole = parts.sum(axis=0)
-    point = added(whole)
-    t, z = quantile(spec.confidence, found.count - 1), quantile(spec.confidence, MANY_DEGREES)
-    left_out = np.array([added(whole - part) for part in parts]) - point
-    sampled = Replicates(t * t * found.inflation * (found.count - 1) / found.count, left_out)
-    doubts = [sampled, Replicates(z * z, (spec.bias * point * columns.timed)[np.newaxis])]
-    laps = len(windows) // spec.lap_windows
-    if laps > 1:
-        half = laps // 2 * spec.lap_windows
-        apart = added(windows[-half:].sum(axis=0)) - added(windows[:half].sum(axis=0))
-        by_chance = 4 * (sampled.factor / (t * t)) * (left_out**2).sum(axis=0)
-        beyond = np.sqrt(np.maximum(apart**2 - by_chance, 0))
-        doubts.append(Replicates(z * z, (np.sign(apart) * beyond / 2)[np.newaxis]))
-    return Estimate(point, tuple(doubts), found)
+    found = ratios(laps, weights, age, columns, spec)
+    ended = weights @ laps.sum(axis=1)
+    if ended[columns.ended] <= 0:
+        ended = laps.sum(axis=(0, 1))
+    skipped = work or wavefronts * float(ended[columns.ended_work] / max(ended[columns.ended], 1))
+    doubts = tuple(Replicates(doubt.factor, doubt.deviations * skipped) for doubt in found.doubts)
+    return Estimate(found.values * skipped, doubts, found.noise)

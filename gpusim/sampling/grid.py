@@ -7,42 +7,52 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Jumps:
-    """sizes: workgroups of each jump, multiples of a round; between: workgroups from one jump to the next."""
+class Left:
+    """What of a grid can still be passed over, in workgroups.
 
-    sizes: tuple[int, ...]
-    between: int
-
-    @property
-    def skipped(self) -> int:
-        """Workgroups that are not simulated."""
-        return sum(self.sizes)
-
-
-def jumps(left: int, resident: int, tail: int, stops: int, stop: int) -> Jumps:
-    """Jumps over as much as can be of the `left` workgroups that are not dispatched yet.
-
-    resident: workgroups of a round; tail: workgroups to be simulated after the last jump, at least; stops: how often to
-    stop in between, each time for `stop` workgroups; fewer where the grid is too small for them.
+    total: of the grid; skippable: all that are not dispatched yet but for the tail; lap: dispatched in a lap; resident:
+    of a round.
     """
-    while stops and (left - tail - stops * stop) // resident < stops + 1:
-        stops -= 1
-    rounds = max(0, (left - tail - stops * stop) // resident)
-    each, more = divmod(rounds, stops + 1)
-    sizes = [(each + (k < more)) * resident for k in range(stops + 1)]
-    return Jumps(tuple(size for size in sizes if size), stop)
+
+    total: int
+    skippable: int
+    lap: int
+    resident: int
+
+    def jump(self, more: int) -> int:
+        """The next jump if `more` laps, each at another place, are to follow it: whole rounds, 0 if there are too few.
+
+        The grid is passed over in equal parts with a lap between any two, but for the last part: it is half as large,
+        as the lap before it is the only witness of it.
+        """
+        free = self.skippable - more * self.lap
+        part = free / (more + 0.5) if more else free
+        return max(0, int(part // self.resident) * self.resident)
 
 
-def block_weights(sizes: Sequence[int], windows: Sequence[int]) -> np.ndarray:
-    """How much each window counts. sizes: of the jumps; windows: measured in the block before each of them.
+def block_weights(sizes: Sequence[float], counts: Sequence[int]) -> np.ndarray:
+    """How much each lap counts; the sum is 1. sizes: of the jumps; counts: laps in the block before each of them.
 
-    What a jump passes over costs what the windows before and after it do, half each; after the last there are none.
+    What a jump passes over costs what the laps before and after it do, half each; before the first and after the last
+    there are none. ValueError where there are no laps.
     """
-    shares = np.zeros(len(sizes))
-    measured = [k for k, count in enumerate(windows) if count]
-    for k, size in enumerate(sizes):
-        before = max(m for m in measured if m <= k)
-        after = min((m for m in measured if m > k), default=before)
-        shares[before] += size / 2
-        shares[after] += size / 2
-    return np.repeat(shares / np.maximum(windows, 1), windows)
+    laps, jumped = np.array(counts), np.array(sizes, float)
+    measured = np.flatnonzero(laps)
+    if not len(measured):
+        raise ValueError("no lap to say what a jump costs")
+    next_one = np.searchsorted(
+        measured, np.arange(len(sizes)), side="right"
+    )  # the first measured block after each jump
+    before = measured[np.maximum(next_one - 1, 0)]
+    after = measured[np.minimum(next_one, len(measured) - 1)]
+    shares = np.bincount(before, jumped, len(sizes)) + np.bincount(after, jumped, len(sizes))
+    return np.asarray(np.repeat(shares / np.maximum(laps, 1), laps) / max(2 * float(jumped.sum()), 1e-300))
+
+
+def kept(counts: Sequence[int], first: int) -> list[int]:
+    """Laps left in each block without the `first` ones of all."""
+    out = []
+    for count in counts:
+        out.append(max(0, count - first))
+        first = max(0, first - count)
+    return out

@@ -1,40 +1,50 @@
-"""Are whole rounds passed over, as many as there can be, with the tail and the stops left to be simulated?"""
+"""Are whole rounds passed over, evenly over the grid, and is what they cost that of the laps around them?"""
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.sampling.grid import block_weights, jumps
+from gpusim.sampling.grid import Left, block_weights, kept
 
 
-@given(st.integers(0, 100_000), st.integers(1, 500), st.integers(0, 800), st.integers(0, 16), st.integers(0, 2000))
-def test_jumps(left: int, resident: int, tail: int, stops: int, stop: int) -> None:
-    planned = jumps(left, resident, tail, stops, stop)
-    assert all(size > 0 and size % resident == 0 for size in planned.sizes)
-    assert len(planned.sizes) <= stops + 1
-    simulated = left - planned.skipped
-    if planned.sizes:
-        used = len(planned.sizes) - 1
-        assert tail + used * stop <= simulated < tail + used * stop + resident
-        assert max(planned.sizes) - min(planned.sizes) <= resident  # evenly over the grid
-    else:
-        assert left - tail < resident
+@given(st.integers(0, 100_000), st.integers(1, 500), st.integers(1, 600), st.integers(0, 20))
+def test_a_jump_leaves_room_for_the_laps_that_are_to_follow(skippable: int, resident: int, lap: int, more: int) -> None:
+    left = Left(200_000, skippable, lap, resident)
+    jump = left.jump(more)
+    assert jump >= 0 and jump % resident == 0
+    assert jump == 0 or jump + more * lap <= skippable
+    if not more:
+        assert skippable - jump < resident
+    elif jump:  # the last jump is at least half of this one: parts are even
+        assert skippable - more * (jump + lap) >= jump // 2
 
 
-def test_stops_are_given_up_where_the_grid_is_too_small() -> None:
-    assert jumps(1000, 100, 50, 4, 200).sizes == (200, 200, 100)
-    assert jumps(340, 100, 50, 4, 200).sizes == (200,)
-    assert jumps(140, 100, 50, 4, 200).sizes == ()
+def test_a_grid_in_even_parts() -> None:
+    assert Left(1000, 700, 50, 10).jump(2) == 240  # 2 jumps of it, 2 laps, and half of it at the end
+    assert Left(1000, 700, 50, 10).jump(0) == 700
+    assert Left(1000, 90, 50, 10).jump(2) == 0
 
 
-def test_a_jump_costs_what_the_windows_around_it_do() -> None:
-    assert block_weights([100], [4]).tolist() == [25] * 4
-    assert block_weights([100, 60, 40], [2, 1, 4]).tolist() == [25, 25, 80, 17.5, 17.5, 17.5, 17.5]
-    assert block_weights([100, 60, 40], [2, 1, 0]).tolist() == [25, 25, 150]  # the grid ended before the last stop
+def test_a_jump_costs_what_the_laps_around_it_do() -> None:
+    assert block_weights([100], [4]).tolist() == [0.25] * 4
+    assert (block_weights([100, 60, 40], [2, 1, 4]) * 200).tolist() == pytest.approx([25, 25, 80] + [17.5] * 4)
+    assert (block_weights([100, 60, 40], [2, 1, 0]) * 200).tolist() == pytest.approx([25, 25, 150])
+    assert block_weights([100, 60, 40], [0, 1, 0]).tolist() == [1]  # the first laps are left out
+    assert (block_weights([50, 0], [1, 1]) * 50).tolist() == [25, 25]  # a lap after the last jump
+    with pytest.raises(ValueError, match="no lap"):
+        block_weights([3], [0])
 
 
 @given(st.lists(st.tuples(st.integers(1, 1000), st.integers(0, 40)), min_size=1, max_size=17))
-def test_weights_are_what_is_passed_over(jumped: list[tuple[int, int]]) -> None:
-    sizes, windows = [size for size, _ in jumped], [jumped[0][1] + 1, *(count for _, count in jumped[1:])]
-    weights = block_weights(sizes, windows)
-    assert len(weights) == sum(windows)
-    assert abs(weights.sum() - sum(sizes)) < 1e-6 * sum(sizes)
+def test_weights_add_up_to_one(jumped: list[tuple[int, int]]) -> None:
+    sizes, laps = [size for size, _ in jumped], [jumped[0][1] + 1, *(count for _, count in jumped[1:])]
+    weights = block_weights(sizes, laps)
+    assert len(weights) == sum(laps) and (weights > 0).all()
+    assert weights.sum() == pytest.approx(1)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(0, 90))
+def test_the_first_laps_are_left_out_block_by_block(counts: list[int], first: int) -> None:
+    blocks = np.repeat(np.arange(len(counts)), counts)[first:]
+    assert kept(counts, first) == [int((blocks == k).sum()) for k in range(len(counts))]

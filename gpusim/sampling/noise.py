@@ -1,0 +1,74 @@
+"""How far the counts of a lap are from what its work would have of them: by chance.
+
+Laps of a launch that has settled hardly resemble one another, so that their spread says how wrong their mean may be.
+Few laps say little of their spread, though. What the machine does within a lap says more, and at once: were a lap's
+windows independent, its variance would be the sum of theirs. That is the prior, worth `SamplingSpec.prior_degrees` laps
+(an inverse-gamma prior of the variance: Gelman et al., Bayesian Data Analysis, chapter 2), and each lap adds its own
+deviation.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusim.sampling.spec import SamplingSpec
+
+_PRIOR_LAPS = 4  # whose windows are the prior: the last ones
+_MOST_ROWS = 32  # of laps: each costs a computation of all metrics
+_LEAST_FOR_CORRELATION = 6
+_MOST_CORRELATION = 0.92  # more says that nothing is known
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Of one lap's counts, beside those that its work has in the mean.
+
+    rows: the sum of their squares is the variance, [row, column]; within: standard deviation of a lap as its windows
+    have it, [column]; degrees: of freedom; correlation: of neighbouring laps; inflation: of the variance of a mean of
+    laps, for that.
+    """
+
+    rows: np.ndarray
+    within: np.ndarray
+    degrees: int
+    correlation: float
+    inflation: float
+
+
+def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec) -> Noise:
+    """Of laps that have settled. laps: [lap, window, column]; work, time: the columns of instructions and cycles."""
+    totals = laps.sum(axis=1)
+    last = laps[-_PRIOR_LAPS:]
+    own = last.sum(axis=1) / np.maximum(last.sum(axis=1)[:, work : work + 1], 1)
+    apart = last - own[:, np.newaxis] * last[:, :, work : work + 1]
+    count, windows = apart.shape[:2]
+    prior = apart.reshape(count * windows, -1) * np.sqrt(windows / ((windows - 1) * count))
+    ratio = totals.sum(axis=0) / max(float(totals[:, work].sum()), 1)
+    between = totals - ratio * totals[:, work : work + 1]
+    correlation = lag1(between[:, time])
+    left = min(correlation, _MOST_CORRELATION) if correlation > spec.most_correlation else 0.0
+    degrees = spec.prior_degrees + len(laps) - 1
+    rows = np.concatenate([prior * np.sqrt(spec.prior_degrees), joined(between, _MOST_ROWS)]) / np.sqrt(degrees)
+    return Noise(rows, np.sqrt((prior * prior).sum(axis=0)), degrees, correlation, (1 + left) / (1 - left))
+
+
+def joined(rows: np.ndarray, most: int) -> np.ndarray:
+    """Neighbouring rows joined until there are at most so many; the sum of the squares of independent ones stays."""
+    while len(rows) > most:
+        odd = rows[len(rows) // 2 * 2 :]
+        rows = np.concatenate([rows[: len(rows) // 2 * 2].reshape(-1, 2, rows.shape[1]).sum(axis=1), odd])
+    return rows
+
+
+def lag1(values: np.ndarray) -> float:
+    """Autocorrelation of neighbouring values, its bias in short series corrected (Kendall 1954).
+
+    0 if they are few or all are equal.
+    """
+    n = len(values)
+    apart = values - values.mean()
+    square = float((apart * apart).sum())
+    if n < _LEAST_FOR_CORRELATION or square <= (1e-12 * float(np.abs(values).max())) ** 2 * n:
+        return 0.0
+    found = float((apart[1:] * apart[:-1]).sum()) / square
+    return max(-0.99, min((found * n + 1) / (n - 4), 0.99))

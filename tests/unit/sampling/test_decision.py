@@ -1,0 +1,89 @@
+"""Does sampling go on as long as it should, and no longer: on machines that behave as simulated ones do?"""
+
+from collections.abc import Callable
+from math import ceil
+
+import numpy as np
+import pytest
+
+from gpusim.sampling.decision import Measured, following
+from gpusim.sampling.grid import Left, block_weights, kept
+from gpusim.sampling.looks import Columns
+from gpusim.sampling.spec import SamplingSpec
+
+COLUMNS = Columns.of_pace()
+RESIDENT, WINDOWS = 100, 8
+Pace = Callable[[np.ndarray], np.ndarray]  # cycles an instruction, by rounds that have passed
+
+
+def sampled(rounds: int, pace: Pace, spec: SamplingSpec) -> tuple[float, float, float]:
+    """A launch whose machine runs at that pace: estimated rate of what is skipped, its half-width, part simulated."""
+    laps: list[np.ndarray] = []
+    counts, jumps = [0], []
+    total = rounds * RESIDENT
+    tail = ceil(spec.tail_rounds * RESIDENT)
+    while True:
+        left = total - (2 + len(laps)) * RESIDENT - sum(jumps) - tail  # a round ahead is dispatched
+        if left < 0:
+            return 0, 0, 1 - sum(jumps) / total
+        at = 1 + len(laps) + (np.arange(WINDOWS) + 0.5) / WINDOWS
+        work = np.full(WINDOWS, 1000.0)
+        laps.append(np.stack([pace(at) * work, work], axis=1))
+        counts[-1] += 1
+        measured = Measured(np.array(laps), tuple(counts), tuple(jumps), 1.0)
+        then = following(measured, COLUMNS, spec, Left(total, left, RESIDENT, RESIDENT))
+        if then.jump:
+            jumps.append(then.jump)
+            counts.append(0)
+        if then.enough:
+            break
+    last = sum(jumps[len(measured.jumps) :])
+    first = measured.first(last, COLUMNS, spec)
+    found = measured.ratios(first, last, COLUMNS, spec)
+    assert block_weights([*measured.jumps, last], kept(measured.counts, first)).sum() == pytest.approx(1)
+    width = float(np.sqrt(found.squares(found.doubts, 0)) * found.values[0])
+    return float(found.values[0]), width, 1 - sum(jumps) / total
+
+
+def steady(at: np.ndarray) -> np.ndarray:
+    return np.ones(len(at))
+
+
+def noisy(seed: int, spread: float) -> Pace:
+    rng = np.random.default_rng(seed)
+    return lambda at: 1 + spread * rng.standard_normal(len(at))
+
+
+def test_a_steady_launch_takes_a_lap_here_and_one_elsewhere() -> None:
+    rate, width, part = sampled(200, steady, SamplingSpec())
+    assert rate == pytest.approx(1) and width <= 0.01
+    assert part < 0.07
+
+
+def test_a_wanted_error_costs_what_it_is_worth() -> None:
+    coarse, fine = (sampled(400, noisy(1, 0.03), SamplingSpec(error=error)) for error in (0.02, 0.004))
+    assert coarse[2] < fine[2] < 0.5
+    assert fine[1] * (1 - fine[2]) <= 0.004 * 1.01  # of the whole launch
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.05])
+def test_the_truth_lies_within_the_bar(spread: float) -> None:
+    found = [sampled(300, noisy(seed, spread), SamplingSpec()) for seed in range(60)]
+    assert np.mean([abs(rate - 1) <= width for rate, width, _ in found]) >= 0.9
+    assert all(0 < width * (1 - part) <= 0.0101 for _, width, part in found)
+
+
+def test_nothing_is_passed_over_while_the_pace_moves_on() -> None:
+    def settling(at: np.ndarray) -> np.ndarray:
+        return np.asarray(1 + 0.3 * np.exp(-at / 6))
+
+    rate, width, part = sampled(400, settling, SamplingSpec())
+    assert abs(rate - 1) <= max(width, 0.01) and part > 0.04
+
+
+def test_a_launch_that_never_settles_runs_whole() -> None:
+    assert sampled(40, lambda at: 1 + 0.02 * at, SamplingSpec())[2] == 1
+
+
+def test_a_launch_too_noisy_for_its_length_runs_whole() -> None:
+    assert sampled(30, noisy(3, 0.2), SamplingSpec())[2] == 1
