@@ -5,6 +5,7 @@ element's sum goes through k in the same order. How a sum is split does, and so 
 the same on every GPU.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 SWATH = 64  # elements that a wavefront reads at once: tiles have so many, or a multiple
 DEPTH = 8  # steps of the sum that go through LDS together
+LINE, QUAD = 16, 4  # of what lies along the sum: elements of a cache line, and of a lane's load (sgemm_lines.cl)
 SIMDS = 4  # of a compute unit
 
 # Only which tile is taken depends on these, not any result.
@@ -75,6 +77,10 @@ class Tile:
 # as workloads/kernels/sgemm.cl and conv.cl have them; conv_weights.cl has no single wavefronts
 SHARED_TILES = (Tile(2, 2, 8), Tile(2, 1, 8), Tile(1, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))
 TILES = (*SHARED_TILES, Tile(1, 1, 8))
+# as workloads/kernels/sgemm_lines.cl has them: with others its registers do not do
+LINE_TILES = (Tile(2, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))
+# the same of them, where smaller ones read more from L2: simulated, 128 x 4096 x 4096 on the default MI6
+LINE_TIME = {"2x2x8": 1.0, "2x1x4": 1.36, "1x1x4": 1.4}
 
 
 def _fullest(tile: Tile, columns: int, rows: int, count: int, gpu: GpuFacts) -> float:
@@ -85,11 +91,18 @@ def _fullest(tile: Tile, columns: int, rows: int, count: int, gpu: GpuFacts) -> 
     return max(held, least)
 
 
-def choose_tile(columns: int, rows: int, count: int, gpu: GpuFacts, tiles: tuple[Tile, ...] = TILES) -> Tile:
+def choose_tile(
+    columns: int,
+    rows: int,
+    count: int,
+    gpu: GpuFacts,
+    tiles: tuple[Tile, ...] = TILES,
+    times: Mapping[str, float] = RELATIVE_TIME,
+) -> Tile:
     """The one with which the fullest SIMD has least to do; a larger one where that is about the same."""
 
     def cost(tile: Tile) -> float:
-        return _fullest(tile, columns, rows, count, gpu) * tile.rows * RELATIVE_TIME[tile.text]
+        return _fullest(tile, columns, rows, count, gpu) * tile.rows * times[tile.text]
 
     return min(tiles, key=cost)
 
@@ -107,6 +120,11 @@ class Split:
         return -(-self.depth // self.part_depth)
 
     @property
+    def by_lines(self) -> "Split":
+        """The same in parts of whole cache lines of what is contiguous along the sum."""
+        return Split(self.depth, round_up(self.part_depth, LINE))
+
+    @property
     def longest(self) -> int:
         """Additions that an element's value goes through at most."""
         return min(self.part_depth, self.depth) + self.parts
@@ -119,16 +137,21 @@ def split_sum(columns: int, rows: int, count: int, depth: int) -> Split:
     return Split(depth, round_up(-(-depth // parts), DEPTH))
 
 
+def estimated_cycles(columns: int, rows: int, split: Split, gpu: GpuFacts) -> float:
+    """Of a product by itself, the sum of its parts included."""
+    tile = choose_tile(columns, rows, split.parts, gpu)
+    held = _fullest(tile, columns, rows, split.parts, gpu)
+    alone = next((time for few, time in FEW_ROWS.items() if held * tile.rows <= few), 1.0)
+    steps = held * tile.rows * RELATIVE_TIME[tile.text] * split.part_depth
+    sums = (split.parts + 1) * columns * rows * 4 / SUM_BYTES_PER_CYCLE + SUM_CYCLES if split.parts > 1 else 0.0
+    return steps * ROW_CYCLES * alone / BUSY + sums
+
+
 def split_product(columns: int, rows: int, depth: int) -> Split:
-    """Of a product by itself: the least estimated time on a GPU of REFERENCE's size, the sum of the parts included."""
+    """Of a product by itself: the least estimated time on a GPU of REFERENCE's size."""
 
     def cost(split: Split) -> float:
-        tile = choose_tile(columns, rows, split.parts, REFERENCE)
-        held = _fullest(tile, columns, rows, split.parts, REFERENCE)
-        alone = next((time for rows, time in FEW_ROWS.items() if held * tile.rows <= rows), 1.0)
-        steps = held * tile.rows * RELATIVE_TIME[tile.text] * split.part_depth
-        sums = (split.parts + 1) * columns * rows * 4 / SUM_BYTES_PER_CYCLE + SUM_CYCLES if split.parts > 1 else 0.0
-        return steps * ROW_CYCLES * alone / BUSY + sums
+        return estimated_cycles(columns, rows, split, REFERENCE)
 
     least = SMALL_PART if columns * rows <= SMALL_RESULT else LEAST_PART
     most = max(1, min(MOST_PARTS, depth // least))
@@ -139,19 +162,23 @@ def product(
     layout: str, operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], memory: "DeviceMemory",
     sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts, split: Split | None = None, add: bool = False,
 ) -> "Launch":  # fmt: skip
-    """C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl and in its words.
+    """C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl and in its words; "tn" with rows of whole quads
+    by one of sgemm_lines.cl, where the split allows it.
 
     operands: A, B, C; sizes: m, n, k; leading: elements between rows of A and of B as they lie, C has m; split: of k,
     each part's sums into a C of their own, one after another.
     """
     columns, rows, depth = sizes
-    split = split or Split(depth, round_up(depth, DEPTH))
-    tile = choose_tile(columns, rows, split.parts, gpu)
+    split = split or Split(depth, round_up(depth, DEPTH)).by_lines
+    by_lines = layout == "tn" and not any(size % QUAD for size in (depth, *leading)) and split == split.by_lines
+    tiles = (LINE_TILES, LINE_TIME) if by_lines else (TILES, RELATIVE_TIME)
+    tile = choose_tile(columns, rows, split.parts, gpu, *tiles)
     names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
     shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1], "ldc": columns}
     values = {**names, **shape, "split_depth": split.part_depth, "add": int(add)}
     grid = tile.groups(columns, rows, split.parts)
-    return launch("sgemm", f"sgemm_{layout}_{tile.text}", memory, grid, values, tile.work_items)
+    source, kernel = ("sgemm_lines", "sgemm_lines") if by_lines else ("sgemm", f"sgemm_{layout}")
+    return launch(source, f"{kernel}_{tile.text}", memory, grid, values, tile.work_items)
 
 
 @dataclass(frozen=True)
