@@ -79,22 +79,28 @@ def _path_and_value(text: str) -> tuple[str, Any]:
 
 
 _SWEEPS = """
-    SELECT sweeps.id AS sweep, sweeps.name, sweeps.title, sweeps.points,
-        count(runs.id) AS known, coalesce(sum(runs.state = 'failed'), 0) AS failed,
-        (SELECT group_concat(path, ', ') FROM (
-            SELECT DISTINCT path FROM axes WHERE axes.sweep = sweeps.id
-        )) AS axes, sweeps.sources AS code, sweeps.started
+    SELECT sweeps.*, count(runs.id) AS known, coalesce(sum(runs.state = 'failed'), 0) AS failed
     FROM sweeps LEFT JOIN points ON points.sweep = sweeps.id LEFT JOIN runs ON runs.id = run
     GROUP BY sweeps.id ORDER BY sweeps.id
 """
 
 
 def sweeps_command(store: str | None) -> None:
-    """Print the sweeps."""
+    """Print the sweeps; which code ran them only where that is not the same."""
     with Results(store_to_read(store)) as results:
         found = results.rows(_SWEEPS)
-    listing.show(found.columns, found.rows, sys.stdout)
-    if not found:
+    codes = {row["sources"] for row in found}
+    columns = ["sweep", "name", "title", "axes", "points", "known", "failed", "started", "code"]
+    rows = []
+    for row in found:
+        axes = list(json.loads(row["specification"]).get("axes", {}))
+        title = row["title"].removesuffix(f": {', '.join(axes)}")
+        short = ", ".join(path.rpartition(".")[2] for path in axes)
+        counts = (row["points"], row["known"], row["failed"])
+        rows.append((row["id"], row["name"], title, short, *counts, row["started"], row["sources"]))
+    shown = len(columns) if len(codes) > 1 else -1
+    listing.show(columns[:shown], [row[:shown] for row in rows], sys.stdout)
+    if not rows:
         print(f"{results.path}: no sweep has been stored in it; gpusim sweep runs one", file=sys.stderr)
 
 

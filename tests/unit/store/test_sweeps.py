@@ -118,10 +118,10 @@ def test_the_commands_list_show_name_and_delete_sweeps(store: Path, capfd: pytes
     assert "has no colon" in capfd.readouterr().err
     assert invoke(["results", "sweeps"]) == 0
     rows = [line.split("\t") for line in capfd.readouterr().out.splitlines()]
-    assert rows[0][:6] == ["sweep", "name", "title", "points", "known", "failed"]
-    assert [row[:6] for row in rows[1:]] == [
-        ["1", "", "sizes <b>", "4", "4", "1"],
-        ["2", "late", "other", "1", "2", "0"],
+    assert rows[0] == ["sweep", "name", "title", "axes", "points", "known", "failed", "started"]
+    assert [row[:7] for row in rows[1:]] == [
+        ["1", "", "sizes <b>", "sib_kib, prefetch_buffer_kib", "4", "4", "1"],
+        ["2", "late", "other", "sib_kib, prefetch_buffer_kib", "1", "2", "0"],
     ]
     assert invoke(["results", "show", "sweep:1"]) == 0
     out = capfd.readouterr().out
