@@ -191,6 +191,14 @@ class SweepOptions:
     points: Annotated[int | None, typer.Option("--points", metavar="N", min=1, help="How many: random, sobol.")] = None
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Of random and sobol.")] = None
     jobs: JobsOption = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Run the points on the workers of this Dask scheduler, such as tcp://host:8786 (extra 'cluster').",
+        ),
+    ] = None
     storing: Annotated[
         str | None, typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]")
     ] = None

@@ -1,9 +1,11 @@
 """`gpusim sweep`."""
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpusim.base.errors import EXIT_INTERRUPTED
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
@@ -17,6 +19,9 @@ from gpusim.live.view import live_view
 from gpusim.report import listing
 from gpusim.store.project import store_to_read
 from gpusim.store.reading import Results
+
+if TYPE_CHECKING:
+    from gpusim.sweep.executor import Executor
 
 EXIT_SOME_FAILED = 1
 
@@ -37,11 +42,12 @@ def sweep_command(file: str, options: SweepOptions, live: LiveOptions) -> int:
 
 def _run(spec: SweepSpec, document: Document, store: Path, options: SweepOptions, reporter: Reporter) -> int:
     from gpusim.keeping.keeper import Keeper  # imports what runs kernels: up to a second
-    from gpusim.sweep.executor import LocalProcesses
     from gpusim.sweep.running import Sweep
 
-    with Keeper(store, options.fresh) as keeper, Interrupt() as interrupt:
-        executor = LocalProcesses(options.jobs if options.jobs is not None else default_jobs(), reporter)
+    with Interrupt() as interrupt, ExitStack() as stack:
+        executor = _executor(options, reporter)
+        stack.callback(executor.stop)
+        keeper = stack.enter_context(Keeper(store, options.fresh))
         interrupt.deferred = True
         sweep = Sweep(spec, document.path, keeper, executor, reporter, interrupt, options.retry, options.fresh)
         progress = sweep.run()
@@ -58,11 +64,27 @@ def _run(spec: SweepSpec, document: Document, store: Path, options: SweepOptions
         )
         if count
     )
-    reporter.say(f"sweep {sweep.number} in {store}: {progress.known} of {progress.points} points: {known}")
+    reporter.say(
+        f"sweep {sweep.number} in {store}: {progress.known} of {progress.points} points"
+        + (f": {known}" if known else "")
+    )
     if interrupt.asked:
         reporter.say(f"{interrupt.reason}: the same command goes on")
         return EXIT_INTERRUPTED
     return EXIT_SOME_FAILED if some_failed else 0
+
+
+def _executor(options: SweepOptions, reporter: Reporter) -> "Executor":
+    """Where points are run; raises UserError where that cannot be reached."""
+    if options.cluster is not None:
+        from gpusim.sweep.cluster import DaskCluster
+
+        if options.jobs is not None:
+            raise UserError("--jobs, --cluster: the cluster's workers say how many points run at a time")
+        return DaskCluster(options.cluster, reporter)
+    from gpusim.sweep.executor import LocalProcesses
+
+    return LocalProcesses(options.jobs if options.jobs is not None else default_jobs(), reporter)
 
 
 def _list(spec: SweepSpec) -> None:

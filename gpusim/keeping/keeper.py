@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shlex
 import sqlite3
 import sys
@@ -39,17 +40,18 @@ class Found:
 
 @dataclass(frozen=True)
 class Took:
-    """When a run began, and how many real seconds it took."""
+    """When a run began, how many real seconds it took, and the name of its host."""
 
     date: str
     seconds: float
+    host: str
 
 
 class Started:
     """When a run began; what it takes goes on."""
 
     def __init__(self) -> None:
-        self.date, self._clock = now(), time.monotonic()
+        self.date, self.host, self._clock = now(), platform.node(), time.monotonic()
 
     @property
     def seconds(self) -> float:
@@ -164,7 +166,7 @@ class Keeper:
                 "started": started.date,
                 "ended": now(),
                 "wall_s": started.seconds,
-                "host": _host(),
+                "host": started.host,
                 "command": _command(),
                 "folder": os.getcwd(),
                 "gpusim": __version__,
@@ -267,12 +269,6 @@ def _storable(value: Any) -> Any:
     if isinstance(value, int):
         return value if abs(value) <= MOST_INTEGER else float(value)
     return json.dumps(value, separators=(",", ":")) if isinstance(value, list) else value
-
-
-def _host() -> str:
-    import platform
-
-    return platform.node()
 
 
 def _command() -> str:

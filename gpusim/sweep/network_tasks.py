@@ -1,8 +1,9 @@
 """Points of a sweep over networks: imported by sweeps that are of one, since others begin a quarter faster without."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, get_args
 
 from gpusim.base.errors import UserError, unknown_name
@@ -27,6 +28,7 @@ class NetTask:
     network: Network
     settings: NetworkSettings
     wanted: Wanted
+    files: Sequence[Path]
 
     def run(self) -> Outcome:
         """Run an iteration."""
@@ -52,7 +54,8 @@ def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> t
         said.get("data", "auto"),
         engine=said.get("engine", "off"),
     )
-    return work_of_network(network, settings, wanted, None), NetTask(network, settings, wanted)
+    work = work_of_network(network, settings, wanted, None)
+    return work, NetTask(network, settings, wanted, work.inputs)
 
 
 @lru_cache(maxsize=64)

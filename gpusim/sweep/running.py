@@ -17,7 +17,7 @@ from gpusim.keeping.outcome import Outcome, failed
 from gpusim.keeping.work import Work, identity_of
 from gpusim.sweep.executor import Executor
 from gpusim.sweep.points import Point, points_of
-from gpusim.sweep.tasks import check_paths, prepared
+from gpusim.sweep.tasks import Done, check_paths, prepared
 
 
 @dataclass
@@ -104,10 +104,10 @@ class Sweep:
         try:
             work, task = prepared(self.spec, point, self.file)
         except UserError as error:
-            outcome = failed("; ".join(error.problems))
-            self._keep(self._without_configuration(point), outcome, started.date, started.seconds, [number])
+            done = Done(failed("; ".join(error.problems)), started.date, started.seconds)
+            self._keep(self._without_configuration(point), done, [number])
             self.progress.failed += 1
-            said.point(point, outcome)
+            said.point(point, done.outcome)
             return
         found = self.keeper.found(work)
         if found is not None:
@@ -128,15 +128,15 @@ class Sweep:
                 return
             work = working.pop(number)
             numbers = waiting.pop(work.identity)
-            self._keep(work, done.outcome, done.date, done.seconds, numbers)
+            self._keep(work, done, numbers)
             if done.outcome.state == "failed":
                 self.progress.failed += len(numbers)
             else:
                 self.progress.ran += len(numbers)
             said.point(points[number], done.outcome)
 
-    def _keep(self, work: Work, outcome: Outcome, date: str, seconds: float, numbers: Sequence[int]) -> None:
-        self.keeper.keep(work, outcome, Took(date, seconds), self.number, numbers)
+    def _keep(self, work: Work, done: Done, numbers: Sequence[int]) -> None:
+        self.keeper.keep(work, done.outcome, Took(done.date, done.seconds, done.host), self.number, numbers)
 
     def _without_configuration(self, point: Point) -> Work:
         """Of a point that no configuration can be made of."""

@@ -1,11 +1,12 @@
 """From a point to its work: a configuration that is checked here, and a task that runs it, wherever that is."""
 
+import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from gpusim.base.errors import GpusimError, UserError, nearest, unknown_name
+from gpusim.base.errors import GpusimError, UserError, nearest
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config import files
@@ -31,15 +32,20 @@ CONFIG, NETWORK = "config", "network"
 
 @dataclass(frozen=True)
 class Done:
-    """What a task left behind, and when it was done."""
+    """What a task left behind, when it was done, and where: the host's name."""
 
     outcome: Outcome
     date: str
     seconds: float
+    host: str = field(default_factory=platform.node)
 
 
 class Task(Protocol):
     """A point's run, which can be sent to another process."""
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """What it reads beside what it holds."""
 
     def run(self) -> Outcome:
         """Do it; raises what a run raises."""
@@ -64,6 +70,11 @@ class RunTask:
 
     config: RunConfig
 
+    @property
+    def files(self) -> Sequence[Path]:
+        """Stored activations."""
+        return self.config.inputs
+
     def run(self) -> Outcome:
         """Simulate."""
         return _ran(job_of(self.config))
@@ -75,6 +86,11 @@ class ExecTask:
 
     config: ExecConfig
     path: Path
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """Code object and arrays."""
+        return self.config.inputs(self.path)
 
     def run(self) -> Outcome:
         """Execute."""

@@ -83,7 +83,9 @@ def speed() -> str:
                 engine = {**base.configuration["engine"], "number": number}
                 work = replace(base, configuration={**base.configuration, "engine": engine})
                 keeper.found(work)
-                keeper.keep(work, of_records(records, [""], 0), Took("2026-01-01T00:00:00Z", 1.0), sweep, [number])
+                keeper.keep(
+                    work, of_records(records, [""], 0), Took("2026-01-01T00:00:00Z", 1.0, "host"), sweep, [number]
+                )
             stored_ms = (time.process_time() - start) / STORED * 1e3
         _multiply(path)
         rows = [
