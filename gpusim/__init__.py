@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from gpusim.jobs.run import run as run
     from gpusim.networks.script import NetworkResult as NetworkResult
     from gpusim.networks.script import run_network as run_network
+    from gpusim.store.sweeps import SweepTable as SweepTable
+    from gpusim.sweep.script import run_sweep as run_sweep
     from isa.device_memory import DeviceMemoryError as DeviceMemoryError
     from isa.encoding.decoder import DecodeError as DecodeError
     from isa.execution.faults import ExecutionFault as ExecutionFault
@@ -78,9 +80,11 @@ _EXPORTED = {
     "QueueResult": "gpusim.api.launch_result",
     "RunResult": "gpusim.jobs.run",
     "SimulationError": "gpusim.base.errors",
+    "SweepTable": "gpusim.store.sweeps",
     "UserError": "gpusim.base.errors",
     "run": "gpusim.jobs.run",
     "run_network": "gpusim.networks.script",
+    "run_sweep": "gpusim.sweep.script",
 }
 
 __all__ = sorted([*_EXPORTED, "__version__", "results"])

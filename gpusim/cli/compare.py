@@ -1,30 +1,59 @@
 """`gpusim compare`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.compare import sweeps_text, text
 from gpusim.compare.comparison import compare
 from gpusim.compare.sides import side
-from gpusim.compare.text import document, show
+from gpusim.compare.sweeps import compare_sweeps
 from gpusim.report.document import as_json
 from gpusim.store.project import store_to_read
+from gpusim.store.reading import Results
+from gpusim.store.sweeps import PREFIX, sweep_meant
 
 
 def compare_command(runs: Sequence[str], store: str | None, json_file: Path | None, everything: bool) -> None:
-    """Compare the runs with the first of them; print it, or write it as a JSON object."""
+    """Compare the runs, or the sweeps, with the first of them; print it, or write it as a JSON object."""
     if len(runs) < 2:
         raise UserError("compare: two runs or more are needed, as in: gpusim compare base 12")
     check_outputs({"--json": json_file})
     path = store_to_read(store)
+    sweeps = _sweeps(runs, path)
+    if sweeps:
+        with Results(path) as results:
+            of_sweeps = compare_sweeps(results, sweeps)
+        _put(sweeps_text.document(of_sweeps), json_file, lambda: sweeps_text.show(of_sweeps, sys.stdout, everything))
+        return
     found = compare([side(run, path) for run in runs])
-    to_output = json_file == STANDARD_OUTPUT
-    if to_output:
-        sys.stdout.write(as_json(document(found)))
+    _put(text.document(found), json_file, lambda: text.show(found, sys.stdout, everything))
+
+
+def _sweeps(names: Sequence[str], store: Path) -> list[int]:
+    """The sweeps that are meant, none where these are runs; raises UserError for runs among sweeps."""
+    if not store.exists() and not any(name.startswith(PREFIX) for name in names):
+        return []  # files need no store
+    with Results(store) as results:
+        meant = [(name, None if Path(name).is_file() else sweep_meant(results, name)) for name in names]
+    numbers = [number for _, number in meant if number is not None]
+    if numbers and len(numbers) < len(names):
+        run = next(name for name, number in meant if number is None)
+        raise UserError(
+            f"compare: {run} is a run: sweeps are compared with sweeps, as in: gpusim compare sweep:1 sweep:2"
+        )
+    return numbers
+
+
+def _put(document: Mapping[str, Any], json_file: Path | None, show: Callable[[], None]) -> None:
+    """The JSON object where it is asked for, and the text unless that is standard output."""
+    if json_file == STANDARD_OUTPUT:
+        sys.stdout.write(as_json(dict(document)))
         return
     if json_file is not None:
-        write_whole(json_file, as_json(document(found)))
-    show(found, sys.stdout, everything)
+        write_whole(json_file, as_json(dict(document)))
+    show()

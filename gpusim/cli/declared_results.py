@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ StoreToRead = Annotated[
     str | None,
     typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
 ]
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's number or name.")]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's number or name; of a sweep: sweep:N.")]
 CsvOption = Annotated[
     Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV; -: to standard output.")
 ]
@@ -67,6 +67,13 @@ def list_(options: ListOptions) -> None:
     list_command(options)
 
 
+def sweeps(store: StoreToRead = None) -> None:
+    """List sweeps: number, name, title, how many points it has, are known and failed, axes, code, when."""
+    from gpusim.cli.results import sweeps_command
+
+    sweeps_command(store)
+
+
 def show(
     run: RunArgument,
     store: StoreToRead = None,
@@ -75,14 +82,16 @@ def show(
     *,
     sections: SectionsOption,
 ) -> None:
-    """Show a run's result again, as its command did."""
+    """Show a run's result or a sweep's points again, as the command did."""
     from gpusim.cli.results import show_command
 
     show_command(run, store, json_file, details, sections)
 
 
 def delete(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Numbers or names of runs.")],
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Numbers or names of runs; sweep:N: a sweep with its runs.")
+    ],
     store: StoreToRead = None,
 ) -> None:
     """Delete runs with all that is known of them."""
@@ -94,13 +103,18 @@ def delete(
 def name(
     run: RunArgument,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name; none: it loses its name.")] = None,
-    move: Annotated[bool, typer.Option("--move", help="Also when another run has the name, which loses it.")] = False,
+    move: Annotated[bool, typer.Option("--move", help="Also when another has the name, which loses it.")] = False,
     store: StoreToRead = None,
 ) -> None:
-    """Give a run a name, such as 'base', by which `compare` and `show` find it."""
+    """Give a run or a sweep a name, such as 'base', by which `compare`, `show` and `report` find it."""
     from gpusim.cli.results import name_command
 
     name_command(run, name, move, store)
+
+
+def _metrics(help: str) -> Any:
+    """`--metric`. help: what it chooses, and what is chosen without it."""
+    return typer.Option("--metric", metavar="PATH", help=help, default_factory=list, show_default=False)
 
 
 @dataclass(frozen=True)
@@ -115,16 +129,9 @@ class ExportOptions:
         str | None,
         typer.Option("--table", metavar="NAME", help="This table or view. [default: a row for each run, wide]"),
     ] = None
-    metrics: Annotated[
-        list[str],
-        typer.Option(
-            "--metric",
-            metavar="PATH",
-            help="Only this metric of the runs; repeatable. [default: all]",
-            default_factory=list,
-            show_default=False,
-        ),
-    ] = field(default_factory=list)
+    metrics: Annotated[list[str], _metrics("Only this metric of the runs; repeatable. [default: all]")] = field(
+        default_factory=list
+    )
     store: StoreToRead = None
 
 
@@ -151,14 +158,15 @@ def compare(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN RUN...", help="Numbers or names of runs, or JSON files of --json; RUN:PART is one variant."
+            metavar="RUN RUN...",
+            help="Numbers or names of runs, or JSON files of --json; RUN:PART is one variant; sweep:N a whole sweep.",
         ),
     ],
     store: StoreToRead = None,
     json_file: JsonOption = None,
     everything: Annotated[bool, typer.Option("--all", help="Print all parts and all changes.")] = False,
 ) -> None:
-    """Set runs beside the first: times, what changed most, and what moved with it."""
+    """Set runs, or whole sweeps, beside the first: times, what changed most, and what moved with it."""
     from gpusim.cli.compare import compare_command
 
     compare_command(runs, store, json_file, everything)
@@ -207,14 +215,7 @@ class SweepOptions:
     ] = False
     retry: Annotated[bool, typer.Option("--retry", help="Run points again that failed before.")] = False
     metrics: Annotated[
-        list[str],
-        typer.Option(
-            "--metric",
-            metavar="PATH",
-            help="Metric in the table; repeatable. [default: kernel.cycles, kernel.time_us]",
-            default_factory=list,
-            show_default=False,
-        ),
+        list[str], _metrics("Metric in the table; repeatable. [default: kernel.cycles, kernel.time_us]")
     ] = field(default_factory=list)
     csv_file: CsvOption = None
     listed: Annotated[bool, typer.Option("--list", help="List the points and exit.")] = False

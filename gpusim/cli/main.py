@@ -52,6 +52,7 @@ KERNELS_COMMANDS: Mapping[str, Callable[..., None]] = {
 }
 RESULTS_COMMANDS: Mapping[str, Callable[..., None]] = {
     "list": declared_results.list_,
+    "sweeps": declared_results.sweeps,
     "show": declared_results.show,
     "name": declared_results.name,
     "delete": declared_results.delete,
@@ -73,7 +74,7 @@ kernels = typer.Typer(
     rich_markup_mode=None,
 )
 results = typer.Typer(
-    help="Results in a store: list, show, name, delete, export them.",
+    help="Results in a store: list runs and sweeps, show, name, delete, export them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

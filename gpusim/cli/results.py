@@ -13,7 +13,9 @@ from gpusim.base.progress import Reporter
 from gpusim.cli.declared_results import ExportOptions, ListOptions
 from gpusim.report import listing
 from gpusim.store.project import store_to_read
-from gpusim.store.reading import Results, Table
+from gpusim.store.reading import Results
+from gpusim.store.sweeps import SweepTable, sweep_meant
+from gpusim.store.table import Table
 
 if TYPE_CHECKING:
     from gpusim.keeping.stored import StoredRun
@@ -76,6 +78,26 @@ def _path_and_value(text: str) -> tuple[str, Any]:
     return "$" + "".join(f'."{step}"' for step in steps), value
 
 
+_SWEEPS = """
+    SELECT sweeps.id AS sweep, sweeps.name, sweeps.title, sweeps.points,
+        count(runs.id) AS known, coalesce(sum(runs.state = 'failed'), 0) AS failed,
+        (SELECT group_concat(path, ', ') FROM (
+            SELECT DISTINCT path FROM axes WHERE axes.sweep = sweeps.id
+        )) AS axes, sweeps.sources AS code, sweeps.started
+    FROM sweeps LEFT JOIN points ON points.sweep = sweeps.id LEFT JOIN runs ON runs.id = run
+    GROUP BY sweeps.id ORDER BY sweeps.id
+"""
+
+
+def sweeps_command(store: str | None) -> None:
+    """Print the sweeps."""
+    with Results(store_to_read(store)) as results:
+        found = results.rows(_SWEEPS)
+    listing.show(found.columns, found.rows, sys.stdout)
+    if not found:
+        print(f"{results.path}: no sweep has been stored in it; gpusim sweep runs one", file=sys.stderr)
+
+
 def show_command(
     run: str, store: str | None, json_file: Path | None, details: bool = False, sections: Sequence[str] = ()
 ) -> None:
@@ -89,6 +111,10 @@ def show_command(
     from gpusim.report.document import as_json
 
     with Results(store_to_read(store)) as results:
+        sweep = sweep_meant(results, run)
+        if sweep is not None:
+            _show_sweep(results.sweep(sweep), json_file, wanted)
+            return
         stored = stored_run(results, run)
     if json_file is not None:
         _put(json_file, as_json(stored.document()))
@@ -109,6 +135,22 @@ def show_command(
         _show_result(stored, wanted)
 
 
+def _show_sweep(sweep: SweepTable, json_file: Path | None, wanted: "Wanted") -> None:
+    """Its points, as `gpusim sweep` prints them, and which is the best."""
+    if wanted.sections or wanted.details:
+        raise UserError(f"{sweep.label}: sections are of a run; gpusim compare and report tell more of a sweep")
+    if json_file is not None:
+        _put(json_file, listing.as_json(sweep.columns, sweep.rows))
+        return
+    print(f"{sweep.label}: {sweep.title}; {sweep.known} of {sweep.planned} points are known\n")
+    listing.show(sweep.columns, sweep.rows, sys.stdout)
+    best = sweep.best()
+    if best:
+        where = ", ".join(f"{path} {best[0][path]}" for path in sweep.axes)
+        others = f"; {len(best) - 1} more cannot be told apart from it" if len(best) > 1 else ""
+        print(f"\nleast {sweep.usual_metric}: {best[0][sweep.usual_metric]:,.6g} at {where}{others}")
+
+
 def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
     """As the command of its kind does."""
     from gpusim.report import terminal
@@ -125,19 +167,20 @@ def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
 
 
 def delete_command(runs: Sequence[str], store: str | None) -> None:
-    """Delete the runs, all or none."""
+    """Delete the runs and sweeps, all or none."""
     from gpusim.keeping.edit import delete
 
     path = store_to_read(store)
-    count = delete(path, runs)
-    Reporter().say(f"deleted from {path}: {count} run{'s' * (count != 1)}")
+    count, sweeps = delete(path, runs)
+    of_sweeps = f"{sweeps} sweep{'s' * (sweeps != 1)}, " if sweeps else ""
+    Reporter().say(f"deleted from {path}: {of_sweeps}{count} run{'s' * (count != 1)}")
 
 
 def name_command(run: str, name: str | None, move: bool, store: str | None) -> None:
-    """Name a run."""
-    from gpusim.keeping.edit import name_run
+    """Name a run or a sweep."""
+    from gpusim.keeping.edit import give_name
 
-    name_run(store_to_read(store), run, name, move)
+    give_name(store_to_read(store), run, name, move)
 
 
 def export_command(options: ExportOptions) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.compare.rules import Finding, findings
-from gpusim.compare.sides import Part, Side
+from gpusim.base.intervals import differ
+from gpusim.compare.rules import TIME, Finding, findings
+from gpusim.compare.sides import Part, Side, number
 
-TIME = "kernel.time_us"
 # of the host that simulated, of checks, or named differently: no changes of what was simulated
 _NOT_COMPARED = ("simulator.", "verification.", "stalls_by_compute_unit.")
 
@@ -77,16 +77,17 @@ def compare(sides: Sequence[Side]) -> Comparison:
     if not held:
         listed = "; ".join(f"{one.label} has {', '.join(map(repr, one.parts))}" for one in sides)
         raise UserError(f"compare: nothing in common: {listed}: RUN:PART names one part")
-    parts = sorted((_part(name, found) for name, found in held), key=lambda part: -abs(part.difference_us))
+    parts = sorted((part_compared(name, found) for name, found in held), key=lambda part: -abs(part.difference_us))
     return Comparison(sides, _configuration(sides), parts, alone)
 
 
-def _part(name: str, parts: Sequence[Part]) -> PartCompared:
+def part_compared(name: str, parts: Sequence[Part]) -> PartCompared:
+    """One part of all sides, beside the first one's."""
     first = parts[0].metrics
     changes = [change for path in first if (change := _change(path, parts)) is not None]
     return PartCompared(
         name,
-        [_number(part.metrics.get(TIME)) for part in parts],
+        [number(part.metrics.get(TIME)) for part in parts],
         sorted(changes, key=lambda change: -change.size),
         [findings(first, part.metrics) for part in parts[1:]],
         _is_distinct(parts),
@@ -95,24 +96,24 @@ def _part(name: str, parts: Sequence[Part]) -> PartCompared:
 
 def _change(path: str, parts: Sequence[Part]) -> Change | None:
     values = [part.metrics.get(path) for part in parts]
-    numbers = [_number(value) for value in values]
+    numbers = [number(value) for value in values]
     if path.startswith(_NOT_COMPARED) or None in numbers or len(set(numbers)) == 1:
         return None
+    estimates = [part.estimate(path) for part in parts]
+    if any(one is not None and one[1] for one in estimates) and not any(
+        estimates[0] is not None and one is not None and differ(estimates[0], one) for one in estimates[1:]
+    ):
+        return None  # within their confidence intervals
     first, last = numbers[0], numbers[-1]
     return Change(path, values, last / first if first and last is not None else None)
 
 
 def _is_distinct(parts: Sequence[Part]) -> bool:
-    times = [(_number(part.metrics.get(TIME)), part.half_widths.get(TIME, 0.0)) for part in parts]
-    (first, width), (last, other) = times[0], times[-1]
-    return first is None or last is None or width + other == 0 or abs(last - first) > width + other
+    first, last = parts[0].estimate(TIME), parts[-1].estimate(TIME)
+    return first is None or last is None or first[1] + last[1] == 0 or differ(first, last)
 
 
 def _configuration(sides: Sequence[Side]) -> dict[str, list[Any]]:
     paths = dict.fromkeys(path for one in sides for path in one.configuration)
     values = {path: [one.configuration.get(path) for one in sides] for path in paths}
     return {path: held for path, held in values.items() if any(value != held[0] for value in held)}
-
-
-def _number(value: Any) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -9,11 +9,19 @@ add up to that of all wavefront-cycles.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 Topic = Literal["stall", "hit rate", "roofline", "queue", "latency", "work", "engine"]
+TIME = "kernel.time_us"
 SHARE, AMOUNT = 0.02, 0.05  # changes from which a rule speaks
 _METRIC = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
+
+
+@cache
+def _sums(measure: str) -> tuple[tuple[str, ...], ...]:
+    """The metrics of a measure's sums: one, or that above the division and that below it."""
+    return tuple(tuple(_METRIC.findall(part)) for part in measure.split("/"))
 
 
 @dataclass(frozen=True)
@@ -21,7 +29,8 @@ class Rule:
     """One thing that may have moved.
 
     measure: 'a.b + a.c / d.e', sums around one division, or one metric; more, less: what is said, without the figures;
-    share: whether it is a share, else an amount.
+    share: whether it is a share, else an amount; slows: whether more of it goes with a longer time, False: with a
+    shorter one, None: that cannot be said.
     """
 
     topic: Topic
@@ -29,17 +38,18 @@ class Rule:
     more: str
     less: str
     share: bool = True
+    slows: bool | None = True
 
     @property
     def paths(self) -> list[str]:
         """The metrics that it needs."""
-        return _METRIC.findall(self.measure)
+        return [path for part in _sums(self.measure) for path in part]
 
     def value(self, metrics: Mapping[str, Any]) -> float | None:
         """What is measured; None where a metric does not apply, or there is nothing to divide by."""
         sums = []
-        for part in self.measure.split("/"):
-            values = [metrics.get(path) for path in _METRIC.findall(part)]
+        for part in _sums(self.measure):
+            values = [metrics.get(path) for path in part]
             if any(not isinstance(value, int | float) for value in values):
                 return None
             sums.append(float(sum(v for v in values if v is not None)))
@@ -50,7 +60,8 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule that speaks. change: from -1 to 1; before, after: what was measured."""
+    """A rule that speaks. change: from -1 to 1; before, after: what was measured; against: it moved so that the time
+    should have changed the other way."""
 
     topic: Topic
     text: str
@@ -58,6 +69,12 @@ class Finding:
     before: float
     after: float
     paths: tuple[str, ...] = ()
+    against: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What is said to whom asks why the time changed."""
+        return f"although {self.text}" if self.against else self.text
 
 
 def _stall(reason: str, doing: str) -> Rule:
@@ -67,7 +84,7 @@ def _stall(reason: str, doing: str) -> Rule:
 
 
 def _hits(measure: str, where: str) -> Rule:
-    return Rule("hit rate", measure, f"more accesses hit {where}", f"fewer accesses hit {where}")
+    return Rule("hit rate", measure, f"more accesses hit {where}", f"fewer accesses hit {where}", slows=False)
 
 
 def _queue(measure: str, what: str) -> Rule:
@@ -78,8 +95,8 @@ def _latency(measure: str, what: str) -> Rule:
     return Rule("latency", measure, f"{what} take longer", f"{what} are faster", share=False)
 
 
-def _work(measure: str, what: str) -> Rule:
-    return Rule("work", measure, f"more {what}", f"fewer {what}", share=False)
+def _work(measure: str, what: str, slows: bool = True) -> Rule:
+    return Rule("work", measure, f"more {what}", f"fewer {what}", share=False, slows=slows)
 
 
 RULES = (
@@ -113,19 +130,21 @@ RULES = (
     _work("l1.transactions", "lines looked up in L1"),
     _work("l2.transactions", "accesses of L2"),
     _work("dram.bytes", "bytes to and from DRAM"),
-    _work("kernel.occupancy", "resident wavefronts"),
-    _work("kernel.clock_ghz", "cycles a second"),
+    _work("kernel.occupancy", "resident wavefronts", slows=False),
+    _work("kernel.clock_ghz", "cycles a second", slows=False),
     Rule(
         "engine",
         "engine.prefetch_buffer_hits / engine.requests",
         "more requests find their line in the prefetch buffer",
         "fewer requests find their line in the prefetch buffer",
+        slows=False,
     ),
     Rule(
         "engine",
         "engine.accurate / engine.requests",
         "more requests are searched in accurate mode",
         "fewer requests are searched in accurate mode",
+        slows=None,
     ),
     Rule(
         "engine",
@@ -144,13 +163,28 @@ ROOFLINES = ("valu", "salu", "lds", "l1", "l2", "dram", "fetch", "dispatch")
 
 
 def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
-    """The rules that speak of two runs' metrics, the largest change first."""
-    found = [finding for rule in RULES if (finding := _applied(rule, before, after)) is not None]
-    nearest = _roofline(before, after)
-    return sorted([*found, *nearest], key=lambda finding: -abs(finding.change))
+    """The rules that speak of two runs' metrics, the largest change first; last those that the time went against."""
+    slower = _slower(before, after)
+    found = [finding for rule in RULES if (finding := _applied(rule, before, after, slower)) is not None]
+    return sorted([*found, *roofline_moved(before, after)], key=lambda one: (one.against, -abs(one.change)))
 
 
-def _applied(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any]) -> Finding | None:
+def _slower(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool | None:
+    """Whether the time is longer; None where it is the same, or not known."""
+    first, second = before.get(TIME), after.get(TIME)
+    return None if first is None or second is None or first == second else second > first
+
+
+def goes_against(rule: Rule, change: float, slower: bool | None) -> bool:
+    """Whether a change should have made the time shorter where it is longer, or the other way round."""
+    return None not in (rule.slows, slower) and (change > 0) is (rule.slows is not slower)
+
+
+def moved(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[float, float, float] | None:
+    """What a rule measures in both, and how much it changed; None where it does not apply to both.
+
+    The change is a difference of shares, or relative to the larger amount: from -1 to 1.
+    """
     first, second = rule.value(before), rule.value(after)
     if first is None or second is None:
         return None
@@ -160,22 +194,36 @@ def _applied(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any]) ->
             return None
         first, second = first / whole, second / whole
     if rule.share:
-        change, least = second - first, SHARE
-        figures = f"{100 * first:.1f} % → {100 * second:.1f} %"
-    else:
-        largest = max(abs(first), abs(second))
-        change, least = (second - first) / largest if largest else 0.0, AMOUNT
-        figures = f"{_number(first)} → {_number(second)}" + (f", x{second / first:.3g}" if first else "")
-    if abs(change) < least:
+        return first, second, second - first
+    largest = max(abs(first), abs(second))
+    return first, second, (second - first) / largest if largest else 0.0
+
+
+def said(rule: Rule, before: float, after: float, change: float) -> str:
+    """What a rule says of such a change, with its figures."""
+    figures = f"{_number(before)} → {_number(after)}" + (f", x{after / before:.3g}" if before else "")
+    if rule.share:
+        figures = f"{100 * before:.1f} % → {100 * after:.1f} %"
+    return f"{rule.more if change > 0 else rule.less}: {figures}"
+
+
+def speaks(rule: Rule, change: float) -> bool:
+    """Whether a change is large enough to be spoken of."""
+    return abs(change) >= (SHARE if rule.share else AMOUNT)
+
+
+def _applied(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any], slower: bool | None) -> Finding | None:
+    measured = moved(rule, before, after)
+    if measured is None or not speaks(rule, measured[2]):
         return None
-    return Finding(
-        rule.topic, f"{rule.more if change > 0 else rule.less}: {figures}", change, first, second, tuple(rule.paths)
-    )
+    first, second, change = measured
+    against = goes_against(rule, change, slower)
+    return Finding(rule.topic, said(rule, *measured), change, first, second, tuple(rule.paths), against)
 
 
-def _roofline(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
+def roofline_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
     """Another bound is the nearest, or the same one is nearer or farther."""
-    sides = [_nearest(before), _nearest(after)]
+    sides = [nearest_roofline(before), nearest_roofline(after)]
     if None in sides:
         return []
     (first, near), (second, nearer) = sides  # type: ignore[misc]
@@ -189,7 +237,8 @@ def _roofline(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Findi
     return [Finding("roofline", text, nearer - near, near, nearer, paths)]
 
 
-def _nearest(metrics: Mapping[str, Any]) -> tuple[str, float] | None:
+def nearest_roofline(metrics: Mapping[str, Any]) -> tuple[str, float] | None:
+    """The bound that is nearest, and its share of the cycles; None where it is not known."""
     cycles = metrics.get("kernel.cycles")
     bounds = {name: metrics.get(f"roofline.{name}") for name in ROOFLINES}
     known = {name: float(value) for name, value in bounds.items() if value is not None}

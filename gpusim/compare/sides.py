@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.intervals import Estimate
 from gpusim.keeping.stored import stored_run
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
@@ -25,6 +26,11 @@ class Part:
 
     metrics: Mapping[str, Any]
     half_widths: Mapping[str, float] = field(default_factory=dict)
+
+    def estimate(self, path: str) -> Estimate | None:
+        """A metric's value and half-width; None where it is no number."""
+        value = number(self.metrics.get(path))
+        return None if value is None else (value, self.half_widths.get(path, 0.0))
 
 
 @dataclass(frozen=True)
@@ -148,3 +154,8 @@ def flat(values: Any, prefix: str = "") -> list[tuple[str, Any]]:
     if not isinstance(values, Mapping):
         return [(prefix.removesuffix("."), values)]
     return [leaf for name, held in values.items() for leaf in flat(held, f"{prefix}{name}.")]
+
+
+def number(value: Any) -> float | None:
+    """A metric's value, if it is a number."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,10 +1,11 @@
 """A comparison for people, and as one JSON object."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from gpusim.compare.comparison import TIME, Change, Comparison, PartCompared
+from gpusim.compare.comparison import Change, Comparison, PartCompared
+from gpusim.compare.rules import TIME
 from gpusim.report import listing
 from gpusim.report.values import shown
 from gpusim.results import metrics
@@ -17,10 +18,13 @@ def show(found: Comparison, out: TextIO, everything: bool = False) -> None:
 
     everything: all parts, all changes.
     """
-    letters = [_letter(number) for number in range(len(found.sides))]
-    for letter, one in zip(letters, found.sides, strict=True):
-        print(f"{letter}  {one.label}" + (f": {one.title}" if one.title else ""), file=out)
-    _show_configuration(found, letters, out, everything)
+    letters = [letter(number) for number in range(len(found.sides))]
+    for head, one in zip(letters, found.sides, strict=True):
+        print(f"{head}  {one.label}" + (f": {one.title}" if one.title else ""), file=out)
+    if found.configuration:
+        show_configuration("configuration", found.configuration, letters, out, None if everything else MOST_VALUES)
+    else:
+        print("\nsame configuration", file=out)
     if len(found.parts) > 1:
         _show_parts(found, letters, out, everything)
     if found.alone:
@@ -29,16 +33,16 @@ def show(found: Comparison, out: TextIO, everything: bool = False) -> None:
         _show_part(found, part, letters, out, everything)
 
 
-def _show_configuration(found: Comparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
-    if not found.configuration:
-        print("\nsame configuration", file=out)
-        return
-    print("\nconfiguration", file=out)
-    shown_values = list(found.configuration.items())
-    listed = shown_values if everything else shown_values[:MOST_VALUES]
-    listing.show(["value", *letters], [(path, *map(_short, values)) for path, values in listed], out)
-    if len(listed) < len(shown_values):
-        print(f"and {len(shown_values) - len(listed)} more (--all)", file=out)
+def show_configuration(
+    head: str, differing: Mapping[str, Sequence[Any]], letters: Sequence[str], out: TextIO, most: int | None
+) -> None:
+    """Print values that are not the same on all sides, so many of them; None: all."""
+    print(f"\n{head}", file=out)
+    values = list(differing.items())
+    listed = values[:most]
+    listing.show(["value", *letters], [(path, *map(_short, held)) for path, held in listed], out)
+    if len(listed) < len(values):
+        print(f"and {len(values) - len(listed)} more (--all)", file=out)
 
 
 def _show_parts(found: Comparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
@@ -46,7 +50,7 @@ def _show_parts(found: Comparison, letters: Sequence[str], out: TextIO, everythi
     print("\ntime us, largest difference first", file=out)
     rows = []
     for part in listed:
-        why = part.why[-1][0].text if part.why[-1] else ""
+        why = part.why[-1][0].sentence if part.why[-1] else ""
         rows.append((part.name, *map(_time, part.times_us), _ratio(part), why))
     listing.show(["part", *letters, f"{letters[-1]}/{letters[0]}", "why, first of all"], rows, out)
     if len(listed) < len(found.parts):
@@ -56,15 +60,15 @@ def _show_parts(found: Comparison, letters: Sequence[str], out: TextIO, everythi
 def _show_part(found: Comparison, part: PartCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:
     print(f"\n{part.name}: " if part.name else "\n", end="", file=out)
     if part.times_us[0] is not None:
-        times = " → ".join(f"{letter} {_time(time)} us" for letter, time in zip(letters, part.times_us, strict=True))
+        times = " → ".join(f"{side} {_time(time)} us" for side, time in zip(letters, part.times_us, strict=True))
         print(f"{times}, x{_ratio(part)}", file=out)
     if not part.distinct:
         print("the times are not distinguishable: they differ by less than their confidence intervals", file=out)
-    for letter, why in zip(letters[1:], part.why, strict=True):
+    for side, why in zip(letters[1:], part.why, strict=True):
         if why:
-            print(f"why {letter} differs from {letters[0]}" if len(letters) > 2 else "why", file=out)
+            print(f"why {side} differs from {letters[0]}" if len(letters) > 2 else "why", file=out)
             for finding in why if everything else why[:MOST_FINDINGS]:
-                print(f"  {finding.topic:<9} {finding.text}", file=out)
+                print(f"  {finding.topic:<9} {finding.sentence}", file=out)
     if not part.changes:
         print("no metric differs", file=out)
         return
@@ -99,7 +103,8 @@ def document(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _letter(number: int) -> str:
+def letter(number: int) -> str:
+    """A, B, C, … of the sides in order."""
     return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number] if number < 26 else f"S{number}"
 
 

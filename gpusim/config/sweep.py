@@ -1,7 +1,8 @@
 """The file of `gpusim sweep`: what is run, which of its values are varied, how points are chosen among them."""
 
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -97,34 +98,53 @@ class SweepSpec(Spec):
 
 @dataclass(frozen=True)
 class Overrides:
-    """What options say of a sweep; None and empty: what its file says."""
+    """What options say of a sweep; None and empty: what its file says.
+
+    sets: `path=value`, or an axis as `path=a,b,c`; axes, fixed: the same as values by path.
+    """
 
     sets: tuple[str, ...] = ()
     method: Method | None = None
     points: int | None = None
     seed: int | None = None
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
 
 
-def load_sweep(name: str, overrides: Overrides) -> tuple[SweepSpec, files.Document]:
-    """A sweep's file, or a sweep over another configuration whose axes `overrides.sets` say; raises UserError."""
-    document = _document(name)
+def load_sweep(name: str | Mapping[str, Any], overrides: Overrides) -> tuple[SweepSpec, files.Document]:
+    """A sweep's file, or a sweep over another configuration whose axes `overrides` say; raises UserError.
+
+    name: or a mapping such as a sweep's file holds.
+    """
+    document = _document(name) if isinstance(name, str) else files.opened(name, SWEEP_FOLDER)
     tree = Tree(origins={(): (str(document.path), ())}, files=document.files)
     tree.merge(document.data, str(document.path))
     for text in overrides.sets:
         path, values = _values(text)
-        for key in ("axes", "sets"):
-            held = tree.data.get(key)
-            if isinstance(held, dict):
-                held.pop(path, None)
         key, value = ("axes", values) if len(values) > 1 else ("sets", values[0])
-        tree.data.setdefault(key, {})[path] = value
-        tree.origins[(key, path)] = (f"--set {text}", ())
+        _lay(tree, key, path, value, f"--set {text}")
+    for key, values_by_path in (("axes", overrides.axes), ("sets", overrides.fixed)):
+        for path, value in values_by_path.items():
+            _lay(tree, key, path, files.plain(value, f"{key}: {path}"), f"{key}: {path}")
     for key, option in (("method", overrides.method), ("points", overrides.points), ("seed", overrides.seed)):
         if option is not None:
             tree.replace((key,), option, f"--{key} {option}", ())
     if not tree.data.get("axes"):
-        raise UserError(f"{name}: nothing is varied: --set path=a,b,c is an axis, as are those of a sweep's file")
+        what = name if isinstance(name, str) else "sweep"
+        raise UserError(
+            f"{what}: nothing is varied: --set path=a,b,c is an axis (axes=, of run_sweep), as are those of a file"
+        )
     return checked(SweepSpec, tree), document
+
+
+def _lay(tree: Tree, key: str, path: str, value: Any, origin: str) -> None:
+    """Put an axis or a fixed value in the place of either that the file has."""
+    for one in ("axes", "sets"):
+        held = tree.data.get(one)
+        if isinstance(held, dict):
+            held.pop(path, None)
+    tree.data.setdefault(key, {})[path] = value
+    tree.origins[(key, path)] = (origin, ())
 
 
 def _document(name: str) -> files.Document:

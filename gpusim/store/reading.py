@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, overload
+from typing import Any
 
 from gpusim.base.errors import UserError, nearest, unknown_name
 from gpusim.store.file import errors, readable
+from gpusim.store.sweeps import DEFAULT_METRICS, SweepTable, sweep_table
+from gpusim.store.table import Table
 
 LOOK_UP_EVERY = 200_000  # of SQLite's steps: when Ctrl-C is looked after
 _ALLOWED = {
@@ -20,49 +22,7 @@ _ALLOWED = {
 }
 
 
-class Table(Sequence[dict[str, Any]]):
-    """The rows that a question found, each a dict; columns: their names, in order."""
-
-    def __init__(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-        self.columns, self.rows = list(columns), list(rows)
-
-    @overload
-    def __getitem__(self, index: int) -> dict[str, Any]: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Table": ...
-    def __getitem__(self, index: int | slice) -> "dict[str, Any] | Table":
-        if isinstance(index, slice):
-            return Table(self.columns, self.rows[index])
-        return dict(zip(self.columns, self.rows[index], strict=True))
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (dict(zip(self.columns, row, strict=True)) for row in self.rows)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} rows of {', '.join(self.columns)}>"
-
-    def pandas(self) -> Any:
-        """A `pandas.DataFrame`; raises UserError where pandas is not installed."""
-        return _imported("pandas").DataFrame(self.rows, columns=self.columns)
-
-    def polars(self) -> Any:
-        """A `polars.DataFrame`; raises UserError where polars is not installed."""
-        return _imported("polars").DataFrame(self.rows, schema=self.columns, orient="row", infer_schema_length=None)
-
-
-def _imported(name: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError:
-        raise UserError(f"{name} is not installed: list(table) gives the rows as dicts without it") from None
+Measured = tuple[str, int, str, Any, float | None]
 
 
 class Results:
@@ -147,57 +107,40 @@ class Results:
 
         metrics: None given: all that are numbers or text; equal: as in `table("runs", …)`. Raises UserError.
         """
-        known = [row[0] for row in self.rows("SELECT DISTINCT name FROM metric_names ORDER BY id").rows]
-        for metric in metrics:
-            if metric not in known:
-                guess = nearest(metric, known)
-                hint = f"did you mean '{guess}'? " if guess else ""
-                raise UserError(f"wide: unknown metric '{metric}'; {hint}the table metric_names lists them")
+        known = self.known_metrics()
+        check_metrics("wide", metrics, known)
         heads = ("id", "name", "kind", "title", "gpu", "state")
         where = self._where("runs", equal)
         sql = f"SELECT {', '.join(heads)} FROM runs{where} ORDER BY id"
         by_run = {row[0]: row for row in self.rows(sql, list(equal.values())).rows}
-        measured = self._of_runs(f"SELECT id FROM runs{where}", list(equal.values()), metrics or known)
+        measured: dict[int, dict[str, dict[str, Any]]] = {}
+        for metric, run, variant, value, _ in self.whole_runs(
+            f"SELECT id FROM runs{where}", list(equal.values()), metrics or known
+        ):
+            measured.setdefault(run, {}).setdefault(variant, {})[metric] = value
         found = [(run, variant, held) for run in by_run for variant, held in measured.get(run, {}).items()]
         shown = metrics or [m for m in known if any(_is_plain(held.get(m)) for _, _, held in found)]
         rows = [(*by_run[run], variant, *map(held.get, shown)) for run, variant, held in found]
         return Table(["run", *heads[1:], "variant", *shown], rows)
 
-    def sweep(self, number: int, *metrics: str) -> Table:
-        """A row for each point of a sweep that is known, and variant: a column for each axis, then for each metric.
+    def sweep(self, which: int | str, /, *metrics: str) -> SweepTable:
+        """A sweep by its number or its name: a row for each point that is known, and variant, its axes before metrics.
 
-        metrics: none given: kernel.cycles and kernel.time_us. Raises UserError.
+        metrics: none given: kernel.cycles and kernel.time_us; beside one that was sampled stands its half-width. Raises
+        UserError that names the nearest metric, or says which sweeps there are.
         """
-        numbers = [row[0] for row in self.rows("SELECT id FROM sweeps").rows]
-        if number not in numbers:
-            there = ", ".join(map(str, numbers)) or "none"
-            raise UserError(f"{self.path}: there is no sweep {number} in it; it has {there}")
-        metrics = metrics or ("kernel.cycles", "kernel.time_us")
-        sql = "SELECT number, path, value FROM axes WHERE sweep = ? ORDER BY number"
-        axes: dict[int, dict[str, Any]] = {}
-        for point, path, value in self.rows(sql, [number]).rows:
-            axes.setdefault(point, {})[path] = value
-        specification = json.loads(self.rows("SELECT specification FROM sweeps WHERE id = ?", [number]).rows[0][0])
-        paths = [path for path in specification["axes"] if any(path in held for held in axes.values())]
-        measured = self._of_runs("SELECT run FROM points WHERE sweep = ?", [number], metrics)
-        sql = "SELECT number, run, state FROM points JOIN runs ON runs.id = run WHERE points.sweep = ? ORDER BY number"
-        rows = [
-            (point, *(axes[point].get(path) for path in paths), run, state, variant, *map(held.get, metrics))
-            for point, run, state in self.rows(sql, [number]).rows
-            for variant, held in measured.get(run, {"": {}}).items()
-        ]
-        return Table(["point", *paths, "run", "state", "variant", *metrics], rows)
+        check_metrics("sweep", metrics, self.known_metrics())
+        return sweep_table(self, which, metrics or DEFAULT_METRICS)
 
-    def _of_runs(
-        self, runs: str, parameters: Sequence[Any], metrics: Sequence[str]
-    ) -> dict[int, dict[str, dict[str, Any]]]:
-        """Run → variant → metric → value of whole runs; runs: SELECT of their numbers."""
-        found: dict[int, dict[str, dict[str, Any]]] = {}
+    def known_metrics(self) -> list[str]:
+        """Names of the metrics of which the store has a value."""
+        return [row[0] for row in self.rows("SELECT DISTINCT name FROM metric_names ORDER BY id").rows]
+
+    def whole_runs(self, runs: str, parameters: Sequence[Any], metrics: Sequence[str]) -> Iterator[Measured]:
+        """(metric, run, variant, value, half-width or None) of whole runs; runs: SELECT of their numbers."""
         sql = f"{_WHOLE_RUNS} AND subjects.run IN ({runs})"
         for metric in metrics:
-            for run, variant, value in self.rows(sql, [metric, *parameters]).rows:
-                found.setdefault(run, {}).setdefault(variant, {})[metric] = value
-        return found
+            yield from ((metric, *row) for row in self.rows(sql, [metric, *parameters]).rows)  # type: ignore[misc]
 
     def configuration(self, run: int) -> dict[str, Any]:
         """The resolved configuration of a run."""
@@ -223,12 +166,21 @@ class Results:
 
 
 _WHOLE_RUNS = """
-    SELECT subjects.run, subjects.variant, metric_values.value
+    SELECT subjects.run, subjects.variant, metric_values.value, metric_values.half_width
     FROM metric_names
     JOIN metric_values ON metric = metric_names.id
     JOIN subjects ON subjects.id = subject
     WHERE metric_names.name = ? AND layer IS NULL AND launch IS NULL
 """
+
+
+def check_metrics(asker: str, metrics: Sequence[str], known: Sequence[str]) -> None:
+    """Raise UserError for a metric that the store does not have; it names the nearest."""
+    for metric in metrics:
+        if metric not in known:
+            guess = nearest(metric, known)
+            hint = f"did you mean '{guess}'? " if guess else ""
+            raise UserError(f"{asker}: unknown metric '{metric}'; {hint}the table metric_names lists them")
 
 
 def _is_plain(value: Any) -> bool:

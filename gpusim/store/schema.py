@@ -92,6 +92,7 @@ MEANINGS: dict[str, tuple[str, dict[str, str]]] = {
             "specification": "JSON of what its file says",
             "points": "how many it has",
             "started": "UTC",
+            "name": "given by `gpusim results name sweep:N`; null: none",
         },
     ),
     "points": (

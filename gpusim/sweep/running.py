@@ -88,7 +88,7 @@ class Sweep:
     @property
     def title(self) -> str:
         """For people."""
-        return self.spec.title or f"{self.spec.kind} {self.spec.varied}: {', '.join(self.spec.axes)}"
+        return self.spec.title or f"{self.spec.kind} {Path(self.spec.varied).stem}: {', '.join(self.spec.axes)}"
 
     @property
     def identity(self) -> str:

@@ -128,12 +128,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
     "gpusim.sweep": (
-        *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.keeping"),
+        *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.store", "gpusim.keeping"),
         *("gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
-        *("gpusim.results", "gpusim.api", "gpusim.jobs", "gpusim.networks"),
+        *("gpusim.store", "gpusim.results", "gpusim.api", "gpusim.jobs", "gpusim.networks", "gpusim.sweep"),
     ),
     "gpusim.correlation": (
         *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),

@@ -33,10 +33,12 @@ def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, Any] = {"__name__": "notebook"}
     values = [run("".join(cell["source"]), names) for cell in cells("code")]
     shown = [value._repr_html_() for value in values if hasattr(value, "_repr_html_")]
-    assert len(shown) == 4, "a run, a launch, a comparison, a network"
+    assert len(shown) == 5, "a run, a launch, a comparison, a network, a sweep"
+    assert "4 of 4 points" in shown[-1] and not names["sweep"].failed
     assert names["result"].passed and names["both"].passed
     assert float(values[4]) < 1e-4, "the kernel's result is NumPy's"
     assert len(values[5]) == 3 and values[5][0][1] >= values[5][1][1]
+    assert set(values[-2][1]) <= set(range(4)) and values[-2][1]
     assert values[-1] == ["both.json", "net.json"]
 
 

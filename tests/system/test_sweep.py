@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import gpusim
 from gpusim.base.errors import SimulationError, UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
@@ -197,3 +198,32 @@ def test_ctrl_c_keeps_what_has_ended_and_nothing_else(folder: Path) -> None:
     assert 1 <= count() < 12
     with Results("gpusim.db") as results:
         assert {row["state"] for row in results.table("runs")} == {"done"}
+
+
+def test_a_script_runs_a_sweep_and_goes_on_with_it(folder: Path) -> None:
+    sets = {"global_size": [64], "arguments.n.value": 64}
+    sets |= {f"arguments.{name}": {"fill": 1, "dtype": "float32", "shape": [64]} for name in "abc"}
+    axes = {"gpu.l1.fill_latency_cycles": [56, 120]}
+    first = gpusim.run_sweep("vector_add", axes=axes, sets=sets, jobs=1, quiet=True)
+    assert [row["state"] for row in first] == ["done", "done"]
+    assert [row["point"] for row in first.best()] == [0]
+    again = gpusim.run_sweep(
+        {
+            "exec": "vector_add",
+            "sets": sets,
+            "axes": {"gpu.l1.fill_latency_cycles": {"low": 56, "high": 120, "steps": 2}},
+        },
+        metrics=["kernel.cycles", "l2.hit_rate"],
+        quiet=True,
+    )
+    assert [row["run"] for row in again] == [1, 2], "equal runs were there"
+    assert again.metrics == ["kernel.cycles", "l2.hit_rate"]
+    for wrong, said in (
+        ({"jobs": 0}, "jobs: 0"),
+        ({"method": "gird"}, "did you mean 'grid'"),
+        ({"axes": {"gpu.l2.size": [1]}}, "did you mean 'gpu.l2.size_kib'"),
+        ({"axes": {}}, "nothing is varied"),
+        ({"axes": {"gpu.l2.size_kib": object()}}, "has no place in a configuration"),
+    ):
+        with pytest.raises(UserError, match=said):
+            gpusim.run_sweep("vector_add", **{"axes": axes, "quiet": True, **wrong})

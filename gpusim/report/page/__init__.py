@@ -1,5 +1,5 @@
 """The report as one HTML page that needs nothing else, and its pictures as files: made of results' JSON objects.
 
 Read `page` first: what stands on the page; then `parts`, of a run's and a network's; `sweep`, of several runs that
-differ in their configurations; `pictures` and `charts`, what is drawn and how; `elements`, how HTML is written.
+differ in their configurations; `pictures` and `charts`, what is drawn and how.
 """

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from gpusim.report.page.elements import clean
+from gpusim.base.html import clean
 from gpusim.report.values import number_text
 
 # Okabe and Ito's colours, told apart by colour-blind readers and seen on light and dark grounds; black is left out

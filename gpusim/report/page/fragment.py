@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpusim.report.page.elements import tag, written
+from gpusim.base.html import tag, written
 from gpusim.report.page.parts import layers, summary
 from gpusim.report.result import read
 

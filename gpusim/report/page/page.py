@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from gpusim.base.html import Element, table, tag, written
 from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.assets import beside, hashed
-from gpusim.report.page.elements import Element, table, tag, written
 from gpusim.report.page.parts import Sources, configuration, layers, sections, summary
 from gpusim.report.page.picture import KINDS, Picture
 from gpusim.report.result import Result

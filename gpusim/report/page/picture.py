@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
+from gpusim.base.html import Element, clean, table, tag
 from gpusim.base.pictures import rendered
-from gpusim.report.page.elements import Element, clean, table, tag
 from gpusim.report.values import number_text
 
 KINDS = (".svg", ".png", ".pdf")

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpusim.base.intervals import front
+from gpusim.base.sizes import sizes
 from gpusim.report.page import charts
 from gpusim.report.page.picture import Picture
 from gpusim.report.result import Measured, Result
 from gpusim.report.values import half_width, number_text
 
 _IRRELEVANT = ("run.hotspots", "run.checked", "run.verify")  # of what is looked at besides, not of what is simulated
-_SIZES = {"_kib": 1.0, "_mib": 1024.0, "_bytes": 1 / 1024}  # endings of paths of memories: KiB of one
 MOST_AXES = 7  # of parallel coordinates
 _CYCLES, _DRAM = "kernel.cycles", "dram.bytes"
 
@@ -94,31 +95,24 @@ def _heat_map(axes: Sequence[str], points: Sequence[Point]) -> Picture | None:
 
 def _front(axes: Sequence[str], points: Sequence[Point]) -> Picture:
     """Cycles against the memories' KiB that the sweep varies, or against bytes moved from and to DRAM."""
-    sizes = {axis: factor for axis in axes for end, factor in _SIZES.items() if axis.endswith(end)}
-    if sizes:
-        what = "KiB of " + " + ".join(sizes)
-        costs = [sum((point.values[axis] or 0) * factor for axis, factor in sizes.items()) for point in points]
+    memories = [sizes({axis: point.values[axis] for axis in axes}) for point in points]
+    if any(memories):
+        what = "KiB of " + " + ".join(dict.fromkeys(path for held in memories for path in held))
+        costs = [sum(held.values()) for held in memories]
     else:
         what, costs = "DRAM bytes", [point.measured.number(_DRAM) for point in points]
     cycles = [point.measured.number(_CYCLES) for point in points]
-    best = pareto(list(zip(costs, cycles, strict=True)))
-    drawn = list(zip(costs, cycles, best, strict=True))
     widths = [half_width(point.measured.tree, _CYCLES) for point in points]
+    best = front([((x, 0.0), (y, w or 0.0)) for x, y, w in zip(costs, cycles, widths, strict=True)])
+    drawn = list(zip(costs, cycles, best, strict=True))
+    noise = " Cycles whose intervals overlap are not distinguishable: none of them beats the other." * any(widths)
     on_front = ", ".join(point.name for point, chosen in zip(points, best, strict=True) if chosen)
     return Picture(
-        "pareto", f"Pareto front: cycles against {what}", f"On the front: {on_front}.",
+        "pareto", f"Pareto front: cycles against {what}", f"On the front: {on_front}.{noise}",
         ("result", what, "cycles", "± cycles", "on the front"),
         [(p.name, x, y, w, chosen) for p, (x, y, chosen), w in zip(points, drawn, widths, strict=True)],
         lambda figure: charts.front(figure, drawn, (what, "cycles"), widths), (7.2, 3.2),
     )  # fmt: skip
-
-
-def pareto(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Which points no other one beats: is not worse in both values, and better in one."""
-    return [
-        not any(x <= mine[0] and y <= mine[1] and (x, y) != mine for x, y in points)
-        for mine in points
-    ]  # fmt: skip
 
 
 def _parallel(axes: Sequence[str], points: Sequence[Point]) -> Picture:

@@ -92,6 +92,24 @@ def test_the_roofline_that_is_nearest(after: dict[str, float], said: str | None)
     assert [text.startswith(said) for text in found] == ([True] if said else [])
 
 
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.measure)
+def test_what_went_against_the_time_comes_last_and_says_so(rule: Rule) -> None:
+    more = {**BASE, rule.paths[0]: BASE[rule.paths[0]] * 1.9}
+    for time, against in ((20.0, rule.slows is False), (5.0, rule.slows is True), (10.0, False)):
+        found = findings({**BASE, "kernel.time_us": 10.0}, {**more, "kernel.time_us": time})
+        assert [f.against for f in found] == sorted(f.against for f in found)
+        (one,) = [f for f in found if f.paths == tuple(rule.paths)]
+        assert one.against is against
+        assert one.sentence.startswith("although ") is against
+
+
+def test_metrics_within_their_half_widths_have_not_changed() -> None:
+    parts = [Part({"l2.hits": a, "l1.hits": b}, {"l2.hits": 3.0}) for a, b in ((100, 100), (105, 101), (110, 101))]
+    sides = [Side(str(n), "", {"": part}, {}) for n, part in enumerate(parts)]
+    assert [c.path for c in compare(sides[:2]).parts[0].changes] == ["l1.hits"]
+    assert {c.path for c in compare(sides).parts[0].changes} == {"l1.hits", "l2.hits"}
+
+
 def made(label: str, parts: dict[str, dict[str, Any]], **configuration: Any) -> Side:
     return Side(label, "", {name: Part(values) for name, values in parts.items()}, configuration)
 

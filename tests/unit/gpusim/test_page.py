@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from gpusim.base.html import add, tag, written
 from gpusim.cli.main import invoke
 from gpusim.cli.report import report_command
 from gpusim.report.page import pictures, sweep
-from gpusim.report.page.elements import add, tag, written
 from gpusim.report.page.page import MOST_DETAILED, page, picture_files
 from gpusim.report.page.picture import Picture
 from gpusim.report.result import Result, read
@@ -221,16 +221,6 @@ def test_a_field_that_no_result_has_stays_empty() -> None:
     picture = numbers(swept(sib_kib=[128, 512, 128], prefetch_length=[1, 2, 3]), "heat-map")
     assert [row[1:] for row in picture.rows] == [(1000, None, 3000), (None, 2000, None)]
     picture.file(".svg")
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
-def test_the_front_is_what_no_other_point_beats(points: list[tuple[float, float]]) -> None:
-    chosen = sweep.pareto(points)
-    front = [point for point, on_front in zip(points, chosen, strict=True) if on_front]
-    for point, on_front in zip(points, chosen, strict=True):
-        better = [o for o in points if o[0] <= point[0] and o[1] <= point[1] and o != point]
-        assert on_front is not bool(better)
-    assert bool(front) is bool(points)
 
 
 def test_the_front_is_cycles_against_kib_of_memories() -> None:

@@ -1,0 +1,179 @@
+"""Sweeps of a store: their points as a table that knows its axes, what is best, and the Pareto front."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.intervals import Estimate, differ, front
+from gpusim.base.sizes import sizes
+from gpusim.store.sweep_html import sweep_html
+from gpusim.store.table import Table
+
+if TYPE_CHECKING:
+    from gpusim.store.reading import Results
+
+DEFAULT_METRICS = ("kernel.cycles", "kernel.time_us")
+HALF_WIDTH = "_half_width"  # after a metric's name: the column of its confidence intervals
+PREFIX = "sweep:"  # before a sweep's number or name, where a run may be meant too
+Objective = str | Callable[[dict[str, Any]], float]
+
+
+class SweepTable(Table):
+    """A sweep: a row for each point that is known, and variant, with its axes' columns before the metrics'.
+
+    number, name (None without one), title; planned: how many points it has; specification: what its file says, every
+    value of it; sources: hash of the code that ran it; axes: values by path, in order, as far as they are known;
+    metrics: columns of metrics. A sampled metric has a second column, with its half-width (`..._half_width`).
+    """
+
+    def __init__(self, row: Mapping[str, Any], axes: Sequence[str], metrics: Sequence[str], table: Table) -> None:
+        super().__init__(table.columns, table.rows)
+        self.number: int = row["id"]
+        self.name: str | None = row["name"]
+        self.title: str = row["title"]
+        self.planned: int = row["points"]
+        self.sources: str = row["sources"]
+        self.specification: dict[str, Any] = json.loads(row["specification"])
+        self.metrics = list(metrics)
+        self.axes: dict[str, list[Any]] = {path: _ordered([one[path] for one in self]) for path in axes}
+
+    @property
+    def label(self) -> str:
+        """'sweep 2', or 'sweep base (2)' with a name."""
+        return f"sweep {self.number}" if self.name is None else f"sweep {self.name} ({self.number})"
+
+    @property
+    def known(self) -> int:
+        """Points that have run, or failed."""
+        return len({one["point"] for one in self})
+
+    @property
+    def failed(self) -> Table:
+        """Rows of points that failed; the run's row in the table `runs` has its error."""
+        return self._those(one["state"] == "failed" for one in self)
+
+    def best(self, metric: str = "", least: bool = True) -> Table:
+        """The row with the least value of a metric, and after it all that cannot be told apart from it.
+
+        metric: empty: kernel.time_us, or what of the table comes nearest; least: False: the largest value is the best.
+        Values whose confidence intervals overlap cannot be told apart, nor can those that are equal. Raises UserError.
+        """
+        metric = self._column(metric or self.usual_metric)
+        held = [(estimate, n) for n, one in enumerate(self) if (estimate := self._estimate(one, metric)) is not None]
+        held.sort(key=lambda item: item[0][0] if least else -item[0][0])
+        return Table(self.columns, [self.rows[n] for value, n in held if not differ(value, held[0][0])])
+
+    def pareto(self, *objectives: Objective) -> Table:
+        """The rows that no other one beats: is nowhere larger, and in one objective smaller by more than the noise.
+
+        objectives: columns, or functions of a row that give a number, all of which shall be small. Raises UserError.
+        """
+        if len(objectives) < 2:
+            raise UserError(
+                "pareto: two objectives or more are needed, as in pareto('kernel.time_us', 'engine.sib_kib')"
+            )
+        for objective in objectives:
+            if isinstance(objective, str):
+                self._column(objective)
+        points, places = [], []
+        for number, one in enumerate(self):
+            values = [self._estimate(one, objective) for objective in objectives]
+            if None not in values and one["state"] == "done":
+                points.append([value for value in values if value is not None])
+                places.append(number)
+        chosen = front(points)
+        return Table(self.columns, [self.rows[n] for n, is_on in zip(places, chosen, strict=True) if is_on])
+
+    def memory_kib(self, row: Mapping[str, Any]) -> float:
+        """KiB of the memories whose sizes are axes, in one row: an objective of `pareto`; 0 where there are none."""
+        return sum(sizes({path: row[path] for path in self.axes}).values())
+
+    @property
+    def usual_metric(self) -> str:
+        """What is looked at unless something else is asked for: times, cycles, or the first of the metrics."""
+        return next((metric for metric in DEFAULT_METRICS[::-1] if metric in self.metrics), self.metrics[0])
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return sweep_html(self)
+
+    def __repr__(self) -> str:
+        varied = ", ".join(f"{path} ({len(values)})" for path, values in self.axes.items())
+        return f"<{self.label}: {self.title}; {self.known} of {self.planned} points over {varied}>"
+
+    def _column(self, name: str) -> str:
+        if name not in self.columns:
+            known = [*self.axes, *self.metrics]
+            raise UserError(
+                f"{self.label}: {unknown_name('column', name, known)}; others, where the sweep is read: "
+                f"sweep({self.number}, 'l2.hit_rate', …)"
+            )
+        return name
+
+    def _estimate(self, row: dict[str, Any], objective: Objective) -> Estimate | None:
+        """The value and its half-width; None where there is no number."""
+        value = row[objective] if isinstance(objective, str) else objective(row)
+        if not isinstance(value, int | float):
+            return None
+        return value, (row.get(f"{objective}{HALF_WIDTH}") or 0.0) if isinstance(objective, str) else 0.0
+
+    def _those(self, chosen: Iterator[bool]) -> Table:
+        return Table(self.columns, [row for row, is_in in zip(self.rows, chosen, strict=True) if is_in])
+
+
+def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) -> SweepTable:
+    """A sweep by its number or its name; raises UserError."""
+    row = sweep_row(results, which)
+    number = row["id"]
+    sql = "SELECT number, path, value FROM axes WHERE sweep = ? ORDER BY number"
+    axes: dict[int, dict[str, Any]] = {}
+    for point, path, value in results.rows(sql, [number]).rows:
+        axes.setdefault(point, {})[path] = value
+    paths = [path for path in json.loads(row["specification"])["axes"] if any(path in held for held in axes.values())]
+    measured: dict[int, dict[str, dict[str, Any]]] = {}
+    sampled: set[str] = set()
+    for metric, run, variant, value, width in results.whole_runs(_RUNS, [number], metrics):
+        held = measured.setdefault(run, {}).setdefault(variant, {})
+        held[metric] = value
+        if width is not None:
+            held[metric + HALF_WIDTH] = width
+            sampled.add(metric)
+    columns = [c for m in metrics for c in ((m, m + HALF_WIDTH) if m in sampled else (m,))]
+    sql = "SELECT number, run, state FROM points JOIN runs ON runs.id = run WHERE points.sweep = ? ORDER BY number"
+    rows = [
+        (point, *(axes[point].get(path) for path in paths), run, state, variant, *map(held.get, columns))
+        for point, run, state in results.rows(sql, [number]).rows
+        for variant, held in measured.get(run, {"": {}}).items()
+    ]
+    return SweepTable(row, paths, metrics, Table(["point", *paths, "run", "state", "variant", *columns], rows))
+
+
+_RUNS = "SELECT run FROM points WHERE sweep = ?"
+
+
+def sweep_row(results: "Results", which: int | str) -> dict[str, Any]:
+    """The row of the table `sweeps` by number or name; raises UserError that says what there is."""
+    rows = results.table("sweeps")
+    for row in rows:
+        if str(which) in (str(row["id"]), row["name"]):
+            return row
+    there = ", ".join(str(row["id"]) if row["name"] is None else f"{row['name']} ({row['id']})" for row in rows)
+    raise UserError(f"{results.path}: there is no sweep {which} in it; it has {there or 'none'}")
+
+
+def sweep_meant(results: "Results", text: str) -> int | None:
+    """The number of the sweep that a text means: `sweep:2`, `sweep:base`, or a name that no run has; else None.
+
+    Raises UserError for `sweep:` and what is none.
+    """
+    if text.startswith(PREFIX):
+        return int(sweep_row(results, text.removeprefix(PREFIX))["id"])
+    named = [row["id"] for row in results.table("sweeps", name=text)]
+    return named[0] if named and not results.table("runs", name=text) else None
+
+
+def _ordered(values: Sequence[Any]) -> list[Any]:
+    """Each value once: numbers by size, anything else as it comes."""
+    once = list(dict.fromkeys(values))
+    return sorted(once) if all(isinstance(value, int | float) for value in once) else once

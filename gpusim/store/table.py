@@ -1,0 +1,51 @@
+"""Rows that a store's question found: as dicts, for pandas and for polars."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+from gpusim.base.errors import UserError
+
+
+class Table(Sequence[dict[str, Any]]):
+    """The rows that a question found, each a dict; columns: their names, in order."""
+
+    def __init__(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        self.columns, self.rows = list(columns), list(rows)
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Table": ...
+    def __getitem__(self, index: int | slice) -> "dict[str, Any] | Table":
+        if isinstance(index, slice):
+            return Table(self.columns, self.rows[index])
+        return dict(zip(self.columns, self.rows[index], strict=True))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (dict(zip(self.columns, row, strict=True)) for row in self.rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows of {', '.join(self.columns)}>"
+
+    def pandas(self) -> Any:
+        """A `pandas.DataFrame`; raises UserError where pandas is not installed."""
+        return _imported("pandas").DataFrame(self.rows, columns=self.columns)
+
+    def polars(self) -> Any:
+        """A `polars.DataFrame`; raises UserError where polars is not installed."""
+        return _imported("polars").DataFrame(self.rows, schema=self.columns, orient="row", infer_schema_length=None)
+
+
+def _imported(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UserError(f"{name} is not installed: list(table) gives the rows as dicts without it") from None

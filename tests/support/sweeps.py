@@ -1,0 +1,60 @@
+"""Sweeps in a store, made by hand: points with the metrics that a test gives them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpusim.keeping.keeper import Keeper, Started
+from gpusim.keeping.outcome import Measured, Outcome, Value, failed
+from gpusim.keeping.work import Work
+
+TIME = "kernel.time_us"
+Metrics = Mapping[str, float | tuple[float, float]]  # a tuple: value and half-width
+
+
+def stored_sweep(
+    store: Path,
+    title: str,
+    points: Sequence[tuple[Mapping[str, Any], Mapping[str, Metrics] | str]],
+    sets: Mapping[str, Any] | None = None,
+    configuration: Mapping[str, Any] | None = None,
+) -> int:
+    """A sweep whose points have these axes' values, and metrics by variant, or the error with which they failed."""
+    axes: dict[str, list[Any]] = {}
+    for values, _ in points:
+        for path, value in values.items():
+            axes.setdefault(path, []).append(value)
+    specification = {"run": "layerB", "sets": dict(sets or {}), "axes": axes}
+    with Keeper(store) as keeper:
+        number = keeper.sweep(title, title, specification, [values for values, _ in points])
+        for place, (values, metrics) in enumerate(points):
+            held = nested({**(configuration or {}), **(sets or {}), **values})
+            work = Work("run", title, {**held, "of": title}, (), "MI6")
+            outcome = failed(metrics) if isinstance(metrics, str) else _outcome(metrics)
+            keeper.keep(work, outcome, Started(), number, [place])
+    return number
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by path as a configuration has them."""
+    made: dict[str, Any] = {}
+    for path, value in values.items():
+        *sections, name = path.split(".")
+        held = made
+        for section in sections:
+            held = held.setdefault(section, {})
+        held[name] = value
+    return made
+
+
+def _outcome(variants: Mapping[str, Metrics]) -> Outcome:
+    measured = [
+        Measured([_value(path, value) for path, value in metrics.items()], variant)
+        for variant, metrics in variants.items()
+    ]
+    return Outcome({"document": {}}, "done", 0, measured)
+
+
+def _value(path: str, value: float | tuple[float, float]) -> Value:
+    number, width = value if isinstance(value, tuple) else (value, None)
+    return Value(path, "us" if path == TIME else "", "d", number, width)
