@@ -172,6 +172,16 @@ def compare(
     compare_command(runs, store, json_file, everything)
 
 
+def _objective(name: str, how: str) -> Any:
+    return typer.Option(
+        name,
+        metavar="WHAT",
+        help=f"A metric, a path of the configuration, or a sum of such that is to be {how}; repeatable.",
+        default_factory=list,
+        show_default=False,
+    )
+
+
 class MethodChoice(StrEnum):
     """What `--method` may be."""
 
@@ -179,6 +189,7 @@ class MethodChoice(StrEnum):
     ZIP = "zip"
     RANDOM = "random"
     SOBOL = "sobol"
+    SEARCH = "search"
 
 
 @dataclass(frozen=True)
@@ -196,8 +207,12 @@ class SweepOptions:
         ),
     ] = field(default_factory=list)
     method: Annotated[MethodChoice | None, typer.Option("--method", help="How points are chosen.")] = None
-    points: Annotated[int | None, typer.Option("--points", metavar="N", min=1, help="How many: random, sobol.")] = None
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Of random and sobol.")] = None
+    points: Annotated[
+        int | None, typer.Option("--points", metavar="N", min=1, help="How many: random, sobol, search.")
+    ] = None
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Of random, sobol, search.")] = None
+    minimize: Annotated[list[str], _objective("--minimize", "small")] = field(default_factory=list)
+    maximize: Annotated[list[str], _objective("--maximize", "large")] = field(default_factory=list)
     jobs: JobsOption = None
     cluster: Annotated[
         str | None,

@@ -108,10 +108,15 @@ def prepared(spec: SweepSpec, values: Mapping[str, Any], beside: Path) -> tuple[
     return _KINDS[spec.kind](spec.varied, sets, beside)
 
 
+def known_paths(spec: SweepSpec) -> list[str]:
+    """The paths of all that a point may say."""
+    model: Any = {"run": RunConfig, "exec": ExecConfig, "net": NetworkSettings}[spec.kind]
+    return [".".join(path) for path in all_paths(model)] + list(_BESIDE[spec.kind])
+
+
 def check_paths(spec: SweepSpec) -> None:
     """Raise UserError for an axis or a fixed value that no configuration of this kind has; it names the nearest."""
-    model: Any = {"run": RunConfig, "exec": ExecConfig, "net": NetworkSettings}[spec.kind]
-    known = [".".join(path) for path in all_paths(model)] + list(_BESIDE[spec.kind])
+    known = known_paths(spec)
     free = _FREE[spec.kind]
     problems = [
         f"{where}: {_unknown(path, known)}"

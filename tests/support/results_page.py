@@ -77,7 +77,8 @@ def speed() -> str:
         path = Path(folder) / "s.db"
         points = [{"engine.sib_kib": 1 + n % 100, "engine.prefetch_buffer_kib": 1 + n // 100} for n in range(POINTS)]
         with Keeper(path) as keeper:
-            sweep = keeper.sweep("speed", "speed", {"axes": points[0]}, points)
+            sweep = keeper.sweep("speed", "speed", {"axes": points[0]}, len(points))
+            keeper.choose(sweep, 0, points)
             start = time.process_time()
             for number in range(STORED):
                 engine = {**base.configuration["engine"], "number": number}
