@@ -15,13 +15,13 @@ def report(
         list[str],
         typer.Argument(
             metavar="[RESULT]...",
-            help="Files that --json has written; runs of a store, by number or name.",
+            help="Files that --json has written; runs of a store, by number or name; sweep:N: those of a sweep.",
             default_factory=list,
             show_default=False,
         ),
     ],
     sweep: Annotated[
-        int | None, typer.Option(metavar="N", help="All points of a store's sweep that have run, by its number.")
+        str | None, typer.Option(metavar="N", help="All points that have run of a store's sweep: the same as sweep:N.")
     ] = None,
     html: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("report.html"),
     pictures: Annotated[

@@ -1,9 +1,9 @@
 """`gpusim net`: a network's layers on the simulated GPU."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TextIO
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
@@ -17,13 +17,10 @@ from gpusim.cli.sampling_options import SamplingOptions
 from gpusim.cli.storing import kept, opened_store
 from gpusim.config.files import Document, opened
 from gpusim.config.gpu import GPU_FOLDER
-from gpusim.keeping.keeper import Started
+from gpusim.keeping.keeper import Found, Keeper, Started
 from gpusim.live.view import live_view
 from gpusim.report.listing import show_plain
 from gpusim.store.project import store_to_write
-
-if TYPE_CHECKING:
-    from gpusim.networks.modes import ModesRecord
 
 EXIT_NOT_AS_EXPECTED = 1
 
@@ -46,7 +43,8 @@ def net_command(
     _check_files(options, gpu_file, Path(network.source), store)
     batch = options.batch if options.batch is not None else network.batch or 1
     reporter = Reporter(options.quiet)
-    from gpusim.networks.modes import run_modes  # imports what runs kernels: up to a second
+    from gpusim.networks.compare import show  # these import what runs kernels: up to a second
+    from gpusim.networks.modes import run_modes
     from gpusim.networks.run import Wanted
     from gpusim.networks.stored import of_network, work_of_network
     from gpusim.networks.values import load_arrays, write_arrays
@@ -63,9 +61,7 @@ def net_command(
     with opened_store(storing) as keeper:
         known = keeper.found(work) if keeper is not None else None
         if keeper is not None and known is not None:
-            reporter.say(known.sentence(keeper.path))
-            _put(known.content, options)
-            return known.exit_code
+            return _again(known, keeper, options, reporter)
         with live_view(live.live, f"net {work.title}", reporter):
             started = Started()
             with Interrupt() as interrupt:
@@ -77,24 +73,33 @@ def net_command(
                 code = EXIT_INTERRUPTED if found.stopped_by == INTERRUPTED else EXIT_NOT_AS_EXPECTED
             outcome = of_network(found, code)
             with kept(keeper, work, lambda: outcome, started, reporter):
-                _put(outcome.content, options, found)
+                _put(outcome.content, options, lambda out: show(found, out))
             if found.stopped_by:
                 reporter.say(f"{found.stopped_by}: the results are partial")
     return code
 
 
-def _put(content: Mapping[str, Any], options: NetOptions, found: "ModesRecord | None" = None) -> None:
-    """Write the JSON object where it is asked for, and print the table: of a run of this moment for the terminal."""
-    from gpusim.networks.compare import show
+def _again(known: Found, keeper: Keeper, options: NetOptions, reporter: Reporter) -> int:
+    """Show what an equal run left in the store; returns its exit code."""
+    reporter.say(known.sentence(keeper.path))
+    _put(known.content, options, lambda out: show_plain(known.content["plain"], out))
+    return known.exit_code
+
+
+def _put(content: Mapping[str, Any], options: NetOptions, show: Callable[[TextIO], None]) -> None:
+    """Write the JSON object where it is asked for, and print the table. show: for a person or a pipe."""
     from gpusim.report.document import as_json
 
-    printed = sys.stderr if _write(options, as_json(content["document"])) else sys.stdout
+    text, printed = as_json(content["document"]), sys.stdout
+    if options.json_file == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+        printed = sys.stderr
+    elif options.json_file is not None:
+        write_whole(options.json_file, text)
     if options.markdown:
         printed.write(content["markdown"])
-    elif not options.quiet and found is not None:
-        show(found, printed)
     elif not options.quiet:
-        show_plain(content["plain"], printed)
+        show(printed)
 
 
 def dnnmark_command(
@@ -106,7 +111,7 @@ def dnnmark_command(
     data = None if options.data is DataOption.AUTO else options.data.value
     beside = {
         "NETWORK": source.name, "--torch": source.torch, "--layers": options.layers, "--inputs": options.inputs,
-        "--outputs": options.outputs, "--store": storing.store, "--data": data, "--checked": options.checked or None,
+        "--outputs": options.outputs, "--data": data, "--checked": options.checked or None,
         "--engine": None if options.engine is EngineChoice.OFF else options.engine.value,
     }  # fmt: skip
     for option, value in beside.items():
@@ -114,38 +119,32 @@ def dnnmark_command(
             raise UserError(f"{option} {value}: --dnnmark runs benchmarks of its own, forward and backward")
     gpu_file = opened(options.gpu, GPU_FOLDER)
     settings = load_settings(gpu_file, [*options.sets, *sampling.overrides()])
-    check_outputs({"--json": options.json_file}, gpu_file.files)
+    check_outputs({"--json": options.json_file, "--store": store_to_write(storing.store)}, gpu_file.files)
     from gpusim.networks import dnnmark
-    from gpusim.report.document import as_json
+    from gpusim.networks.dnnmark_stored import of_benchmarks, work_of_benchmarks
+    from gpusim.networks.run import Wanted
 
     reporter = Reporter(options.quiet)
-    if store_to_write(None) is not None:
-        reporter.say(f"{store_to_write(None)}: nothing is kept of --dnnmark")
     batch = dnnmark.FULL_BATCH if options.batch is None else options.batch
     rows = dnnmark.FULL_SIZE if options.size is None else options.size
     jobs = options.jobs if options.jobs is not None else default_jobs()
-    with live_view(live.live, "net --dnnmark", reporter), Interrupt() as interrupt:
-        measured = dnnmark.measure(settings, batch, rows, jobs, reporter, interrupt)
-    to_output = _write(options, as_json(dnnmark.document(settings, measured, batch, rows)))
-    printed = sys.stderr if to_output else sys.stdout
-    if options.markdown:
-        printed.write(dnnmark.markdown(measured, batch, rows))
-    elif not options.quiet:
-        dnnmark.show(measured, batch, rows, printed)
-    if interrupt.asked:
-        reporter.say(f"{interrupt.reason}: the results are partial")
-        return EXIT_INTERRUPTED
-    return 0
-
-
-def _write(options: NetOptions, text: str) -> bool:
-    """Write the JSON object where it is asked for; whether that is standard output."""
-    if options.json_file == STANDARD_OUTPUT:
-        sys.stdout.write(text)
-        return True
-    if options.json_file is not None:
-        write_whole(options.json_file, text)
-    return False
+    wanted = Wanted(jobs=jobs, store=store_to_write(storing.store), fresh=storing.fresh)
+    work = work_of_benchmarks(settings, batch, rows)
+    with opened_store(storing) as keeper:
+        known = keeper.found(work) if keeper is not None else None
+        if keeper is not None and known is not None:
+            return _again(known, keeper, options, reporter)
+        with live_view(live.live, "net --dnnmark", reporter):
+            started = Started()
+            with Interrupt() as interrupt:
+                found = dnnmark.measure(settings, batch, rows, wanted, reporter, interrupt)
+            code = EXIT_INTERRUPTED if found.stopped_by else 0
+            outcome = of_benchmarks(found, code)
+            with kept(keeper, work, lambda: outcome, started, reporter):
+                _put(outcome.content, options, lambda out: dnnmark.show(found, out))
+            if found.stopped_by:
+                reporter.say(f"{found.stopped_by}: the results are partial")
+    return code
 
 
 def _check_files(options: NetOptions, gpu: Document, network: Path, store: Path | None) -> None:

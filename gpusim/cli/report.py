@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,10 @@ from gpusim.base.files import folder, write_together
 from gpusim.base.outputs import check_outputs
 from gpusim.base.pictures import require_matplotlib
 from gpusim.base.progress import Reporter
+from gpusim.keeping.stored import stored_run
+from gpusim.store.project import store_to_read
+from gpusim.store.reading import Results
+from gpusim.store.sweeps import PREFIX, sweep_meant
 
 if TYPE_CHECKING:
     from gpusim.report.result import Result
@@ -24,20 +29,20 @@ def report_command(
     sources: Path | None,
     store: str | None,
     quiet: bool,
-    sweep: int | None = None,
+    sweep: str | None = None,
 ) -> int:
     """Make the page of results, files or runs of a store, and the pictures in a folder; returns the exit code.
 
-    sweep: number of a sweep in the store, whose runs follow the results.
+    results: `sweep:N` stands for the runs of a sweep; sweep: its number or name, after the results.
     """
     if not results and sweep is None:
-        raise UserError("RESULT: a file, a run of a store, or --sweep N is needed")
+        raise UserError("RESULT: a file, a run of a store, or a sweep (sweep:N) is needed")
     files = [Path(name) for name in results if _is_file(name)]
     check_outputs({"--html": html}, files)
     require_matplotlib("report", "")
     from gpusim.report.page.page import page, picture_files
 
-    found = _read([*results, *(_runs_of(sweep, store) if sweep is not None else ())], store)
+    found = _read([*results, *([PREFIX + sweep] if sweep is not None else ())], store)
     written: dict[Path, str | bytes] = {html: page(found, _lines(sources))}
     if pictures is not None:
         held = folder(pictures)
@@ -57,38 +62,39 @@ def _is_file(name: str) -> bool:
 
 
 def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
-    """Results by what the page calls them: the files' names, with folders where two are the same."""
+    """Results by what the page calls them: the files' names, with folders where two are the same, and runs."""
     from gpusim.report.result import read
 
     short = [Path(name).name for name in names]
     found: dict[str, Result] = {}
-    for name in names:
-        label = Path(name).name if _is_file(name) and short.count(Path(name).name) == 1 else name
+
+    def take(label: str, document: Any) -> None:
         if label in found:
-            raise UserError(f"{name}: is named twice")
-        found[label] = read(_json(Path(name)) if _is_file(name) else _stored(name, store), name)
+            raise UserError(f"{label}: is named twice")
+        found[label] = read(document, label)
+
+    with ExitStack() as stack:
+        results: Results | None = None
+        for name in names:
+            if _is_file(name):
+                take(Path(name).name if short.count(Path(name).name) == 1 else name, _json(Path(name)))
+                continue
+            results = results or stack.enter_context(Results(store_to_read(store)))
+            for run in _runs(results, name):
+                stored = stored_run(results, run)
+                take(f"run {stored.label}", stored.document())
     return found
 
 
-def _runs_of(sweep: int, store: str | None) -> list[str]:
-    """The runs of a sweep's points that have ended, in the points' order, each once."""
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
-
-    with Results(store_to_read(store)) as results:
-        runs = [str(row["run"]) for row in results.sweep(sweep) if row["state"] == "done"]
+def _runs(results: Results, name: str) -> list[str]:
+    """The run, or those of a sweep's points that have ended, in the points' order, each once; raises UserError."""
+    sweep = sweep_meant(results, name)
+    if sweep is None:
+        return [name]
+    runs = [str(row["run"]) for row in results.sweep(sweep) if row["state"] == "done"]
     if not runs:
-        raise UserError(f"--sweep {sweep}: none of its points has ended")
+        raise UserError(f"{name}: none of its points has ended")
     return list(dict.fromkeys(runs))
-
-
-def _stored(run: str, store: str | None) -> Any:
-    from gpusim.keeping.stored import stored_run
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
-
-    with Results(store_to_read(store)) as results:
-        return stored_run(results, run).document()
 
 
 def _json(path: Path) -> Any:

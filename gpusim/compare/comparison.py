@@ -11,6 +11,7 @@ from gpusim.compare.rules import TIME, Finding, findings
 from gpusim.compare.sides import Part, Side, number
 
 # of the host that simulated, of checks, or named differently: no changes of what was simulated
+_ASKED = "network."  # values beside a network's settings, which a store has and a file does not
 _NOT_COMPARED = ("simulator.", "verification.", "stalls_by_compute_unit.")
 
 
@@ -116,4 +117,8 @@ def _is_distinct(parts: Sequence[Part]) -> bool:
 def _configuration(sides: Sequence[Side]) -> dict[str, list[Any]]:
     paths = dict.fromkeys(path for one in sides for path in one.configuration)
     values = {path: [one.configuration.get(path) for one in sides] for path in paths}
-    return {path: held for path, held in values.items() if any(value != held[0] for value in held)}
+    return {
+        path: held
+        for path, held in values.items()
+        if any(value != held[0] for value in held) and not (path.startswith(_ASKED) and None in held)
+    }

@@ -9,7 +9,7 @@ from gpusim.networks import report
 from gpusim.networks.choice import lines as chosen_lines
 from gpusim.networks.columns import three_digits
 from gpusim.networks.modes import ModesRecord
-from gpusim.networks.rows import Row, rows_of
+from gpusim.networks.rows import Row
 from gpusim.report.layout import fitted
 from workloads.networks.kind import Pass
 
@@ -42,7 +42,7 @@ def sparse_layers(found: ModesRecord) -> list[SparseLayer]:
     others = [record for record in (found.variants.get("dense"), *found.alternatives) if record is not None]
     forward: dict[str, list[Row]] = {}
     for record in others:
-        for row in rows_of(record):
+        for row in record.rows:
             if row.what is Pass.FORWARD and row.facts is not None:
                 forward.setdefault(row.layer, []).append(row)
     return [
@@ -50,7 +50,7 @@ def sparse_layers(found: ModesRecord) -> list[SparseLayer]:
         SparseLayer(
             row, tuple(sorted(forward.get(row.layer, ()), key=lambda one: one.facts.cycles if one.facts else 0))
         )
-        for row in rows_of(found.last)
+        for row in found.last.rows
         if any(step.skips_zeros for step in row.steps)
     ]
 
@@ -111,8 +111,8 @@ def total_speed_up(found: ModesRecord) -> float | None:
     if set(found.variants) != {"dense", "sparse"}:
         return None
     fastest = {layer.row.layer: layer.dense[0] for layer in sparse_layers(found) if layer.dense}
-    dense = [fastest.get(r.layer, r) if r.what is Pass.FORWARD else r for r in rows_of(found.variants["dense"])]
-    cycles = [[row.facts.cycles if row.facts else None for row in rows] for rows in (dense, rows_of(found.last))]
+    dense = [fastest.get(r.layer, r) if r.what is Pass.FORWARD else r for r in found.variants["dense"].rows]
+    cycles = [[row.facts.cycles if row.facts else None for row in rows] for rows in (dense, found.last.rows)]
     known = [[one for one in column if one is not None] for column in cycles]
     if any(len(a) != len(b) for a, b in zip(cycles, known, strict=True)) or not sum(known[1]):
         return None

@@ -5,7 +5,8 @@ Its metrics are nvprof's; "high" and "low" utilization are nvprof's words too: l
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TextIO
 
 from gpusim.base.errors import UserError
@@ -15,15 +16,16 @@ from gpusim.config.files import SHIPPED
 from gpusim.config.network import NETWORK_FOLDER, network_of
 from gpusim.config.network_run import NetworkSettings
 from gpusim.core.facts import RunFacts, combined
+from gpusim.networks import report
 from gpusim.networks.modes import run_modes
-from gpusim.networks.rows import rows_of
-from gpusim.networks.run import Wanted
+from gpusim.networks.rows import Rows
+from gpusim.networks.run import NetworkRecord, Wanted
 from gpusim.results import metrics
 from workloads.networks.dnnmark import described_by_dnnmark
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 
-FOLDER = "dnnmark"
+NAME, FOLDER = "DNNMark", "dnnmark"
 BENCHMARKS = ("convolution", "pooling", "lrn", "relu", "fully_connected", "softmax")
 FULL_BATCH, FULL_SIZE = 100, 256
 VMEM_CYCLES = 4  # of an instruction: 16 lanes' addresses a cycle
@@ -99,24 +101,54 @@ def benchmark(name: str, batch: int, size: int) -> Network:
     return network_of(described_by_dnnmark(text, str(path)))
 
 
+@dataclass(frozen=True)
+class Benchmarks:
+    """The benchmarks that were run to their end, by name, each as a network of one layer; batch, size: of all.
+
+    stopped_by: empty where none was stopped.
+    """
+
+    settings: NetworkSettings
+    batch: int
+    size: int
+    records: Mapping[str, NetworkRecord]
+    stopped_by: str = ""
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Layers and passes of all."""
+        return Rows(row for record in self.records.values() for row in record.rows)
+
+    @cached_property
+    def measured(self) -> list[Measured]:
+        """What the paper plots of each."""
+        return [
+            _measured(
+                name, backward, [r.facts for r in record.rows if (r.what is not Pass.FORWARD) == backward and r.facts]
+            )
+            for name, record in self.records.items()
+            for backward in (False, True)
+        ]
+
+
 def measure(
-    settings: NetworkSettings, batch: int, size: int, jobs: int, reporter: Reporter, interrupt: Interrupt
-) -> list[Measured]:
-    """Run the six, each alone and forward and backward; after an interrupt those that were finished."""
-    found: list[Measured] = []
+    settings: NetworkSettings, batch: int, size: int, wanted: Wanted, reporter: Reporter, interrupt: Interrupt
+) -> Benchmarks:
+    """Run the six, each alone and forward and backward; after an interrupt those that were finished.
+
+    wanted: jobs, store and fresh count; the rest is DNNMark's.
+    """
+    wanted = replace(wanted, batch=batch, train=True, data="synthetic")
+    settings = settings.model_copy(update={"training": settings.training.model_copy(update={"update": "none"})})
+    records: dict[str, NetworkRecord] = {}
     for name in BENCHMARKS:
         network = benchmark(name, batch, size)
         reporter.say(f"{name}: batch {batch}")
-        wanted = Wanted(batch, train=True, data="synthetic", jobs=jobs)
-        settings = settings.model_copy(update={"training": settings.training.model_copy(update={"update": "none"})})
         record = run_modes(network, settings, wanted, reporter, interrupt).last
         if record.stopped_by:
-            break
-        rows = rows_of(record)
-        for backward in (False, True):
-            of_pass = [row.facts for row in rows if (row.what is not Pass.FORWARD) == backward and row.facts]
-            found.append(_measured(name, backward, of_pass))
-    return found
+            return Benchmarks(settings, batch, size, records, record.stopped_by)
+        records[name] = record
+    return Benchmarks(settings, batch, size, records)
 
 
 def _measured(name: str, backward: bool, launches: Sequence[RunFacts]) -> Measured:
@@ -211,15 +243,26 @@ def reduction(batch: int, size: int) -> str:
     return f"reduced: {', '.join(less)}" if less else ""
 
 
-def document(settings: NetworkSettings, measured: Sequence[Measured], batch: int, size: int) -> dict[str, Any]:
-    """The JSON object of `gpusim net --dnnmark`; utilizations and occupancy are fractions."""
+def document(found: Benchmarks) -> dict[str, Any]:
+    """The JSON object of `gpusim net --dnnmark`: that of a network whose layers are the benchmarks, and what the paper
+    plots and claims of them; utilizations and occupancy are fractions."""
+    said = reduction(found.batch, found.size)
+    planned = max((record.planned_bytes for record in found.records.values()), default=0)
     return {
-        "schema_version": 1,
-        "batch": batch,
-        "size": size,
-        "reduction": reduction(batch, size),
-        "partial": len(measured) < 2 * len(BENCHMARKS),
-        "config": settings.resolved(),
+        "schema_version": report.SCHEMA_VERSION,
+        "network": NAME,
+        "phase": "train",
+        "batch": found.batch,
+        "size": found.size,
+        "reduction": said,
+        "data": "synthetic",
+        "engine": "off",
+        "partial": bool(found.stopped_by),
+        **({"stopped_by": found.stopped_by} if found.stopped_by else {}),
+        "meanings": report.MEANINGS,
+        "config": found.settings.resolved(),
+        "remarks": [said] if said else [],
+        **report.body_of(found.rows, planned, found.settings),
         "benchmarks": [
             {
                 "name": one.benchmark,
@@ -229,9 +272,9 @@ def document(settings: NetworkSettings, measured: Sequence[Measured], batch: int
                 "time_us": one.time_us,
                 **{figure.nvprof: one.values[figure.name] for figure in FIGURES},
             }
-            for one in measured
+            for one in found.measured
         ],
-        "claims": [{"claim": one.text, "holds": one.holds, "because": one.because} for one in claims(measured)],
+        "claims": [{"claim": one.text, "holds": one.holds, "because": one.because} for one in claims(found.measured)],
     }
 
 
@@ -247,18 +290,20 @@ def cells(one: Measured) -> list[str]:
     return [one.benchmark, "backward" if one.backward else "forward", f"{one.time_us:,.1f}", *shown]
 
 
-def markdown(measured: Sequence[Measured], batch: int, size: int) -> str:
+def markdown(found: Benchmarks) -> str:
     """The table and the claims as Markdown."""
+    measured, said = found.measured, reduction(found.batch, found.size)
     lines = [f"| {' | '.join(HEAD)} |", f"|{' --- |' * len(HEAD)}"]
     lines += [f"| {' | '.join(cells(one))} |" for one in measured]
-    lines += ["", reduction(batch, size), ""] if reduction(batch, size) else [""]
+    lines += ["", said, ""] if said else [""]
     lines += ["| claim | holds | because |", "| --- | --- | --- |"]
     lines += [f"| {c.text} | {'yes' if c.holds else 'no'} | {c.because} |" for c in claims(measured)]
     return "\n".join(lines) + "\n"
 
 
-def show(measured: Sequence[Measured], batch: int, size: int, out: TextIO) -> None:
+def show(found: Benchmarks, out: TextIO) -> None:
     """The table and the claims."""
+    measured, said = found.measured, reduction(found.batch, found.size)
     if out.isatty():
         from rich.console import Console
         from rich.table import Table
@@ -272,7 +317,7 @@ def show(measured: Sequence[Measured], batch: int, size: int, out: TextIO) -> No
     else:
         for row in (HEAD, *map(cells, measured)):
             print("\t".join(row), file=out)
-    if reduction(batch, size):
-        print(reduction(batch, size), file=out)
+    if said:
+        print(said, file=out)
     for claim in claims(measured):
         print(f"{'holds    ' if claim.holds else 'holds not'}  {claim.text}: {claim.because}", file=out)

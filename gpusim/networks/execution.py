@@ -64,9 +64,10 @@ class How:
 class StepResult:
     """What is known of a step.
 
-    operators: their names; classes: of its launches; simulated: the numbers of those that are simulated for it;
-    sampling: how well, by number; facts: of all its launches as one, None until all are known; zeros_of: the operands
-    whose zeros it skips; zeros: how many there were; why_dense: why it skips none though it might.
+    operators: their names; classes: of its launches; simulated: the numbers of those that are simulated for it, after
+    an iteration, of those that were; sampling: how well, by number; facts: of all its launches as one, None until all
+    are known; zeros_of: the operands whose zeros it skips; zeros: how many there were; why_dense: why it skips none
+    though it might.
     """
 
     step: Step
@@ -147,6 +148,7 @@ class Execution:
         for result in results:
             if self.how.timing and all(one in self.of_class for one in result.classes):
                 result.facts = combined([self.of_class[one] for one in result.classes])
+            result.simulated = frozenset(n for n in result.simulated if result.classes[n] in self.of_class)
         return results
 
     def _prepared(self, iteration: Iteration) -> list[Prepared]:

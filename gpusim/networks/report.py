@@ -1,14 +1,13 @@
 """The result of a network's iteration: one table for people, lines with tabs on a pipe, the parts of a JSON object."""
 
-from collections.abc import Sequence
 from typing import Any, TextIO
 
+from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
-from gpusim.core.facts import RunFacts, combined
+from gpusim.core.facts import RunFacts
 from gpusim.networks.columns import COLUMNS, LEGEND, PASSES, cells, heads
-from gpusim.networks.rows import Row, bound_of, largest_stalls, rows_of
+from gpusim.networks.rows import Row, Rows, bound_of, largest_stalls
 from gpusim.networks.run import NetworkRecord
-from gpusim.results import metrics
 from gpusim.results.record import VerificationFacts
 
 SCHEMA_VERSION = 1
@@ -20,7 +19,7 @@ MEANINGS = {
     "share": "of the cycles of all rows",
     "launches": "kernel launches",
     "simulated_launches": "those that were simulated for this row; the others equal one that was, here or before, in "
-    "code, geometry, arguments and class of data, and count as it does",
+    "code, geometry, arguments and class of data, and count as it does; fewer where the run was stopped before",
     "macs": "multiply-accumulates of the definition",
     "needed_macs": "those that the kernels cannot leave out: without the padding's, and as few as an algorithm needs",
     "operations": "its other arithmetic",
@@ -60,14 +59,18 @@ def head(record: NetworkRecord, engine: EngineMode, stopped_by: str) -> dict[str
 
 def body(record: NetworkRecord) -> dict[str, Any]:
     """The results of one iteration."""
-    rows = rows_of(record)
-    whole = _whole(rows)
+    return body_of(record.rows, record.planned_bytes, record.settings)
+
+
+def body_of(rows: Rows, planned_bytes: int, settings: NetworkSettings) -> dict[str, Any]:
+    """The results of rows. planned_bytes: of device memory."""
+    compared = [row.passed for row in rows if row.passed is not None]
     return {
-        "layers": [_row_tree(row, whole) for row in rows],
-        "total": _total_tree(record, rows, whole),
+        "layers": [_row_tree(row, rows.facts) for row in rows],
+        "total": _total_tree(rows, planned_bytes, settings),
         "verification": {
-            "passed": record.passed,
-            "compared": sum(row.passed is not None for row in rows),
+            "passed": all(compared) if compared else None,
+            "compared": len(compared),
             "rows": len(rows),
         },
     }
@@ -76,12 +79,6 @@ def body(record: NetworkRecord) -> dict[str, Any]:
 def zeros_tree(row: Row) -> dict[str, float] | None:
     """How many zeros were skipped of; None where that is not known."""
     return None if row.zeros is None else {"fraction": row.zeros.fraction, "of_terms": row.zeros.of_terms}
-
-
-def _whole(rows: Sequence[Row]) -> RunFacts | None:
-    """All launches of which the facts are known."""
-    known = [row.facts for row in rows if row.facts is not None]
-    return combined(known) if known else None
 
 
 def _row_tree(row: Row, whole: RunFacts | None) -> dict[str, Any]:
@@ -95,7 +92,7 @@ def _row_tree(row: Row, whole: RunFacts | None) -> dict[str, Any]:
         "operations": sum(work.operations for work in works),
         "minimum_bytes": sum(work.read_bytes + work.written_bytes for work in works),
         "verification": _verification(row),
-        **_timed_tree(row.facts, whole),
+        **_timed_tree(row, whole),
     }
     if row.zeros is not None:
         tree["zeros"] = zeros_tree(row)
@@ -112,12 +109,11 @@ def _verification(row: Row) -> dict[str, Any]:
     return {"passed": row.passed, "max_error": worst.max_error, "bound": worst.bound}
 
 
-def _timed_tree(facts: RunFacts | None, whole: RunFacts | None) -> dict[str, Any]:
+def _timed_tree(of: Row | Rows, whole: RunFacts | None) -> dict[str, Any]:
+    facts, tree = of.facts, of.metrics
     if facts is None or whole is None:
         return {"cycles": None}
     bound, near = bound_of(facts)
-    tree = metrics.launch_tree(facts)
-    tree.pop("stalls_by_compute_unit", None)
     return {
         "cycles": facts.cycles,
         "time_us": facts.time_us,
@@ -145,24 +141,23 @@ def _estimated(facts: RunFacts) -> dict[str, Any]:
     }
 
 
-def _total_tree(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) -> dict[str, Any]:
+def _total_tree(rows: Rows, planned_bytes: int, settings: NetworkSettings) -> dict[str, Any]:
     launches = sum(row.launches for row in rows)
     return {
         "launches": launches,
         "simulated_launches": sum(row.simulated for row in rows),
         "macs": sum(row.macs for row in rows),
         "needed_macs": sum(row.needed_macs for row in rows),
-        "planned_bytes": record.planned_bytes,
-        "launch_overhead_us": launches * record.settings.gpu.kernel_launch_us,
-        **_timed_tree(whole, whole),
+        "planned_bytes": planned_bytes,
+        "launch_overhead_us": launches * settings.gpu.kernel_launch_us,
+        **_timed_tree(rows, rows.facts),
     }
 
 
 def show(record: NetworkRecord, out: TextIO) -> None:
     """The table on a terminal, abbreviated where that is narrow; the same rows with tabs on a pipe; then the sums."""
-    rows = rows_of(record)
-    whole = _whole(rows)
-    lines = closing(record, rows, whole)
+    rows, whole = record.rows, record.rows.facts
+    lines = closing(record)
     if not out.isatty():
         for texts in (heads(), *(cells(row, whole) for row in rows)):
             print("\t".join(texts), file=out)
@@ -185,11 +180,10 @@ def show(record: NetworkRecord, out: TextIO) -> None:
 
 def markdown(record: NetworkRecord) -> str:
     """The table and what follows it, as Markdown."""
-    rows = rows_of(record)
-    whole = _whole(rows)
+    rows, whole = record.rows, record.rows.facts
     lines = [_title(record), "", f"| {' | '.join(heads())} |", f"|{' --- |' * len(heads())}"]
     lines += [f"| {' | '.join(cells(row, whole))} |" for row in rows]
-    return "\n".join([*lines, "", *(f"- {line}" for line in closing(record, rows, whole))]) + "\n"
+    return "\n".join([*lines, "", *(f"- {line}" for line in closing(record))]) + "\n"
 
 
 def _title(record: NetworkRecord) -> str:
@@ -198,8 +192,17 @@ def _title(record: NetworkRecord) -> str:
     return f"{schedule.network.name}: {what}, batch {schedule.batch}, {record.settings.gpu.name}"
 
 
-def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) -> list[str]:
+def _others(record: NetworkRecord) -> str:
+    """What became of the launches that were not simulated."""
+    classes = [one for step in record.steps for one in step.classes]
+    unknown = sum(one not in record.of_class for one in classes)
+    equal = "; equal ones, here or before, count as the first"
+    return f", {unknown} not yet{equal}" if record.stopped_by and unknown else equal
+
+
+def closing(record: NetworkRecord) -> list[str]:
     """What holds for the whole network."""
+    rows, whole = record.rows, record.rows.facts
     launches, simulated = sum(row.launches for row in rows), sum(row.simulated for row in rows)
     lines = []
     if whole is not None:
@@ -213,7 +216,7 @@ def closing(record: NetworkRecord, rows: Sequence[Row], whole: RunFacts | None) 
             f" {rate:,.0f} GFLOP/s in multiply-accumulates ({needed:,.0f} in those that are needed);"
             f" {bound} {100 * near:.0f}%"
         )
-    lines.append(f"launches: {launches}, of which {simulated} were simulated; equal ones count as the first")
+    lines.append(f"launches: {launches}, of which {simulated} were simulated{_others(record)}")
     if whole is not None and whole.sampling is not None:
         how = whole.sampling.described()
         width = whole.sampling.half_width("kernel", "cycles")

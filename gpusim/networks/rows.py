@@ -1,13 +1,12 @@
 """What a network's run says of each layer and pass: one row each, and the sum of all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 from gpusim.core.facts import RunFacts, combined
 from gpusim.networks.execution import StepResult
-from gpusim.networks.run import NetworkRecord
 from gpusim.networks.steps import Zeros
 from gpusim.results import metrics
 from workloads.networks.kind import Pass
@@ -39,7 +38,7 @@ class Row:
 
     @property
     def simulated(self) -> int:
-        """Those of the launches that were simulated for this row; the others are equal to one that was."""
+        """Those of the launches that were simulated for this row; the others equal one that was, or were not yet."""
         return sum(len(step.simulated) for step in self.steps)
 
     @property
@@ -71,15 +70,50 @@ class Row:
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
         """All metrics of the launches, by group and name; empty where they are not known."""
-        return metrics.launch_tree(self.facts) if self.facts is not None else {}
+        return metrics_of(self.facts)
 
 
-def rows_of(record: NetworkRecord) -> list[Row]:
+class Rows(Sequence[Row]):
+    """The rows of one run or several. What they come to is found out once: with half-widths that takes a while."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = tuple(rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def facts(self) -> RunFacts | None:
+        """Of all rows of which they are known, as one; None where there is no such row."""
+        known = [row.facts for row in self._rows if row.facts is not None]
+        return combined(known) if known else None
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Any]:
+        """All metrics of the facts; empty without any."""
+        return metrics_of(self.facts)
+
+
+def metrics_of(facts: RunFacts | None) -> Mapping[str, Any]:
+    """All metrics by group and name, but for each compute unit's: a result of many rows has no room for those."""
+    tree = metrics.launch_tree(facts) if facts is not None else {}
+    tree.pop("stalls_by_compute_unit", None)
+    return tree
+
+
+def rows_of(steps: Iterable[StepResult]) -> Rows:
     """In the order of the steps."""
     grouped: dict[tuple[str, Pass], list[StepResult]] = {}
-    for step in record.steps:
+    for step in steps:
         grouped.setdefault((step.step.layer, step.step.what), []).append(step)
-    return [Row(layer, what, steps) for (layer, what), steps in grouped.items()]
+    return Rows(Row(layer, what, steps) for (layer, what), steps in grouped.items())
 
 
 def bound_of(facts: RunFacts) -> tuple[str, float]:

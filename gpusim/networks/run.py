@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,7 @@ from gpusim.networks.binding import Iteration
 from gpusim.networks.execution import Execution, How, StepResult
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import LaunchClass
+from gpusim.networks.rows import Rows, rows_of
 from gpusim.networks.storage import Storage, check_room, network_plan, written_results
 from gpusim.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
@@ -73,6 +75,11 @@ class NetworkRecord:
     stopped_by: str = ""
     sparse: bool = False
     of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The steps by layer and pass."""
+        return rows_of(self.steps)
 
     @property
     def passed(self) -> bool | None:

@@ -1,20 +1,17 @@
 """A network's run in a store: what it is asked for, and what of its result goes into which table."""
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from gpusim.config.network_run import NetworkSettings
-from gpusim.core.facts import combined
 from gpusim.keeping.outcome import LaunchRow, Measured, Numbering, Outcome, State, Value, values_of
 from gpusim.keeping.work import NetworkRows, Work, identity_of
 from gpusim.networks.compare import document, markdown, show
 from gpusim.networks.launches import LaunchClass
 from gpusim.networks.modes import ModesRecord
-from gpusim.networks.rows import rows_of
+from gpusim.networks.rows import Rows, metrics_of
 from gpusim.networks.run import NetworkRecord, Wanted
-from gpusim.results import metrics
 from workloads.networks.graph import Network
 
 
@@ -39,7 +36,7 @@ def work_of_network(
     rows = NetworkRows(
         network.name,
         network.source,
-        identity_of(network.inputs, network.layers, network.input_gradients, network.remarks),
+        identity_of_network(network),
         [(layer.name, layer.kind_name) for layer in network.layers],
     )
     return Work(
@@ -56,6 +53,11 @@ def work_of_network(
     )
 
 
+def identity_of_network(network: Network) -> str:
+    """The same for the same layers and shapes."""
+    return identity_of(network.inputs, network.layers, network.input_gradients, network.remarks)
+
+
 def of_network(found: ModesRecord, exit_code: int) -> Outcome:
     """The outcome of a network's run: its JSON object, its tables as text, the metrics of launches, passes and all."""
     plain = io.StringIO()
@@ -64,37 +66,37 @@ def of_network(found: ModesRecord, exit_code: int) -> Outcome:
     launches: list[LaunchRow] = []
     measured: list[Measured] = []
     for variant, record in found.variants.items():
-        measured += _rows(record, variant)
-        measured += _launches(record, variant, launches)
+        measured += of_rows(record.rows, variant)
+        measured += of_launches(record, variant, launches, Numbering())
     state: State = "partial" if found.stopped_by else "done"
     return Outcome(content, state, exit_code, measured, launches)
 
 
-def _rows(record: NetworkRecord, variant: str) -> Iterator[Measured]:
-    """Of the whole network, and of each layer's pass."""
-    rows = rows_of(record)
-    known = [row.facts for row in rows if row.facts is not None]
-    if known:
-        yield Measured(_values(metrics.launch_tree(combined(known))), variant)
+def of_rows(rows: Rows, variant: str) -> Iterator[Measured]:
+    """Metrics of the whole network, and of each layer's pass."""
+    if rows.metrics:
+        yield Measured(list(values_of(rows.metrics)), variant)
     for row in rows:
-        if row.facts is not None:
-            yield Measured(_values(row.metrics), variant, row.layer, str(row.what))
+        if row.metrics:
+            yield Measured(list(values_of(row.metrics)), variant, row.layer, str(row.what))
 
 
-def _launches(record: NetworkRecord, variant: str, launches: list[LaunchRow]) -> Iterator[Measured]:
-    """The metrics of the launches whose facts are known; all launches are added to `launches`, in order."""
+def of_launches(
+    record: NetworkRecord, variant: str, launches: list[LaunchRow], numbered: Numbering
+) -> Iterator[Measured]:
+    """The metrics of the launches whose facts are known; all launches are added to `launches`, in order.
+
+    numbered: of the variant, whose launches several records may have.
+    """
+    # a row of one launch has that launch's metrics
+    alone = {row.steps[0].classes[0]: row.metrics for row in record.rows if row.metrics and row.launches == 1}
     of_class: dict[LaunchClass, list[Value]] = {}
-    numbered = Numbering()
     for result in record.steps:
         layer, what = result.step.layer, str(result.step.what)
         for number, one in enumerate(result.classes):
             if one in record.of_class:
                 if one not in of_class:
-                    of_class[one] = _values(metrics.launch_tree(record.of_class[one]))
+                    of_class[one] = list(values_of(alone.get(one) or metrics_of(record.of_class[one])))
                 yield Measured(of_class[one], variant, layer, what, launch=len(launches))
             simulated = number in result.simulated
             launches.append(LaunchRow(variant, one.kernel, *numbered.next(one.kernel), layer, what, simulated))
-
-
-def _values(tree: Mapping[str, Any]) -> list[Value]:
-    return list(values_of({group: held for group, held in tree.items() if group != "stalls_by_compute_unit"}))

@@ -2,6 +2,8 @@
 
 import io
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,10 +11,14 @@ from gpusim.base.errors import UserError
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
+from gpusim.compare.sides import side
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks import dnnmark
-from gpusim.networks.dnnmark import BENCHMARKS, FIGURES, Measured, benchmark, claims, measure, reduction, show
+from gpusim.networks import dnnmark, dnnmark_stored
+from gpusim.networks.dnnmark import BENCHMARKS, FIGURES, Claim, Measured, benchmark, claims, measure, reduction, show
+from gpusim.networks.run import Wanted
+from gpusim.report.result import read
+from gpusim.store.reading import Results
 
 SHAPES = {
     "convolution": ((3, 256, 256), (32, 256, 256)),
@@ -75,7 +81,8 @@ def test_metrics_come_from_the_counters(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(dnnmark, "BENCHMARKS", ("pooling", "relu"))
     with Interrupt() as interrupt:
         settings = NetworkSettings(gpu=load_gpu("mi6"))
-        found = measure(settings, 1, 32, 1, Reporter(quiet=True), interrupt)
+        ran = measure(settings, 1, 32, Wanted(), Reporter(quiet=True), interrupt)
+    found = ran.measured
     assert [(one.benchmark, one.backward) for one in found] == [
         *(("pooling", False), ("pooling", True)),
         *(("relu", False), ("relu", True)),
@@ -86,15 +93,77 @@ def test_metrics_come_from_the_counters(monkeypatch: pytest.MonkeyPatch) -> None
         assert all(one.values[unit] <= 1 for unit in ("L1/LDS", "L2", "DRAM", "ALU", "LSU", "occupancy"))
     out = io.StringIO()
     monkeypatch.setattr(dnnmark, "claims", lambda measured: [])
-    show(found, 1, 32, out)
+    show(ran, out)
     assert out.getvalue().splitlines()[0].split("\t")[:4] == ["benchmark", "pass", "time us", "IPC"]
 
 
-def test_the_command_writes_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    monkeypatch.setattr(dnnmark, "measure", lambda *_: made_up(relu_forward_DRAM=0.5))
-    assert invoke(["net", "--dnnmark", "--batch", "4", "--json", "-", "--quiet"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["reduction"] == "reduced: batch 4 of 100" and not found["partial"]
+@pytest.fixture
+def pointwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Two small benchmarks instead of six."""
+    monkeypatch.chdir(tmp_path)
+    for module in (dnnmark, dnnmark_stored):
+        monkeypatch.setattr(module, "BENCHMARKS", ("pooling", "relu"))
+    monkeypatch.setattr(dnnmark, "claims", lambda measured: [])
+
+
+COMMAND = ["net", "--dnnmark", "--batch", "1", "--size", "16", "--jobs", "1", "--quiet"]
+
+
+def test_the_command_writes_json_that_compare_and_report_read(pointwise: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dnnmark, "claims", lambda measured: [Claim("(a)", False, "why")])
+    assert invoke([*COMMAND, "--json", "d.json"]) == 0
+    found = json.loads(Path("d.json").read_text())
+    assert found["reduction"] == "reduced: batch 1 of 100, rows and columns 16 of 256" and not found["partial"]
     first = found["benchmarks"][0]
-    assert {figure.nvprof for figure in FIGURES} <= set(first) and first["name"] == "convolution"
-    assert [claim["holds"] for claim in found["claims"]].count(False) == 1
+    assert {figure.nvprof for figure in FIGURES} <= set(first) and first["name"] == "pooling"
+    assert found["claims"] == [{"claim": "(a)", "holds": False, "because": "why"}]
+    assert sum(one["cycles"] for one in found["benchmarks"]) == found["total"]["cycles"]
+    assert list(side("d.json", Path("none.db")).parts) == [
+        *("all", "pooling forward", "pooling backward_data", "relu forward", "relu backward_data"),
+    ]
+    result = read(found)
+    assert result.title.startswith("DNNMark: training, batch 1 on MI6") and len(result.rows) == 4
+
+
+def test_it_is_kept_and_found_as_other_networks_are(pointwise: None, capfd: pytest.CaptureFixture[str]) -> None:
+    again = [word for word in COMMAND if word != "--quiet"]
+    assert invoke([*again, "--store"]) == 0
+    first = capfd.readouterr()
+    assert "kept in gpusim.db: run 1" in first.err
+    assert invoke([*again, "--store"]) == 0
+    second = capfd.readouterr()
+    assert "found in gpusim.db: run 1" in second.err and second.out == first.out
+    assert invoke([*again, "--store", "--size", "8"]) == 0
+    with Results("gpusim.db") as results:
+        assert [(r["id"], r["kind"], r["state"], r["batch"]) for r in results.table("runs")] == [
+            (1, "net", "done", 1),
+            (2, "net", "done", 1),
+        ]
+        rows = results.query(
+            "SELECT layer, pass, value FROM metrics WHERE run = 1 AND launch IS NULL AND name = 'kernel.cycles'"
+        )
+        assert [(row["layer"], row["pass"]) for row in rows] == [
+            (None, None),
+            *((name, what) for name in ("pooling", "relu") for what in ("forward", "backward_data")),
+        ]
+        assert rows[0]["value"] == sum(row["value"] for row in rows[1:])
+        launches = results.table("launches", run=1)
+        assert [row["invocation"] for row in launches] == list(range(len(launches)))
+
+
+def test_what_was_finished_before_an_interrupt_is_kept(pointwise: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = dnnmark.run_modes
+
+    def stopped(network: Any, *rest: Any) -> Any:
+        found = original(network, *rest)
+        found.last.stopped_by = "interrupted" if network.name == "relu" else ""
+        return found
+
+    monkeypatch.setattr(dnnmark, "run_modes", stopped)
+    assert invoke([*COMMAND, "--store"]) == 130
+    with Results("gpusim.db") as results:
+        (run,) = results.table("runs")
+        assert (run["state"], run["exit_code"]) == ("partial", 130)
+        assert {row["layer"] for row in results.table("metrics", run=1)} == {None, "pooling"}
+    monkeypatch.setattr(dnnmark, "run_modes", original)
+    assert invoke([*COMMAND, "--store"]) == 0, "a partial run answers nothing"

@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,11 @@ from gpusim.networks.kept import Kept
 from gpusim.networks.launches import deciding
 from gpusim.networks.modes import ModesRecord
 from gpusim.networks.report import body, show
-from gpusim.networks.rows import rows_of
 from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
 from gpusim.networks.steps import filled_bytes, run_synthetic
 from gpusim.networks.storage import Storage, network_plan
 from gpusim.networks.stored import of_network, work_of_network
+from gpusim.results import metrics
 from gpusim.store.file import StoreError
 from gpusim.store.reading import Results
 from tests.support.network_numbers import Machine
@@ -185,7 +186,7 @@ def test_a_wrong_result_is_named(monkeypatch: pytest.MonkeyPatch, jobs: int) -> 
     monkeypatch.setattr(ActivationForward, "reference", reference)
     record = record_of(SHORT, jobs=jobs)
     assert record.passed is False
-    wrong = [row.layer for row in rows_of(record) if row.passed is False]
+    wrong = [row.layer for row in record.rows if row.passed is False]
     assert wrong == ["relu1", "relu2"]
 
 
@@ -218,7 +219,29 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     assert 0 < len(known) < len(record.steps)
     tree = body(record)
     assert tree["total"]["cycles"] == sum(step.facts.cycles for step in known if step.facts)
+    assert tree["total"]["simulated_launches"] == sum(len(step.simulated) for step in known) < tree["total"]["launches"]
+    text = io.StringIO()
+    show(record, text)
+    left = tree["total"]["launches"] - len(known)
+    assert f"launches: 40, of which {len(known)} were simulated, {left} not yet; equal ones" in text.getvalue()
     assert multiprocessing.active_children() == []
+
+
+def test_a_row_s_metrics_are_found_out_once(one_process: NetworkRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    record, asked = replace(one_process), []
+    original = metrics.launch_tree
+
+    def counted(facts: Any, *rest: Any) -> Any:
+        asked.append(facts)
+        return original(facts, *rest)
+
+    monkeypatch.setattr(metrics, "launch_tree", counted)
+    whole = ModesRecord("off", {"": record})
+    of_network(whole, 0)
+    document(whole)
+    show(record, io.StringIO())
+    alone = {row.steps[0].classes[0] for row in record.rows if row.launches == 1}
+    assert len(asked) == len(["all"]) + len(record.rows) + len(set(record.of_class) - alone)
 
 
 def test_a_later_run_goes_on_from_what_is_kept(tmp_path: Path) -> None:
@@ -396,7 +419,7 @@ def test_the_table_fits_the_terminal(
     lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
     assert max(map(len, lines)) <= columns
     rows = [line for line in lines if re.match(r"\w+ +\S.* yes *$", line)]
-    assert len(rows) == len(rows_of(one_process)), "each row is one line"
+    assert len(rows) == len(one_process.rows), "each row is one line"
     assert any(re.sub(" +", " ", line).startswith(re.sub(" +", " ", said)) for line in lines)
 
 

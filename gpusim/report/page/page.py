@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from gpusim.base.html import Element, table, tag, written
+from gpusim.base.intervals import differ
 from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.assets import beside, hashed
@@ -10,9 +11,11 @@ from gpusim.report.page.parts import Sources, configuration, layers, sections, s
 from gpusim.report.page.picture import KINDS, Picture
 from gpusim.report.result import Result
 from gpusim.report.sections import SECTIONS
-from gpusim.report.values import NOTHING
+from gpusim.report.values import NOTHING, half_width
 
-MOST_DETAILED = 6  # results with all their sections on one page; of more, the first ones
+MOST_DETAILED = 6  # results with all their sections on one page
+_FASTEST, _SLOWEST = 3, 1  # of more results, those that have them
+_NAMED = 8  # results that a sentence names
 _COMPARED = ("kernel.cycles", "kernel.time_us", "kernel.occupancy", "l2.hit_rate", "dram.bytes")
 
 
@@ -21,7 +24,7 @@ def page(results: Mapping[str, Result], sources: Sources) -> str:
 
     The same results give the same page. Raises MissingExtraError without Matplotlib.
     """
-    detailed = dict(list(results.items())[:MOST_DETAILED])
+    detailed = _detailed(results)
     title = next(iter(results.values())).title if len(results) == 1 else f"{len(results)} results"
     panels = [_panel(f"r{number}", name, result, sources) for number, (name, result) in enumerate(detailed.items(), 1)]
     body = tag(
@@ -49,14 +52,23 @@ def page(results: Mapping[str, Result], sources: Sources) -> str:
 def picture_files(results: Mapping[str, Result]) -> dict[str, bytes]:
     """Every picture of the page as SVG, PNG and PDF, and its numbers as CSV, by file name."""
     made: dict[str, bytes] = {}
-    detailed = list(results.items())[:MOST_DETAILED]
-    for number, (_, result) in enumerate(detailed, 1):
+    for number, result in enumerate(_detailed(results).values(), 1):
         prefix = f"r{number}-" if len(results) > 1 else ""
         for drawn in pictures.pictures_of(result).values():
             made |= _files(drawn, prefix)
     if len(results) > 1:
         made |= _files(sweep.pictures_of(*sweep.points_of(results)), "")
     return made
+
+
+def _detailed(results: Mapping[str, Result]) -> dict[str, Result]:
+    """Results whose sections are shown, in their order: all of few, of more the fastest and the slowest."""
+    if len(results) <= MOST_DETAILED:
+        return dict(results)
+    cycles = {name: sweep.measured_of(result).number("kernel.cycles") for name, result in results.items()}
+    timed = sorted((name for name in results if cycles[name]), key=lambda name: cycles[name]) or list(results)
+    chosen = {*timed[:_FASTEST], *timed[-_SLOWEST:]}
+    return {name: result for name, result in results.items() if name in chosen}
 
 
 def _files(drawn: Sequence[Picture], prefix: str) -> dict[str, bytes]:
@@ -105,7 +117,9 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
     if not axes:
         remarks.append("The results are of different kinds, or of equal configurations: no values stand side by side.")
     if len(detailed) < len(results):
-        remarks.append(f"Sections follow of the first {len(detailed)} results; all are in the table and the pictures.")
+        remarks.append(
+            f"Sections follow of the {_FASTEST} fastest results and of the slowest; all are in table and pictures."
+        )
     first = points[0].measured.number("kernel.cycles")
     rows = []
     for point in points:
@@ -120,10 +134,30 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
         tag("h2", "Comparison"),
         tag("p", "Columns: what differs in the configurations, then what was measured.", class_="tells"),
         [tag("p", remark, class_="remark") for remark in remarks],
+        _fewest(points),
         table("Comparison of the results", heads, rows),
         [picture.element("c") for picture in sweep.pictures_of(axes, points)],
         id="comparison",
     )
+
+
+def _fewest(points: Sequence[sweep.Point]) -> Element | None:
+    """Which result has the fewest cycles, and which cannot be told apart from it."""
+    path = "kernel.cycles"
+    timed = [
+        ((point.measured.number(path), half_width(point.measured.tree, path) or 0.0), point)
+        for point in points
+        if point.measured.number(path)
+    ]
+    if len(timed) < 2:
+        return None
+    least, fastest = min(timed, key=lambda one: one[0][0])
+    same = [point.name for cycles, point in timed if point is not fastest and not differ(cycles, least)]
+    text = f"The fewest cycles: {fastest.measured.text(path)}, {fastest.name}."
+    if same:
+        listed = ", ".join(same) if len(same) <= _NAMED else f"{len(same)} more"
+        text += f" Not distinguishable from it: {listed}."
+    return tag("p", text)
 
 
 def _key(value: object) -> int | float | str | None:

@@ -28,7 +28,12 @@ class Point:
     @property
     def measured(self) -> Measured:
         """What is compared."""
-        return self.result.columns[-1]
+        return measured_of(self.result)
+
+
+def measured_of(result: Result) -> Measured:
+    """What of a result is compared with others: its last column."""
+    return result.columns[-1]
 
 
 def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:

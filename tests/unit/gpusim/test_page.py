@@ -134,8 +134,11 @@ def test_many_results_stay_small_and_say_what_is_left_out(monkeypatch: pytest.Mo
     results = swept(sib_kib=list(range(1, 41)))
     text = page(results, {})
     assert len(text.encode()) < MOST_BYTES
-    assert f"Sections follow of the first {MOST_DETAILED} results" in text
-    assert text.count("<article") == MOST_DETAILED
+    assert "Sections follow of the 3 fastest results and of the slowest" in text
+    assert text.count("<article") == 4
+    shown = re.findall(r'role="tab" id="tab\d"[^>]*>([^<]+)<', text)
+    names, cycles = list(results), {name: r.columns[-1].number("kernel.cycles") for name, r in results.items()}
+    assert set(shown) == {*sorted(names, key=cycles.__getitem__)[:3], max(names, key=cycles.__getitem__)}
     assert all(f">{name}</th>" in text for name in results)
 
 
@@ -266,7 +269,29 @@ def test_a_sweep_s_points_are_results(tmp_path: Path, monkeypatch: pytest.Monkey
     assert invoke(["report", "--sweep", "2", "--store", "s.db"]) == 2
     assert invoke(["report", "--store", "s.db"]) == 2
     error = capfd.readouterr().err
-    assert "there is no sweep 2" in error and "RESULT: a file, a run of a store, or --sweep N is needed" in error
+    assert (
+        "there is no sweep 2" in error and "RESULT: a file, a run of a store, or a sweep (sweep:N) is needed" in error
+    )
+    before = (tmp_path / "r.html").read_bytes()
+    assert invoke(["results", "name", "sweep:1", "sizes", "--store", "s.db"]) == 0
+    for name in ("sweep:1", "sizes", "sweep:sizes"):
+        assert invoke(["report", name, "--store", "s.db", "--html", "r.html"]) == 0
+        assert (tmp_path / "r.html").read_bytes() == before
+    assert invoke(["report", "sizes", "1", "--store", "s.db"]) == 2
+    assert "run 1: is named twice" in capfd.readouterr().err
+
+
+def test_results_that_noise_alone_tells_apart_are_said_to_be_alike() -> None:
+    results = {}
+    for name, (cycles, width, sib) in {"a": (1000, 30, 8), "b": (1050, 30, 8), "c": (1100, 30, 8)}.items():
+        changes = {"kernel.cycles": cycles, "kernel.cycles_half_width": float(width)}
+        config = {**CONFIG, "engine": {"sib_kib": sib, "name": name}}
+        results[name] = read(result_of(changed(QUIET, changes), config=config))
+    outline = Outline(page(results, {}))
+    assert "The fewest cycles: 1,000 ± 30 cycles, a. Not distinguishable from it: b." in " ".join(outline.text.split())
+    picture = numbers(results, "pareto")
+    assert [row[4] for row in picture.rows] == [True, True, False]
+    assert "On the front: a, b. Cycles whose intervals overlap are not distinguishable" in picture.alt
 
 
 def test_a_run_of_a_store_is_a_result_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
