@@ -30,10 +30,10 @@ class Objectives:
 
         None where the row is another variant's, the point failed, or a value is missing.
         """
-        rows = list(table)
+        rows, fixed = list(table), self._configured(results, table)
         last = {row["point"]: row["variant"] for row in rows}  # dense before sparse
         return [
-            self._at(results, row)
+            self._at(row, {path: values.get(row["run"]) for path, values in fixed.items()})
             if row["state"] == "done" and row["variant"] == (self._spec.variant or last[row["point"]])
             else None
             for row in rows
@@ -46,12 +46,22 @@ class Objectives:
         of_known = iter(standings(signed))
         return ["" if values is None else next(of_known) for values in found]
 
-    def _at(self, results: Results, row: Mapping[str, Any]) -> list[Estimate] | None:
-        held = {path: row.get(path) for path in self.metrics}
+    def _configured(self, results: Results, table: SweepTable) -> dict[str, dict[int, Any]]:
+        """What the configurations have of values that are no axes: path → run → value."""
+        sql = """
+            SELECT runs.id, json_extract(json, ?)
+            FROM points JOIN runs ON runs.id = run JOIN configurations ON configuration = hash WHERE points.sweep = ?
+        """
+        wanted = {path: "$" + "".join(f'."{step}"' for step in path.split(".")) for path in self._values}
+        return {
+            path: dict(results.rows(sql, [where, table.number]).rows)
+            for path, where in wanted.items()
+            if path not in table.axes
+        }
+
+    def _at(self, row: Mapping[str, Any], fixed: Mapping[str, Any]) -> list[Estimate] | None:
+        held = {**{path: row.get(path) for path in (*self.metrics, *self._values)}, **fixed}
         widths = {path: row.get(path + HALF_WIDTH) or 0.0 for path in self.metrics}
-        if self._values:
-            configuration = results.configuration(row["run"])
-            held |= {path: row[path] if path in row else _value_at(configuration, path) for path in self._values}
         if any(not isinstance(value, int | float) for value in held.values()):
             return None
         try:
@@ -68,13 +78,6 @@ def _estimate(expression: Expression, held: Mapping[str, Any], widths: Mapping[s
             more, less = (expression.value({**held, path: held[path] + way * width}) for way in (1, -1))
             off += abs(more - less) / 2
     return value, off
-
-
-def _value_at(configuration: Any, path: str) -> Any:
-    """A value of a resolved configuration; None where it has none."""
-    for step in path.split("."):
-        configuration = configuration.get(step) if isinstance(configuration, Mapping) else None
-    return configuration
 
 
 def read(
