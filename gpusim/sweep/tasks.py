@@ -13,7 +13,6 @@ from gpusim.config import files
 from gpusim.config.exec import EXAMPLE_FOLDER, ExecConfig, load_exec
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.models import all_paths
-from gpusim.config.network_run import NetworkSettings, load_settings
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.sweep import SweepSpec
 from gpusim.config.tree import Assignment
@@ -110,7 +109,9 @@ def prepared(spec: SweepSpec, values: Mapping[str, Any], beside: Path) -> tuple[
 
 def known_paths(spec: SweepSpec) -> list[str]:
     """The paths of all that a point may say."""
-    model: Any = {"run": RunConfig, "exec": ExecConfig, "net": NetworkSettings}[spec.kind]
+    model: Any = {"run": RunConfig, "exec": ExecConfig}.get(spec.kind)
+    if model is None:
+        from gpusim.config.network_run import NetworkSettings as model
     return [".".join(path) for path in all_paths(model)] + list(_BESIDE[spec.kind])
 
 
@@ -157,6 +158,7 @@ def _exec(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[W
 
 
 def _net(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Work, Task]:
+    from gpusim.config.network_run import load_settings
     from gpusim.sweep.network_tasks import of_point
 
     said, laid = _assigned(sets, _BESIDE["net"])
