@@ -5,7 +5,9 @@ values as their expansion has.
 """
 
 import contextlib
+import pickle
 import re
+from functools import lru_cache
 from typing import Any, cast
 
 import yaml
@@ -81,13 +83,19 @@ def _is_nested_too_deeply(text: str) -> bool:
 
 def parse_value(text: str) -> Any:
     """One YAML value, as in a file or on the right of `--set path=value`; raises yaml.YAMLError."""
+    return pickle.loads(_parsed(text))
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> bytes:
+    """The value, pickled, so that each caller has one of its own: the points of a sweep read the same files."""
     try:
         if _is_nested_too_deeply(text):
             raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep")
         try:
-            return yaml.load(text, _FastLoader)
+            return pickle.dumps(yaml.load(text, _FastLoader))
         except yaml.YAMLError:
-            return yaml.load(text, _Loader)  # Python's parser says what is wrong in more words
+            return pickle.dumps(yaml.load(text, _Loader))  # Python's parser says what is wrong in more words
     except RecursionError:
         raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep") from None
     except (ValueError, OverflowError) as error:  # a date or a number that YAML's form allows and Python's does not
