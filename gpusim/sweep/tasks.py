@@ -25,12 +25,13 @@ from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
 from gpusim.keeping.asked import work_of_exec, work_of_run
 from gpusim.keeping.keeper import Started
-from gpusim.keeping.outcome import EXIT_NOT_AS_EXPECTED, Outcome, exit_code, failed, of_records
+from gpusim.keeping.outcome import Outcome, failed, of_records
 from gpusim.keeping.work import Work
 from gpusim.networks.modes import run_modes
 from gpusim.networks.run import DataChoice, Wanted
 from gpusim.networks.script import Phase
 from gpusim.networks.stored import of_network, work_of_network
+from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED, exit_code
 from workloads.networks.graph import Network
 
 # what a point may say beside the paths of its configuration, and of what kind of sweep
