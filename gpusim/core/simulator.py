@@ -154,7 +154,7 @@ def simulate(
         engine_finish(m, int(m.wheel.now))
         assert_engine(m)
     if warm is not None:
-        warm.keep(m)
+        warm.keep(m, later=not huge_pages)
     facts = _facts(m, gpu, launch, fit, int(run.ended or m.wheel.now))
     facts.add("simulator", {"wall_s": wall, "cpu_s": cpu, "compile_s": compile_s})
     facts.partial = status == RUNNING
