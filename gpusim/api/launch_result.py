@@ -9,7 +9,6 @@ from gpusim.api.sections import member
 from gpusim.core.facts import Hotspot
 from gpusim.report import terminal
 from gpusim.report.document import document
-from gpusim.report.page.fragment import fragment
 from gpusim.results import metrics
 from gpusim.results.record import CommandTimes, RunRecord
 from isa.execution.resident import WavefrontGroup
@@ -76,6 +75,8 @@ class LaunchResult(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         """For notebooks."""
+        from gpusim.report.page.fragment import fragment
+
         return fragment(self.to_dict())
 
 

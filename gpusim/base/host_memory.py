@@ -1,6 +1,7 @@
 """The simulator's own memory on the host."""
 
 import mmap
+import os
 import sys
 from typing import Any
 
@@ -30,3 +31,38 @@ def zeroed(size_bytes: int, huge_pages: bool) -> Any:
     if huge_pages and hasattr(mmap, "MADV_HUGEPAGE"):
         pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages, np.uint8, size_bytes)
+
+
+def read_again(pages: mmap.mmap, file: int) -> bool:
+    """Give a private mapping of a whole file the file's contents again; False where the system tells too little.
+
+    Only what was written is read: pages that the process has to itself, by Linux's /proc/self/pagemap (its
+    Documentation/admin-guide/mm/pagemap.rst).
+    """
+    written = _own_pages(np.frombuffer(pages, np.uint8).ctypes.data, len(pages))
+    if written is None:
+        return False
+    starts = written[np.diff(written, prepend=-2) != 1] * mmap.PAGESIZE  # of runs of pages
+    ends = (written[np.diff(written, append=-2) != 1] + 1) * mmap.PAGESIZE
+    memory = memoryview(pages)
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        run = memory[start:end]
+        if os.preadv(file, (run,), start) != len(run):
+            return False
+    return True
+
+
+def _own_pages(address: int, size_bytes: int) -> np.ndarray | None:
+    """Numbers of the pages from an address on that are no longer the mapped file's; None: the system does not tell."""
+    count = -(-size_bytes // mmap.PAGESIZE)
+    try:
+        # opened anew, since a process that was forked has pages of its own
+        with open("/proc/self/pagemap", "rb", buffering=0) as table:
+            table.seek(address // mmap.PAGESIZE * 8)
+            entries = np.frombuffer(table.read(count * 8) or b"", np.uint64)
+    except OSError:
+        return None
+    if len(entries) != count:
+        return None
+    state = entries >> np.uint64(61)  # 4: in memory, 2: swapped out, 1: the file's
+    return np.flatnonzero((state != 0) & (state & np.uint64(1) == 0))

@@ -1,91 +1,94 @@
 """The command line: reads the arguments, runs the command, turns what it raises into messages and an exit code.
 
 Commands and their options are declared in the files `declared_...`, apart from what they do: a command imports what it
-needs when it runs, so that `--help` is instant.
+needs when it runs, so that `--help` is instant. Of the declarations, too, only that of the command is imported.
 """
 
 import contextlib
 import gc
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
-from gpusim.cli import (
-    declared_hip,
-    declared_measurements,
-    declared_monitor,
-    declared_reports,
-    declared_results,
-    declared_runs,
-    declared_tools,
-)
 from gpusim.cli.options import grouped, with_values
 
-COMMANDS: Mapping[str, Callable[..., None]] = {
-    "run": declared_runs.run,
-    "exec": declared_runs.exec_,
-    "hip": declared_hip.hip,
-    "show": declared_tools.show,
-    "layers": declared_runs.layers,
-    "net": declared_runs.net,
-    "sweep": declared_results.sweep,
-    "report": declared_reports.report,
-    "compare": declared_results.compare,
-    "query": declared_results.query,
-    "metrics": declared_tools.metrics,
-    "capture": declared_tools.capture,
-    "monitor": declared_monitor.monitor,
-    "bench": declared_measurements.bench,
-    "disasm": declared_tools.disasm,
-    "microbench": declared_measurements.microbench,
-    "correlate": declared_measurements.correlate,
-    "check-sampling": declared_measurements.check_sampling,
-}  # in the order of the help
-KERNELS_COMMANDS: Mapping[str, Callable[..., None]] = {
-    "build": declared_tools.kernels_build,
-    "check": declared_tools.kernels_check,
+# commands in the order of the help: each its function, in the file `declared_...` of its kind
+COMMANDS: Mapping[str, str] = {
+    "run": "runs.run",
+    "exec": "runs.exec_",
+    "hip": "hip.hip",
+    "show": "tools.show",
+    "layers": "runs.layers",
+    "net": "runs.net",
+    "sweep": "results.sweep",
+    "report": "reports.report",
+    "compare": "results.compare",
+    "query": "results.query",
+    "metrics": "tools.metrics",
+    "capture": "tools.capture",
+    "monitor": "monitor.monitor",
+    "bench": "measurements.bench",
+    "disasm": "tools.disasm",
+    "microbench": "measurements.microbench",
+    "correlate": "measurements.correlate",
+    "check-sampling": "measurements.check_sampling",
 }
-RESULTS_COMMANDS: Mapping[str, Callable[..., None]] = {
-    "list": declared_results.list_,
-    "sweeps": declared_results.sweeps,
-    "show": declared_results.show,
-    "name": declared_results.name,
-    "delete": declared_results.delete,
-    "export": declared_results.export,
+RESULTS_COMMANDS: Mapping[str, str] = {
+    "list": "results.list_",
+    "sweeps": "results.sweeps",
+    "show": "results.show",
+    "name": "results.name",
+    "delete": "results.delete",
+    "export": "results.export",
+}
+KERNELS_COMMANDS: Mapping[str, str] = {
+    "build": "tools.kernels_build",
+    "check": "tools.kernels_check",
+}
+GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "results": ("Results in a store: list runs and sweeps, show, name, delete, export them.", RESULTS_COMMANDS),
+    "kernels": (
+        "Code objects: build them from sources, check what of them can be executed.",
+        KERNELS_COMMANDS,
+    ),
 }
 
-app = typer.Typer(
-    name="gpusim",
-    help="Cycle-level simulator of AMD GCN3 GPUs that runs real machine code, with the Spartan compaction engine.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-)
-kernels = typer.Typer(
-    help="Code objects: build them from sources, check what of them can be executed.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-results = typer.Typer(
-    help="Results in a store: list runs and sweeps, show, name, delete, export them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-for _app, _commands in ((app, COMMANDS), (kernels, KERNELS_COMMANDS), (results, RESULTS_COMMANDS)):
-    for _name, _command in _commands.items():
-        _app.command(_name)(grouped(_command))
-app.add_typer(results, name="results")
-app.add_typer(kernels, name="kernels")
+
+def command_line(word: str | None = None) -> typer.Typer:
+    """The program with the command, or the group of commands, of that name; with all of them if none has it."""
+    app = typer.Typer(
+        name="gpusim",
+        help="Cycle-level simulator of AMD GCN3 GPUs that runs real machine code, with the Spartan compaction engine.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        callback=root,
+        invoke_without_command=True,
+    )
+    known = word in COMMANDS or word in GROUPS
+    _add(app, {name: place for name, place in COMMANDS.items() if name == word or not known})
+    for name, (text, commands) in GROUPS.items():
+        if name == word or not known:
+            group = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
+            _add(group, commands)
+            app.add_typer(group, name=name)
+    return app
 
 
-@app.callback(invoke_without_command=True)
+def _add(app: typer.Typer, commands: Mapping[str, str]) -> None:
+    for name, place in commands.items():
+        file, _, function = place.partition(".")
+        app.command(name)(grouped(getattr(import_module(f"gpusim.cli.declared_{file}"), function)))
+
+
 def root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     """Options before the command."""
     if version:
@@ -104,7 +107,7 @@ def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. A user's error is one line on standard error and code 2."""
     try:
         given = with_values(sys.argv[1:] if arguments is None else arguments)
-        result: Any = app(args=given, prog_name="gpusim", standalone_mode=False)
+        result: Any = command_line(given[0] if given else None)(args=given, prog_name="gpusim", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except KeyboardInterrupt:

@@ -14,20 +14,20 @@ from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
-from gpusim.cli.storing import kept, opened_store
+from gpusim.cli.storing import begun, kept, opened_store
 from gpusim.cli.timeline import drawing, window_of
-from gpusim.keeping.keeper import Keeper, Started
-from gpusim.keeping.outcome import EXIT_NOT_AS_EXPECTED, exit_code, of_records, stopped_by
-from gpusim.keeping.records import restored
 from gpusim.keeping.work import Work
 from gpusim.live.view import live_view
 from gpusim.report import terminal
 from gpusim.report.document import as_json, document
+from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED, exit_code, stopped_by
 from gpusim.store.project import store_to_write
 from gpusim.timeline.window import Window
 
 if TYPE_CHECKING:
     from gpusim.jobs.job import Job
+    from gpusim.keeping.keeper import Keeper
+    from gpusim.keeping.outcome import Outcome
     from gpusim.results.record import RunRecord
 
 LISTED_HOTSPOTS = 25
@@ -73,6 +73,8 @@ def run_job(
     with opened_store(storing, again=options.timeline is not None) as keeper:
         found = keeper.found(asked.work) if keeper is not None else None
         if keeper is not None and found is not None:
+            from gpusim.keeping.records import restored
+
             records = restored(found.content["records"])
             reporter.say(found.sentence(keeper.path))
             _write(asked.work, records, found.content["variants"], options, out)
@@ -82,11 +84,17 @@ def run_job(
 
 
 def _run(
-    asked: JobAsked, options: JobOptions, cycles: Window, reporter: Reporter, keeper: Keeper | None, out: Path | None
+    asked: JobAsked, options: JobOptions, cycles: Window, reporter: Reporter, keeper: "Keeper | None", out: Path | None
 ) -> int:
-    from gpusim.jobs import runner  # imports the compiled core: up to a second
+    from gpusim.jobs import runner  # imports the simulator: half a second
 
-    started = Started()
+    started = begun(keeper)
+
+    def outcome() -> "Outcome":
+        from gpusim.keeping.outcome import of_records
+
+        return of_records(records, variants, code)
+
     with Interrupt() as interrupt:
         try:
             with interrupt.timeout(options.timeout_s):
@@ -99,7 +107,7 @@ def _run(
             reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
             return EXIT_NOT_AS_EXPECTED
         code, variants = exit_code(records), [variant.name for variant in job.variants]
-        with kept(keeper, asked.work, lambda: of_records(records, variants, code), started, reporter):
+        with kept(keeper, asked.work, outcome, started, reporter):
             _write(asked.work, records, variants, options, out)
     stopped = stopped_by(records)
     if stopped:

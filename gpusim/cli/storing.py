@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import StoreOptions
-from gpusim.keeping.keeper import Keeper, Started
-from gpusim.keeping.outcome import Outcome
 from gpusim.keeping.work import Work
-from gpusim.store.file import StoreError
 from gpusim.store.project import store_to_write
+
+if TYPE_CHECKING:
+    from gpusim.keeping.keeper import Keeper, Started
+    from gpusim.keeping.outcome import Outcome
 
 
 @contextmanager
-def opened_store(options: StoreOptions, again: bool = False) -> Iterator[Keeper | None]:
+def opened_store(options: StoreOptions, again: bool = False) -> Iterator["Keeper | None"]:
     """The store that the options or `gpusim.toml` name, None without one; raises UserError before any work is done.
 
     again: the work has to be done whatever is in the store.
@@ -25,22 +27,41 @@ def opened_store(options: StoreOptions, again: bool = False) -> Iterator[Keeper 
             raise UserError("--fresh: says that equal work in a store does not count; --store FILE names a store")
         yield None
         return
+    from gpusim.keeping.keeper import Keeper  # where there is a store: most starts need none
+
     with Keeper(path, options.fresh or again) as keeper:
         yield keeper
 
 
+def begun(keeper: "Keeper | None") -> "Started | None":
+    """When the work begins that a store keeps: now."""
+    if keeper is None:
+        return None
+    from gpusim.keeping.keeper import Started
+
+    return Started()
+
+
 @contextmanager
 def kept(
-    keeper: Keeper | None, work: Work, outcome: Callable[[], Outcome], started: Started, reporter: Reporter
+    keeper: "Keeper | None",
+    work: Work,
+    outcome: "Callable[[], Outcome]",
+    started: "Started | None",
+    reporter: Reporter,
 ) -> Iterator[None]:
     """Keep what was run; within it the result is written elsewhere. A store that fails is an error after that."""
+    if keeper is None or started is None:
+        yield
+        return
+    from gpusim.store.file import StoreError
+
     problem: StoreError | None = None
-    if keeper is not None:
-        try:
-            number = keeper.keep(work, outcome(), started)
-            reporter.say(f"kept in {keeper.path}: run {number}")
-        except StoreError as error:
-            problem = error
+    try:
+        number = keeper.keep(work, outcome(), started)
+        reporter.say(f"kept in {keeper.path}: run {number}")
+    except StoreError as error:
+        problem = error
     yield
     if problem is not None:
         raise StoreError(f"{problem} (the result is not in it)")

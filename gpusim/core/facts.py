@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusim.base.counters import Counts
 from gpusim.base.errors import unknown_name
 from gpusim.core.counters import MACHINE_TABLES, SECTIONS, TABLES
-from gpusim.core.sampled import Sampling, combined_sampling
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceLine
+
+if TYPE_CHECKING:
+    from gpusim.core.sampled import Sampling
 
 _NAMES = {section: {name for t in TABLES if t.section == section for name in t.names} for section in SECTIONS}
 
@@ -47,7 +49,7 @@ class RunFacts:
     partial: bool = False
     hotspots: list[Hotspot] = field(default_factory=list)
     resident: list[WavefrontGroup] = field(default_factory=list)
-    sampling: Sampling | None = None
+    sampling: "Sampling | None" = None
 
     @classmethod
     def of(cls, partial: bool = False, **sections: Mapping[str, Any]) -> "RunFacts":
@@ -116,7 +118,10 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         if counts:
             total.add(table.section, counts)
     total.resident = launches[-1].resident
-    instructions = [facts.sections["kernel"].get("wavefront_instructions", 0) for facts in launches]
-    total.sampling = combined_sampling([facts.sampling for facts in launches], instructions)
+    if any(facts.sampling is not None for facts in launches):
+        from gpusim.core.sampled import combined_sampling
+
+        instructions = [facts.sections["kernel"].get("wavefront_instructions", 0) for facts in launches]
+        total.sampling = combined_sampling([facts.sampling for facts in launches], instructions)
     total.hotspots = sorted((h for facts in launches for h in facts.hotspots), key=lambda h: -h.cycles)
     return total

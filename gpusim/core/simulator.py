@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from gpusim.core.cu.configure import set_code_table, set_fetch_table
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import MAX_WORKGROUPS, NEVER, SLOTS
-from gpusim.core.engine_link import attach_engine
 from gpusim.core.facts import Hotspot, RunFacts, machine_facts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import LawViolation, assert_engine, assert_laws, who_waits
@@ -27,18 +26,19 @@ from gpusim.core.prepare import prepare_core
 from gpusim.core.recording import Recording, Watcher
 from gpusim.core.resident import resident_groups
 from gpusim.core.roofline import roofline
-from gpusim.core.steering import Steered, Steerer, Steering
 from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
 from isa.encoding.disassembler import disassemble
-from isa.execution.emulator import run_functional
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
 from isa.execution.resident import WavefrontGroup, group_lines, note_resident
 from isa.launch import Launch
 from isa.object.code_object import Kernel
 from memory.dram.controller import bus_busy_cycles
 from spartan.engine import engine_finish
-from spartan.engine_spec import EngineSpec
+
+if TYPE_CHECKING:
+    from gpusim.core.steering import Steerer, Steering
+    from spartan.engine_spec import EngineSpec
 
 OBSERVER_PERIOD_S = 0.1
 FIRST_CHUNK_CYCLES = 2_000
@@ -61,7 +61,7 @@ class DeadlockError(SimulationError):
 def simulate(
     launch: Launch,
     gpu: GpuSpec,
-    engine_spec: EngineSpec | None = None,
+    engine_spec: "EngineSpec | None" = None,
     observer: Callable[[Progress], bool] | None = None,
     checked: bool = False,
     skip_idle: bool = True,
@@ -70,7 +70,7 @@ def simulate(
     hotspots: bool = False,
     timeline: Watcher | None = None,
     max_cycles: int = 0,
-    steerer: Steerer | None = None,
+    steerer: "Steerer | None" = None,
     serve: Callable[[], None] | None = None,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
@@ -107,6 +107,8 @@ def simulate(
     run.hotspots = address_of(spent) if hotspots or timeline is not None else 0
     attached, shadows = None, None
     if engine_spec is not None and uses_engine:
+        from gpusim.core.engine_link import attach_engine
+
         attached, shadows = attach_engine(m, engine_spec, launch, context)
 
     wall, cpu = time.perf_counter(), time.thread_time()  # other threads do not take part
@@ -126,6 +128,8 @@ def simulate(
 
     steering = None
     if steerer is not None:
+        from gpusim.core.steering import Steered
+        from isa.execution.emulator import run_functional
 
         def counts() -> RunFacts:
             return _facts(m, gpu, launch, fit, int(m.wheel.now))
@@ -150,7 +154,7 @@ def simulate(
         engine_finish(m, int(m.wheel.now))
         assert_engine(m)
     if warm is not None:
-        warm.keep(m)
+        warm.keep(m, later=not huge_pages)
     facts = _facts(m, gpu, launch, fit, int(run.ended or m.wheel.now))
     facts.add("simulator", {"wall_s": wall, "cpu_s": cpu, "compile_s": compile_s})
     facts.partial = status == RUNNING
@@ -197,7 +201,7 @@ def _loop(
     observer: Callable[[Progress], bool] | None,
     recording: Recording | None = None,
     max_cycles: int = 0,
-    steering: Steering | None = None,
+    steering: "Steering | None" = None,
     serve: Callable[[], None] | None = None,
 ) -> int:
     """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`.

@@ -19,17 +19,30 @@ class WarmCaches:
     def __init__(self) -> None:
         self._l2 = L2Contents()
         self._tlbs = TlbContents()
+        self._machine: Any = None  # out of which they have not been taken yet
 
     def restore(self, m: Any) -> None:
         """Fill the caches and TLBs of a new machine; those of another shape stay empty."""
+        self._take_out()
         self._l2.restore(m)
         self._tlbs.restore(m)
 
-    def keep(self, m: Any) -> None:
-        """Remember the caches and TLBs of a machine whose launch has ended."""
-        self._l2.keep(m)
-        self._tlbs.keep(m)
+    def keep(self, m: Any, later: bool = False) -> None:
+        """Remember the caches and TLBs of a machine whose launch has ended.
+
+        later: copy them when they are asked for, which most launches never do, and hold the machine until then.
+        """
+        self._machine = m
+        if not later:
+            self._take_out()
 
     def flush_l2(self) -> None:
         """Empty L2, whose lines something else has written back; translations stay."""
+        self._take_out()
         self._l2 = L2Contents()
+
+    def _take_out(self) -> None:
+        if self._machine is not None:
+            self._l2.keep(self._machine)
+            self._tlbs.keep(self._machine)
+            self._machine = None

@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.dram import DramEnergies, dram_energies
 from gpusim.energy.spec import EnergySpec
 from isa.trace import LINE_BYTES
 from memory.dram.timing import resolve
-from spartan.engine_spec import EngineSpec
+
+if TYPE_CHECKING:
+    from spartan.engine_spec import EngineSpec
 
 WORD_BYTES = 8
 LINE_WORDS = LINE_BYTES // WORD_BYTES
@@ -52,7 +54,7 @@ class EnergyModel:
     compaction_pj: float = 0.0
 
     @classmethod
-    def of(cls, spec: EnergySpec, gpu: GpuSpec, engine: EngineSpec | None = None) -> "EnergyModel":
+    def of(cls, spec: EnergySpec, gpu: GpuSpec, engine: "EngineSpec | None" = None) -> "EnergyModel":
         """Of a configured machine, with or without engine."""
 
         def word_pj(kib: float) -> float:

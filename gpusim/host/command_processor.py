@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Reporter, reporting
@@ -13,14 +13,15 @@ from gpusim.core.recording import Watcher
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
 from gpusim.host.queue import Command, run_queue
-from gpusim.host.untimed import execute
 from gpusim.results.record import RunRecord
-from gpusim.sampling.sampler import Sampler
-from gpusim.sampling.spec import SamplingSpec
-from isa.execution.context_pool import ContextPool
-from isa.execution.emulator import FunctionalResult
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
-from spartan.engine_spec import EngineSpec
+
+if TYPE_CHECKING:
+    from gpusim.core.steering import Steerer
+    from gpusim.sampling.spec import SamplingSpec
+    from isa.execution.context_pool import ContextPool
+    from isa.execution.emulator import FunctionalResult
+    from spartan.engine_spec import EngineSpec
 
 Observer = Callable[[Progress], bool]
 
@@ -85,7 +86,7 @@ class RunOptions:
     hotspots: int = 0
     timeline: Watcher | None = None
     max_cycles: int = 0
-    sampling: SamplingSpec | None = None
+    sampling: "SamplingSpec | None" = None
 
 
 class CommandProcessor:
@@ -96,7 +97,7 @@ class CommandProcessor:
     """
 
     def __init__(
-        self, gpu: GpuSpec, reporter: Reporter, *, timing: bool = True, engine_spec: EngineSpec | None = None
+        self, gpu: GpuSpec, reporter: Reporter, *, timing: bool = True, engine_spec: "EngineSpec | None" = None
     ) -> None:
         self.gpu, self.timing, self.engine_spec = gpu, timing, engine_spec
         self._reporter = reporter
@@ -182,7 +183,7 @@ class CommandProcessor:
                 hotspots=options.hotspots > 0,
                 timeline=options.timeline,
                 max_cycles=options.max_cycles,
-                steerer=None if options.sampling is None else Sampler(options.sampling),
+                steerer=None if options.sampling is None else _sampler(options.sampling),
                 serve=command.serve,
             )
             if facts.sampling is not None and not facts.sampling.complete:
@@ -190,6 +191,12 @@ class CommandProcessor:
             self._warm = warm  # not after a fault: the machine is then in no state to go on from
             del facts.hotspots[options.hotspots :]
             return facts
+
+
+def _sampler(spec: "SamplingSpec") -> "Steerer":
+    from gpusim.sampling.sampler import Sampler
+
+    return Sampler(spec)
 
 
 def _name(command: HostCommand) -> str:
@@ -201,16 +208,18 @@ def executed(
     gpu: GpuSpec,
     max_instructions: int,
     observe: Observer | None,
-    pool: ContextPool | None = None,
+    pool: "ContextPool | None" = None,
     serve: Callable[[], None] | None = None,
 ) -> RunFacts:
     """Execute without the timing model; what it counts. pool, serve, raises: see `run_functional`."""
+    from gpusim.host.untimed import execute
+
     start = time.perf_counter()
     done = execute(launch, max_instructions, observe, pool, serve)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
 
 
-def _untimed_facts(launch: Launch, gpu: GpuSpec, done: FunctionalResult, wall_s: float) -> RunFacts:
+def _untimed_facts(launch: Launch, gpu: GpuSpec, done: "FunctionalResult", wall_s: float) -> RunFacts:
     x, y, z = launch.workgroups
     kinds = dict(done.instructions)
     kinds["other"] = kinds.pop("internal") + kinds.pop("export")

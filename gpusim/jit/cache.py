@@ -55,17 +55,28 @@ def domain_of(module: str) -> str:
 
 
 @cache
-def _checksum(file: Path) -> bytes:
-    return hashlib.sha256(file.read_bytes()).digest()
+def _checksum(file: str) -> bytes:
+    with open(file, "rb", buffering=0) as content:
+        return hashlib.sha256(content.read()).digest()
+
+
+def _sources(place: str) -> list[str]:
+    """The Python files in a folder, in order, or the file itself: without `Path`, which takes thrice as long."""
+    if place.endswith(".py"):
+        return [place]
+    found = []
+    for folder, folders, names in os.walk(place):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        found += [os.path.join(folder, name) for name in names if name.endswith(".py")]
+    return sorted(found)
 
 
 def hash_of_sources(*places: str) -> str:
     """Hash of the Python files in folders, or of single ones, each a path from the root, and of the host."""
-    h = hashlib.sha256()
+    h, root = hashlib.sha256(), str(ROOT)
     for place in places:
-        path = ROOT / place
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            h.update(str(file.relative_to(ROOT)).encode())
+        for file in _sources(os.path.join(root, place)):
+            h.update(file[len(root) :].encode())
             h.update(_checksum(file))
     h.update(repr(host()).encode())
     return h.hexdigest()[:16]

@@ -44,8 +44,10 @@ class CoreFunction:
     __qualname__: str
 
     def __init__(self, function: Callable[..., Any], inline: bool, outline: bool, cold: bool) -> None:
-        update_wrapper(self, function)
-        self.py_func = function
+        # as functools.update_wrapper has it: five hundred functions are a hundredth of a start
+        self.__module__, self.__doc__ = function.__module__, function.__doc__
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+        self.py_func = self.__wrapped__ = function
         self.inline, self.outline, self.cold = inline, outline, cold
         self.address = 0  # of its C function (see `parameters`), once it is an entry point
         self._call: Callable[..., Any] = self._call_dispatcher

@@ -5,6 +5,7 @@ A component documents its state as a `State`: a table of fields. The machine is 
 sizes is reached with run-time strides inside a flat field, so another configuration never recompiles.
 """
 
+import ctypes
 import mmap
 import os
 import weakref
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.counters import Counter, CounterTable
-from gpusim.base.host_memory import zeroed
+from gpusim.base.host_memory import read_again, zeroed
 
 HOST_LINE_BYTES = 64
 SPREAD_BYTES = 1024
@@ -75,19 +76,25 @@ def _laid_out(fields: dict[str, np.dtype]) -> np.dtype:
     """Structured dtype in which what fills a line of the host's cache, or more, starts with one."""
     offsets, end = [], 0
     for kind in fields.values():
-        alignment = HOST_LINE_BYTES if kind.itemsize >= HOST_LINE_BYTES else kind.base.alignment
+        alignment = HOST_LINE_BYTES if kind.itemsize >= HOST_LINE_BYTES else _alignment(kind)
         offsets.append(-(-end // alignment) * alignment)
         end = offsets[-1] + kind.itemsize
-    alignment = HOST_LINE_BYTES if end >= HOST_LINE_BYTES else max(kind.base.alignment for kind in fields.values())
-    return np.dtype(
-        {
-            "names": list(fields),
-            "formats": list(fields.values()),
-            "offsets": offsets,
-            "itemsize": -(-end // alignment) * alignment,
-        },
-        align=True,
-    )
+    alignment = HOST_LINE_BYTES if end >= HOST_LINE_BYTES else max(_alignment(kind) for kind in fields.values())
+    layout = {
+        "names": list(fields),
+        "formats": list(fields.values()),
+        "offsets": offsets,
+        "itemsize": -(-end // alignment) * alignment,
+    }
+    return np.dtype((_PlainRecord, np.dtype(layout, align=True)))  # type: ignore[call-overload]
+
+
+def _alignment(kind: np.dtype) -> int:
+    """Of the fields: NumPy says 1 of a record whose class is not its own."""
+    element = kind.base
+    if element.names is None:
+        return element.alignment
+    return max(_alignment(element[name]) for name in element.names)
 
 
 def record_dtype(states: list[State] | tuple[State, ...]) -> np.dtype:
@@ -102,6 +109,7 @@ class _PlainRecord(np.record):  # type: ignore[misc]  # the stubs call a base fi
     """
 
     __getattribute__ = np.void.__getattribute__
+    __getitem__ = np.void.__getitem__  # type: ignore[assignment]
     __setattr__ = np.void.__setitem__
 
     def __getattr__(self, name: str) -> Any:
@@ -113,14 +121,14 @@ class _PlainRecord(np.record):  # type: ignore[misc]  # the stubs call a base fi
             return int(part)
         place = self.__dict__.get("_place")
         if place is None:
-            return _with_attributes(part)
+            return part
         made = self.__dict__[name] = _with_parts(place[name])
         return made
 
 
-def _with_attributes(part: Any) -> Any:
-    """A record, or an array of records, whose fields are attributes; a number or an array of numbers as it is."""
-    return part.view((_PlainRecord, part.dtype)) if part.dtype.names else part
+def _record_in(memory: Any, kind: np.dtype) -> Any:
+    """The record that begins where `memory` does."""
+    return _with_parts(np.ndarray((), kind, memory))
 
 
 def _with_parts(place: np.ndarray) -> Any:
@@ -128,10 +136,9 @@ def _with_parts(place: np.ndarray) -> Any:
 
     A record keeps each part that it was asked for, as a view of the place: one of the record would keep it alive.
     """
-    value = _with_attributes(place)
-    if place.ndim:
-        return value
-    record = value[()]
+    if place.ndim or place.dtype.names is None:
+        return place
+    record = place[()]
     record.__dict__["_place"] = place
     return record
 
@@ -141,13 +148,15 @@ def new_record(dtype: np.dtype, huge_pages: bool = False) -> Any:
 
     Untouched pages of large maxima cost no memory. huge_pages: for a long run (see `zeroed`).
     """
-    return _with_parts(zeroed(dtype.itemsize, huge_pages).view(dtype).reshape(()))
+    return _record_in(zeroed(dtype.itemsize, huge_pages), dtype)
 
 
 class Template:
     """A record that others begin as: a copy shares the template's pages until it writes to them.
 
-    To be filled in before the first copy. Only where `AVAILABLE`: on Linux.
+    The first write to a page costs microseconds, the most of a short run: a copy takes the memory of one that is gone,
+    whose written pages get back what the template holds. To be filled in before the first copy. Only where
+    `AVAILABLE`: on Linux.
     """
 
     AVAILABLE = hasattr(os, "memfd_create")
@@ -157,12 +166,18 @@ class Template:
         self._file = os.memfd_create("record")
         weakref.finalize(self, os.close, self._file)
         os.ftruncate(self._file, dtype.itemsize)
-        self.record = self._mapped(mmap.MAP_SHARED)
+        self.record = _record_in(mmap.mmap(self._file, dtype.itemsize), dtype)
+        self._left: list[mmap.mmap] = []  # by a copy that is gone
 
     def copy(self) -> Any:
         """A record that begins as the template is."""
-        return self._mapped(mmap.MAP_PRIVATE)
+        pages = self._left.pop() if self._left else None
+        if pages is None or not read_again(pages, self._file):
+            pages = mmap.mmap(self._file, self._dtype.itemsize, flags=mmap.MAP_PRIVATE)
+        borrowed = (ctypes.c_uint8 * len(pages)).from_buffer(pages)  # lives as long as the record or a view of it
+        weakref.finalize(borrowed, _leave, self._left, pages).atexit = False
+        return _record_in(borrowed, self._dtype)
 
-    def _mapped(self, sharing: int) -> Any:
-        pages = mmap.mmap(self._file, self._dtype.itemsize, flags=sharing)
-        return _with_parts(np.frombuffer(pages, self._dtype).reshape(()))
+
+def _leave(left: list[mmap.mmap], pages: mmap.mmap) -> None:
+    left[:] = [pages]

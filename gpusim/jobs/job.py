@@ -6,17 +6,19 @@ gpusim.jobs.runner, which knows nothing of what is computed.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from gpusim.base.progress import Reporter
-from gpusim.config.exec import ExecRunSpec
-from gpusim.config.workload import RunSpec
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.spec import EnergySpec
 from gpusim.host.command_processor import HostCommand, RunOptions
-from gpusim.results.record import KernelChoice
-from spartan.engine_spec import EngineSpec
-from workloads.operators.verify import Verification
+
+if TYPE_CHECKING:
+    from gpusim.base.progress import Reporter
+    from gpusim.config.exec import ExecRunSpec
+    from gpusim.config.workload import RunSpec
+    from gpusim.core.gpu_spec import GpuSpec
+    from gpusim.energy.spec import EnergySpec
+    from gpusim.results.record import KernelChoice
+    from spartan.engine_spec import EngineSpec
+    from workloads.operators.verify import Verification
 
 
 class Task(Protocol):
@@ -29,14 +31,14 @@ class Task(Protocol):
     def counts(self) -> Mapping[str, float]:
         """What is known of the data before the run, by the names of RunRecord's fields."""
 
-    def verify(self) -> Verification | None:
+    def verify(self) -> "Verification | None":
         """Compare the results with the reference; None where there is none."""
 
     def finish(self) -> None:
         """Keep what the user asked for of the results; also after an interrupted run."""
 
 
-def launch_options(run: RunSpec | ExecRunSpec) -> RunOptions:
+def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
     """How launches are run, as a configuration says."""
     return RunOptions(run.checked, run.hotspots, max_cycles=run.max_cycles, sampling=run.sampling)
 
@@ -76,15 +78,15 @@ class Job(Protocol):
         """What is computed, in messages."""
 
     @property
-    def gpu(self) -> GpuSpec:
+    def gpu(self) -> "GpuSpec":
         """On which GPU."""
 
     @property
-    def engine_spec(self) -> EngineSpec | None:
+    def engine_spec(self) -> "EngineSpec | None":
         """With which compaction engine, in the variants that use one."""
 
     @property
-    def energy_spec(self) -> EnergySpec:
+    def energy_spec(self) -> "EnergySpec":
         """What is said of energy."""
 
     @property

@@ -5,14 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR
-from gpusim.base.interrupt import INTERRUPTED
+from gpusim.base.errors import EXIT_USER_ERROR
 from gpusim.keeping.records import plain
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.results.record import RunRecord
 
-EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
 State = Literal["done", "partial", "failed"]
 
 
@@ -61,20 +59,6 @@ class Outcome:
     measured: Sequence[Measured] = ()
     launches: Sequence[LaunchRow] = ()
     error: str | None = None
-
-
-def stopped_by(records: Sequence[RunRecord]) -> str:
-    """Why the run is partial, empty where it is whole."""
-    return next((record.stopped_by for record in records if record.partial), "")
-
-
-def exit_code(records: Sequence[RunRecord]) -> int:
-    """Of a run that left these records."""
-    stopped = stopped_by(records)
-    if stopped:
-        return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_AS_EXPECTED
-    wrong = any(r.verification is not None and not r.verification.passed for r in records)
-    return EXIT_NOT_AS_EXPECTED if wrong else 0
 
 
 def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> Outcome:

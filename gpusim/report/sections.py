@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.results.metrics import METRICS
@@ -106,7 +107,7 @@ def paths_of(section: Section) -> list[str]:
     """The section's metrics, in the order of the section's list and, within a group, of the metrics."""
     found: dict[str, None] = {}
     for pattern in section.metrics:
-        found |= dict.fromkeys(path for path in _OWNER if _matches(path, pattern) and _OWNER[path] == section.key)
+        found |= dict.fromkeys(path for path in _owners() if _matches(path, pattern) and _owners()[path] == section.key)
     return list(found)
 
 
@@ -121,4 +122,7 @@ def _owner(path: str) -> str:
     return max(mentions, key=lambda mention: mention[:2], default=(False, 0, ""))[2]
 
 
-_OWNER = {metric.path: _owner(metric.path) for metric in METRICS}
+@cache
+def _owners() -> dict[str, str]:
+    """The section's key of each metric, by path."""
+    return {metric.path: _owner(metric.path) for metric in METRICS}

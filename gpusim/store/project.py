@@ -1,6 +1,5 @@
 """The user's project: `gpusim.toml`, and the store that commands use."""
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,6 +40,8 @@ def store_to_read(asked: str | None) -> Path:
 
 
 def _named_in(file: Path) -> Path | None:
+    import tomllib  # where there is a project: few starts need it
+
     try:
         values = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

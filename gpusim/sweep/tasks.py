@@ -22,8 +22,9 @@ from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
 from gpusim.keeping.asked import work_of_exec, work_of_run
 from gpusim.keeping.keeper import Started
-from gpusim.keeping.outcome import Outcome, exit_code, failed, of_records
+from gpusim.keeping.outcome import Outcome, failed, of_records
 from gpusim.keeping.work import Work
+from gpusim.results.exit_code import exit_code
 
 # what a point may say beside the paths of its configuration, and of what kind of sweep
 CONFIG, NETWORK = "config", "network"

@@ -39,7 +39,8 @@ class Defect(Exception):
 def prepare(folder: Path) -> None:
     """Make this process ready: a working folder, a limit of memory, and nothing that takes long."""
     os.chdir(folder)
-    command_line.app = typer.main.get_command(command_line.app)  # type: ignore[assignment]  # built once, not each time
+    whole = typer.main.get_command(command_line.command_line())  # built once, not each time
+    command_line.command_line = lambda word=None: whole  # type: ignore[assignment,misc,return-value]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     _without_work()
 

@@ -128,7 +128,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
     "gpusim.sweep": (
-        *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.store", "gpusim.keeping"),
+        *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.results", "gpusim.store"),
+        *("gpusim.keeping",),
         *("gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim": (

@@ -11,7 +11,7 @@ from typing import Any
 import typer.main
 
 import gpusim
-from gpusim.cli.main import app
+from gpusim.cli.main import command_line
 
 MADE_BY_USERS = ("Device", "Local", "Pointer")  # of the others Device makes the instances
 LIST = Path(__file__).with_name("public_names.txt")
@@ -52,7 +52,7 @@ def python_names() -> Iterator[str]:
 
 def command_names(command: Any = None, path: str = "$ gpusim") -> Iterator[str]:
     """Lines of the command line: every command's arguments and options."""
-    command = typer.main.get_command(app) if command is None else command
+    command = typer.main.get_command(command_line()) if command is None else command
     for parameter in command.params:
         if parameter.name != "help":
             yield f"{path} {parameter.opts[-1] if parameter.opts[-1].startswith('-') else parameter.metavar}"

@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
+from gpusim.cli.main import COMMANDS, GROUPS, command_line
 from gpusim.jit import JIT_DISABLED
 from gpusim.store import file
 
@@ -85,6 +87,25 @@ def test_a_run_with_a_warm_cache_needs_neither_compiler_nor_drawing(script: str)
     assert found & {*DRAWING, *COMPILER} == set()
 
 
-def test_a_run_without_a_live_view_imports_none() -> None:
+NOT_ASKED_FOR = {
+    *("gpusim.live.server", "gpusim.live.sender", "gpusim.live.snapshot", "http.server"),
+    *("gpusim.keeping.keeper", "gpusim.keeping.outcome", "gpusim.store.file", "sqlite3", "tomllib"),
+    *("gpusim.sampling.sampler", "gpusim.core.sampled", "gpusim.core.steering", "gpusim.core.engine_link"),
+    *("gpusim.cli.declared_hip", "gpusim.cli.declared_results", "gpusim.cli.declared_tools"),
+    *("gpusim.report.page", "gpusim.config.workload", "workloads.operators.tiling", "numpy.random"),
+}
+
+
+def test_a_run_without_more_imports_no_more() -> None:
     found = imported("from gpusim.cli.main import invoke; assert invoke(['exec', 'vector_add', '--quiet']) == 0")
-    assert found & {"gpusim.live.server", "gpusim.live.sender", "gpusim.live.snapshot", "http.server"} == set()
+    assert found & NOT_ASKED_FOR == set()
+
+
+@pytest.mark.parametrize(
+    ("word", "commands"),
+    [("exec", {"exec"}), ("results", {"results"}), (None, {*COMMANDS, *GROUPS}), ("exce", {*COMMANDS, *GROUPS})],
+)
+def test_only_the_command_that_is_named_is_declared(word: str | None, commands: set[str]) -> None:
+    made = typer.main.get_command(command_line(word))
+    assert isinstance(made, typer.core.TyperGroup)
+    assert set(made.commands) == commands

@@ -66,7 +66,7 @@ def test_no_two_rows_fall_into_the_same_sets_of_the_host_s_caches(rows: int, col
 def records() -> list[Any]:
     """An empty record as compiled code takes it, if it does, and one for plain Python."""
     place = np.zeros(1, DTYPE)
-    return [new_record(DTYPE), state._with_parts(place.reshape(()))]
+    return [new_record(DTYPE), state._record_in(place, DTYPE)]
 
 
 @pytest.mark.parametrize("record", records(), ids=["own", "plain"])
@@ -147,7 +147,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1000), st.integers(
 def test_compiled_code_and_plain_python_write_the_same(steps: list[tuple[int, int, int]]) -> None:
     script = np.array(steps, np.int64)
     place = np.zeros(1, DTYPE)
-    compiled, plain = new_record(DTYPE), state._with_parts(place.reshape(()))
+    compiled, plain = new_record(DTYPE), state._record_in(place, DTYPE)
     assert int(COMPILED(compiled, script, len(steps))) == int(work(plain, script, len(steps)))
     for part, fields in (("cache", CACHE.fields), ("count", COUNT.fields)):
         for name in fields:

@@ -1,12 +1,14 @@
 """Memory of whole pages, and records that begin as a template is."""
 
 import mmap
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.base import host_memory
 from gpusim.base.host_memory import zeroed
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.machine import new_machine
@@ -44,6 +46,56 @@ def test_copies_begin_as_the_template_and_go_their_own_ways() -> None:
     assert (first.part.count, first.part.row[1, 4999], first.part.row[1, 4998], first.other.word[7]) == (4, -1, 4998, 9)
     del template
     assert second.part.row.sum() == sum(range(5000))
+
+
+def filled_template() -> Template:
+    template = Template(RECORD)
+    template.record.part.row[0, 600:1200] = 5
+    template.record.other.word[3] = 8
+    return template
+
+
+def contents(record: Any) -> list[bytes]:
+    return [getattr(record, name).tobytes() for name in RECORD.names or ()]
+
+
+@needs_templates
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4999), st.integers(0, 700)), max_size=6))
+def test_memory_of_a_copy_that_is_gone_begins_as_the_template_again(written: list[tuple[int, int, int]]) -> None:
+    template = filled_template()
+    record = template.copy()
+    place = record.part.row.ctypes.data
+    for row, first, count in written:
+        record.part.row[row, first : first + count] = -1
+        record.other.word[count % 40] = 1
+    del record
+    record = template.copy()
+    assert contents(record) == contents(template.record)
+    assert record.part.row.ctypes.data == place
+
+
+@needs_templates
+def test_memory_that_is_still_looked_at_is_left_alone() -> None:
+    template = filled_template()
+    record = template.copy()
+    seen = record.part.row[0]
+    seen[700] = 6
+    del record
+    other = template.copy()
+    other.part.row[:] = 9
+    assert (seen[700], seen[701]) == (6, 5)
+
+
+@needs_templates
+def test_where_the_system_does_not_tell_what_was_written_memory_is_not_used_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host_memory, "_own_pages", lambda *place: None)
+    template = filled_template()
+    record = template.copy()
+    record.part.row[:] = 9
+    del record
+    assert contents(template.copy()) == contents(template.record)
 
 
 @needs_templates
