@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "layers": declared_runs.layers,
     "net": declared_runs.net,
     "sweep": declared_results.sweep,
+    "reproduce": declared_results.reproduce,
     "report": declared_reports.report,
     "compare": declared_results.compare,
     "query": declared_results.query,
