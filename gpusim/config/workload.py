@@ -108,7 +108,11 @@ class KernelsSpec(Spec):
     """Which kernels compute the layer."""
 
     dense: str = param("sgemm", "kernel with the engine off", "the fastest; of Dong 2020's baseline's shape: sgemm_4x4")
-    sparse: str = param("sgemm_dib_tiled", "kernel with the engine on; software: conversion kernel and no engine", "")
+    sparse: str = param(
+        "sgemm_dib_tiled",
+        "kernel with the engine on; without one: software, which converts to ELLPACK-DIB first, and csc",
+        "",
+    )
 
     @field_validator("dense")
     @classmethod
