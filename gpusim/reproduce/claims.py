@@ -14,11 +14,11 @@ STATES = (HOLDS, MIXED, FAILS, UNKNOWN)
 @dataclass(frozen=True)
 class Verdict:
     """A claim judged by one comparison. state: of STATES, or BESIDE where the comparison says nothing of it; ours: our
-    figure, for people; limit: the mean limit of its values."""
+    figure, for people; limits: what the zeros of each of its values allow."""
 
     state: str
     ours: str = "–"
-    limit: float | None = None
+    limits: tuple[float, ...] = ()
     reasons: tuple[str, ...] = ()
 
 
@@ -30,6 +30,19 @@ class Judged:
     claim: ClaimSpec
     verdicts: Mapping[str, Verdict]
     fits: str
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """Least and most of what zeros allow; None of what is no speed-up, and of what is not known."""
+        limits = [limit for verdict in self.verdicts.values() for limit in verdict.limits]
+        return (min(limits), max(limits)) if limits else None
+
+    @property
+    def is_allowed(self) -> bool | None:
+        """Whether the publication's speed-up lies within the largest limit; None where it gives none, or none is."""
+        if self.claim.value is None or self.limits is None:
+            return None
+        return self.claim.value.value <= self.limits[1]
 
 
 def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], complete: bool) -> Verdict:
@@ -45,8 +58,8 @@ def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], st
     else:
         assert claim.order is not None
         state, ours = _order(claim.order, held)
-    limit = mean_of((one.limit, one.count) for one in held if one.limit is not None)
-    return Verdict(state, ours, limit, _typical(held).reasons)
+    limits = tuple(one.limit for one in held if one.limit is not None)
+    return Verdict(state, ours, limits, _typical(held).reasons)
 
 
 def _mean(values: Sequence[Value]) -> float:

@@ -8,12 +8,15 @@ from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.claims import BESIDE, STATES, Judged
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds.compared import engine_share
+from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import Group, groups, limit_of, mean_of, measured, times
 
 
 def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
     """Lines of the page's first part."""
+    if reproduction.spec.summary:
+        yield filled(reproduction.spec.summary, reproduction, results)
     yield from _how(results)
     yield ""
     for name, one in reproduction.spec.comparisons.items():

@@ -71,15 +71,20 @@ def claims_table(reproduction: Reproduction, claims: list[Judged]) -> Table:
     columns = [Column("figure"), Column("claim"), Column("source")]
     for comparison in comparisons.values():
         columns += [Column(f"{comparison.title}: found"), Column(f"{comparison.title}: verdict")]
-    columns += [Column("limit 1/(1-s)", times), Column("fits the GPU's memory"), Column("what moved")]
+    columns += [Column("limit 1/(1-s), least", times), Column("most", times), Column("source within it", _yes)]
+    columns += [Column("fits the GPU's memory"), Column("what moved")]
     rows = []
     for one in claims:
         row: list[Any] = [one.figure, one.claim.text, one.claim.said]
         for verdict in one.verdicts.values():
             row += [verdict.ours, verdict.state]
-        limits = [v.limit for v in one.verdicts.values() if v.limit is not None]
-        rows.append([*row, max(limits, default=None), one.fits or None, _moved(reproduction, one.verdicts) or None])
+        row += [*(one.limits or (None, None)), one.is_allowed]
+        rows.append([*row, one.fits or None, _moved(reproduction, one.verdicts) or None])
     return Table(columns, rows, "claims")
+
+
+def _yes(is_so: bool) -> str:
+    return "yes" if is_so else "**no**"
 
 
 def _moved(reproduction: Reproduction, verdicts: Mapping[str, Verdict]) -> str:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
 from gpusim.config.figure import BoundRule, ClaimSpec, OrderRule, ValueRule
-from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, UNKNOWN, judge
+from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, UNKNOWN, Judged, Verdict, judge
 from gpusim.reproduce.values import Value, times
 
 NUMBERS = st.floats(0.01, 100)
@@ -77,7 +77,16 @@ def test_what_was_not_run_is_told_from_what_a_comparison_says_nothing_of() -> No
     assert judge(rule, [], times, complete=True).state == BESIDE
 
 
-def test_the_limit_is_the_mean_and_the_reasons_those_of_the_middle() -> None:
+def test_the_reasons_are_those_of_the_middle() -> None:
     values = [value(3, case="C", limit=6), value(1, case="A", limit=2), value(2, case="B")]
     verdict = judge(claim(bound=BoundRule(above=0)), values, times, True)
-    assert (verdict.limit, verdict.reasons) == (4, ("B",))
+    assert (verdict.limits, verdict.reasons) == ((6, 2), ("B",))
+
+
+@pytest.mark.parametrize(("said", "allowed"), [(6.0, True), (6.1, False)])
+def test_a_speed_up_beyond_what_zeros_allow_is_seen(said: float, allowed: bool) -> None:
+    rule = claim(value=ValueRule(value=said))
+    verdict = judge(rule, [value(3, limit=6), value(1, limit=2)], times, True)
+    found = Judged("6.16", rule, {"ours": verdict, "source": Verdict(UNKNOWN)}, "yes")
+    assert (found.limits, found.is_allowed) == ((2, 6), allowed)
+    assert Judged("6.16", rule, {"source": Verdict(UNKNOWN)}, "yes").is_allowed is None

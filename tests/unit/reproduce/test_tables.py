@@ -1,6 +1,7 @@
 """Are tables, claims and files what follows from the points' results?"""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.fitting import bytes_of, does_fit
 from gpusim.reproduce.kept import FILE, Results, as_json, load
 from gpusim.reproduce.kinds import kind_of
+from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.writing import contents, judged
 from gpusim.reproduce.tables import Table
 from tests.support.reproduction import loaded, results_of
@@ -111,6 +113,38 @@ def test_the_page_has_all_figures_and_names_what_failed(reproduction: Reproducti
     page = files["README.md"]
     assert "- one 1 any old: no memory" in page and all(f"## {name}: " in page for name in reproduction.figures)
     assert "| speed | half | 4 | 50.0 % | 2.00× | 0.50× | 2.00× | 1.60× |" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{speed | half | ours} and {speed | most | source}", "2.00× and 0.50×"),
+        ("{speed|all|share}", "1.60×"),
+        ("{speed | half | soft}", "1.25×"),
+        ("{speed | most | limit}, {speed | most | zeros}", "10.00×, 90.0 %"),
+        ("{cache | half | engine l2.hit_rate}", "60.0 %"),
+        ("{cache | half | old l2.hits / l2.transactions}", "70.0 %"),
+        ("{cache | half | theirs l2.read_latency_cycles}", "90"),
+        ("{cache | half | engine engine.requests}", "–"),
+    ],
+)
+def test_a_text_names_what_was_found(reproduction: Reproduction, text: str, expected: str) -> None:
+    assert filled(text, reproduction, results_of(reproduction, CYCLES)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{speed | half}", "expected {FIGURE | DATA | WHAT}"),
+        ("{sped | half | ours}", "unknown figure 'sped'; did you mean 'speed'"),
+        ("{speed | halve | ours}", "unknown data 'halve'; did you mean 'half'"),
+        ("{speed | half | our}", "unknown quantity 'our'; did you mean 'ours'"),
+        ("{place | half | ours}", "unknown figure 'place'"),
+    ],
+)
+def test_a_name_that_is_none_is_said(reproduction: Reproduction, text: str, message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        filled(text, reproduction, Results("test", {}))
 
 
 def test_results_are_read_as_they_were_written(reproduction: Reproduction, tmp_path: Path) -> None:
