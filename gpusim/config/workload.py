@@ -14,6 +14,7 @@ from workloads.shapes import gemm_shape, output_size
 
 EngineMode = Literal["on", "off", "both"]
 DEFAULT_KIND = "layer"
+AUTO = "auto"  # the dense kernel is chosen by shape
 
 _SPARSITY = ("fraction of zeros in synthetic activations", "Dong 2020, table 6.5")
 _SEED = ("seed of weights and synthetic activations", "arbitrary")
@@ -107,7 +108,11 @@ Workload = Annotated[
 class KernelsSpec(Spec):
     """Which kernels compute the layer."""
 
-    dense: str = param("sgemm", "kernel with the engine off", "the fastest; of Dong 2020's baseline's shape: sgemm_4x4")
+    dense: str = param(
+        AUTO,
+        "kernel with the engine off; auto: the fastest for the shape, by estimate or else by measurement",
+        "of Dong 2020's baseline's shape: sgemm_4x4",
+    )
     sparse: str = param(
         "sgemm_dib_tiled",
         "kernel with the engine on; without one: software, which converts to ELLPACK-DIB first, and csc",
@@ -117,8 +122,8 @@ class KernelsSpec(Spec):
     @field_validator("dense")
     @classmethod
     def _known_dense(cls, name: str) -> str:
-        if name not in DENSE_KERNELS:
-            raise ValueError(unknown_name("dense kernel", name, DENSE_KERNELS))
+        if name not in (AUTO, *DENSE_KERNELS):
+            raise ValueError(unknown_name("dense kernel", name, (AUTO, *DENSE_KERNELS)))
         return name
 
     @field_validator("sparse")

@@ -1,17 +1,20 @@
 """Jobs that are one matrix product: by itself, or a convolutional layer's forward pass by way of im2col."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
-from gpusim.config.workload import EngineMode, GemmWorkload, LayerWorkload
+from gpusim.config.workload import AUTO, EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
+from gpusim.jobs.dense_choice import choose_dense, likely_dense
 from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from gpusim.jobs.operators import OperatorTask, gpu_facts
+from gpusim.results.record import KernelChoice
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec, sib_layout
 from workloads.data.operands import CapturedOperands, SyntheticOperands
@@ -87,11 +90,20 @@ class GemmJob:
     def variants(self) -> Sequence[Variant]:
         """The dense kernel, the sparse one, or both to be compared."""
         names = _RUN_BY[self._config.run.engine]
-        kernels = [GEMM_KERNELS[getattr(self._config.kernels, name)] for name in names]
-        return [
-            Variant(kernel.name, kernel.uses_engine, partial(self._prepare, kernel), name if len(names) > 1 else "")
-            for name, kernel in zip(names, kernels, strict=True)
-        ]
+        return [self._variant(getattr(self._config.kernels, name), name if len(names) > 1 else "") for name in names]
+
+    def _variant(self, kernel: str, name: str) -> Variant:
+        """Of a kernel by its name; AUTO: of the likeliest one, with what decides."""
+        if kernel == AUTO:
+            likely = self._variant(likely_dense(self._problem.shape, self.gpu), name)
+            # a run that is stopped at some cycle is a look at its beginning, for which nothing is measured
+            return likely if self._config.run.max_cycles else replace(likely, decide=partial(self._decide, name))
+        row = GEMM_KERNELS[kernel]
+        return Variant(kernel, row.uses_engine, partial(self._prepare, row), name)
+
+    def _decide(self, name: str, reporter: Reporter, stopped: Callable[[], bool]) -> tuple[Variant, KernelChoice]:
+        choice = choose_dense(self._problem.shape, self.gpu, reporter, stopped)
+        return self._variant(choice.kernel, name), choice
 
     def resolved(self) -> dict[str, Any]:
         """The configuration."""

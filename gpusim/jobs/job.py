@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gpusim.base.progress import Reporter
 from gpusim.config.exec import ExecRunSpec
 from gpusim.config.workload import RunSpec
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.host.command_processor import HostCommand, RunOptions
+from gpusim.results.record import KernelChoice
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Verification
 
@@ -45,13 +47,16 @@ class Variant:
 
     label: for people, the kernel's configured name; uses_engine: whether the compaction engine takes part; prepare:
     put the operands into device memory; name: key in the JSON object where a job has several variants, which are
-    compared with the first.
+    compared with the first; decide: where the kernel is to be found out first: the variant that is run in place of this
+    one, whose kernel is the likeliest, and how it was chosen. It is given the reporter, and what says whether the user
+    has interrupted, upon which it raises KeyboardInterrupt.
     """
 
     label: str
     uses_engine: bool
     prepare: Callable[[], Task]
     name: str = ""
+    decide: "Callable[[Reporter, Callable[[], bool]], tuple[Variant, KernelChoice]] | None" = None
 
 
 @dataclass(frozen=True)

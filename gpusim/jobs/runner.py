@@ -47,17 +47,26 @@ def _run_variant(
     interrupt: Interrupt,
     timeline: Watcher | None,
 ) -> None:
+    def stopped() -> bool:
+        # from here on the core is in its loop and comes back several times a second
+        interrupt.deferred = True
+        return interrupt.asked
+
+    def observer(_: Progress) -> bool:
+        return not stopped()
+
     start = time.perf_counter()
+    if variant.decide is not None:
+        try:
+            variant, record.choice = variant.decide(reporter, stopped)
+        finally:
+            interrupt.deferred = False
+        record.kernel = variant.label
     reporter.say(f"{variant.label}: preparing {job.title}")
     task = variant.prepare()
     for name, value in task.counts().items():
         setattr(record, name, value)
     record.setup_s = time.perf_counter() - start
-
-    def observer(_: Progress) -> bool:
-        # from here on the core is in its loop and comes back several times a second
-        interrupt.deferred = True
-        return not interrupt.asked
 
     engine_spec = job.engine_spec if variant.uses_engine else None
     if job.energy_spec.enabled and job.options.timing:

@@ -12,11 +12,11 @@ from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.core.sampled import Doubt, Replicates, Sampling
 from gpusim.energy.dram import DramEnergies
 from gpusim.energy.model import EnergyModel
-from gpusim.results.record import CommandTimes, RunRecord, VerificationFacts
+from gpusim.results.record import CommandTimes, KernelChoice, RunRecord, VerificationFacts
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 
-_NESTED = ("launches", "verification", "commands", "energy")
+_NESTED = ("launches", "verification", "commands", "energy", "choice")
 
 
 def plain(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
@@ -37,17 +37,19 @@ def _plain_record(record: RunRecord) -> dict[str, Any]:
         "verification": None if verification is None else asdict(verification),
         "commands": [asdict(command) for command in record.commands],
         "energy": None if record.energy is None else asdict(record.energy),
+        "choice": None if record.choice is None else asdict(record.choice),
     }
 
 
 def _restored_record(held: Mapping[str, Any]) -> RunRecord:
-    verification, energy = held["verification"], held["energy"]
+    verification, energy, choice = held["verification"], held["energy"], held["choice"]
     return RunRecord(
         **{name: value for name, value in held.items() if name not in _NESTED},
         launches=[restored_facts(facts) for facts in held["launches"]],
         verification=None if verification is None else VerificationFacts(**verification),
         commands=[CommandTimes(**command) for command in held["commands"]],
         energy=None if energy is None else EnergyModel(**{**energy, "dram": DramEnergies(**energy["dram"])}),
+        choice=None if choice is None else KernelChoice(**choice),
     )
 
 

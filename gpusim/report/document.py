@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import zip_longest
 from typing import Any
 
@@ -53,9 +54,11 @@ def _source(line: SourceLine | None) -> dict[str, Any]:
 
 
 def _tree(record: RunRecord) -> dict[str, Any]:
-    """The metrics of a record; the costliest instructions, if they were asked for; where the wavefronts stood when it
-    was stopped, if it was; each launch, if it has several."""
+    """The metrics of a record; how its kernel was chosen, if it was; the costliest instructions, if they were asked
+    for; where the wavefronts stood when it was stopped, if it was; each launch, if it has several."""
     tree = metrics.to_tree(record)
+    if record.choice is not None:
+        tree["choice"] = asdict(record.choice)
     hotspots = record.total.hotspots
     if hotspots:
         tree["hotspots"] = [

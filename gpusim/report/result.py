@@ -68,6 +68,18 @@ class Measured:
         return f"{self.kernel}, {engine}{partial}"
 
     @property
+    def choice(self) -> str:
+        """How its kernel was chosen by shape, where it was: what others take, of its cycles; empty otherwise."""
+        held = self.tree.get("choice")
+        if not held:
+            return ""
+        cycles, at_least = held["cycles"], held["at_least"]
+        own = cycles.get(held["kernel"]) or self.number("kernel.cycles")
+        others = [f"{name} {n / own:.2f} ×" for name, n in cycles.items() if name != held["kernel"] and own]
+        others += [f"{name} at least {max(n / own, 1):.2f} ×" for name, n in at_least.items() if own]
+        return "; ".join([f"{held['kernel']} by {'measurement' if cycles else 'estimate'}", ", ".join(others)])
+
+    @property
     def sampling(self) -> str:
         """How much was simulated, where that is a part; empty otherwise."""
         return sampling_text(self.tree.get("sampling"))

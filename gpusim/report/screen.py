@@ -25,6 +25,8 @@ def screen(result: Result, width: int) -> list[Line]:
     for column in result.columns:
         if column.sampling:
             lines += wrapped(f"{_prefix(column)}{column.sampling}", width, 2)
+        if column.choice:
+            lines += wrapped(f"{_prefix(column)}kernel for this shape: {column.choice}", width, 2)
     if any(column.name for column in result.columns):
         lines += page.row("", lambda column: column.name, "bold")
     lines += _overview(result, page)

@@ -1,5 +1,6 @@
 """One run as results keep it: its launches' facts, their sum, and what the host and the comparison with NumPy said."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpusim.core.facts import RunFacts, combined
@@ -29,6 +30,19 @@ class VerificationFacts:
     bound: float
 
 
+@dataclass(frozen=True)
+class KernelChoice:
+    """A kernel that was chosen by shape.
+
+    cycles: of each kernel that was simulated for the choice, the fastest first; none where estimates were enough;
+    at_least: of the others: estimated, or what the fastest took when they were stopped.
+    """
+
+    kernel: str
+    cycles: Mapping[str, int]
+    at_least: Mapping[str, int]
+
+
 @dataclass
 class RunRecord:
     """One run of a configuration: its launches, the time on the host's clock, and what it cost to simulate.
@@ -39,7 +53,7 @@ class RunRecord:
     executed without the timing model; stopped_by: why a partial run was stopped, empty for the observer of a
     script; verification: None when it was skipped or the run is partial; zero_fraction, zero_line_fraction: of the
     activation matrix's elements and of its sparse lines, None without such a matrix; energy: what events of its machine
-    take, None where energies are not reported.
+    take, None where energies are not reported; choice: how the kernel was chosen, None where it was named.
     """
 
     uses_engine: bool
@@ -57,6 +71,7 @@ class RunRecord:
     commands: list[CommandTimes] = field(default_factory=list)
     stopped_by: str = ""
     energy: EnergyModel | None = None
+    choice: KernelChoice | None = None
 
     @property
     def incomplete_results(self) -> bool:

@@ -119,7 +119,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.jobs": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.energy"),
         *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
-        *("gpusim.results", "gpusim.report", "gpusim.report.page", "gpusim.host", "gpusim.api"),
+        *("gpusim.sampling", "gpusim.results", "gpusim.report", "gpusim.report.page", "gpusim.host", "gpusim.api"),
     ),
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "workloads", "workloads.networks"),

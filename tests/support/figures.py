@@ -3,7 +3,7 @@
 Writes each page with the text between each pair of markers renewed; `claims:best` renews one of its sections alone.
 `claims`, which takes an hour or so (`claims:best` a few minutes), `correlation`, of two minutes, `vendor-kernels`,
 which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, and `hip`, which needs more of them
-(`tests.vendor`) and half an hour, are made only when they are named; the others take two minutes together. Of the
+(`tests.vendor`) and half an hour, are made only when they are named; the others take ten minutes together. Of the
 host's own speed (docs/performance.md) no table is made anew: it is a log of measurements.
 """
 
@@ -24,6 +24,7 @@ from gpusim.config.run import load_run
 from tests.support import (
     conv_tables,
     correlation_pages,
+    dense_kernels,
     energy_pages,
     hip_pages,
     library_accuracy,
@@ -41,7 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MAPS = ROOT / "workloads" / "activations"
 LAYERS = ("A", "B", "C")
-DENSE = ("sgemm", "sgemm_4x4", "sgemm_wide")  # the first one is what runs take
+DENSE = ("sgemm", "sgemm_4x4", "sgemm_wide")  # the first one is what these layers' runs take
 EPOCHS = (1, 2, 5, 10, 20, 40, 60, 80, 100)
 # network and convolution, as Dong 2020 would call them
 CONVOLUTIONS = {"A": ("ResNet-10", "block 4, second"), "B": ("VGGNet-11", "sixth"), "C": ("VGGNet-11", "eighth")}
@@ -224,7 +225,12 @@ def best_cycles() -> str:
 
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
-    "kernels": {"products": products_table, **conv_tables.SECTIONS, "primitives": primitives_table},
+    "kernels": {
+        "dense": dense_kernels.choices_table,
+        "products": products_table,
+        **conv_tables.SECTIONS,
+        "primitives": primitives_table,
+    },
     "activations": {"files": map_files, "zero maps": zero_maps, "training": training},
     "opencl": {"accuracy": library_accuracy.table},
     "energy": energy_pages.SECTIONS,

@@ -136,7 +136,7 @@ def test_wrong_result_ends_with_code_1(monkeypatch, capfd) -> None:  # type: ign
         return verify(operator, inputs)
 
     monkeypatch.setattr(operators, "verify", spoiled)
-    assert invoke(small("--engine", "off")) == 1
+    assert invoke(small("--engine", "off", "--set", "kernels.dense=sgemm")) == 1
     assert "sgemm: C: 1 of 2048 elements differ by more than allowed; first at [0, 0]" in capfd.readouterr().err
 
 

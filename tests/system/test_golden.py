@@ -17,7 +17,7 @@ SHAPE = ("workload.batch=4", "workload.layer.input_channels=48", "workload.layer
 DATA = ("workload.data=synthetic", "workload.sparsity=0.7", "workload.seed=3")
 
 CASES = {
-    "dense": ("off", ()),
+    "dense": ("off", ("kernels.dense=sgemm",)),
     "dense_4x4": ("off", ("kernels.dense=sgemm_4x4",)),
     "dense_tiled16_r9nano": ("off", ("kernels.dense=sgemm_tiled16", "gpu=r9nano")),
     "sparse_tiled": ("on", ()),

@@ -34,7 +34,8 @@ class GemmKernel:
     name: in configurations; code_object: its file's name without suffix in workloads/kernels; function: the kernel in
     it, '{columns}' stands for its variant (WorkSplit); activations: how it takes B; splitting: of C into workgroups;
     max_k: largest K that it computes; stored_rows: of C that a lane stores at a time, those past M into what pads a
-    column.
+    column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many simulated products
+    of a tile or more; which kernels are measured before one is chosen depends on it, nothing else.
     """
 
     name: str
@@ -44,6 +45,7 @@ class GemmKernel:
     splitting: Splitting
     max_k: int = MAX_K
     stored_rows: int = 4
+    rate: float = 1.0
 
     @property
     def sparse(self) -> bool:
@@ -64,12 +66,18 @@ class GemmKernel:
 _FOUR_COLUMNS = FixedTile(ROWS_PER_WORKGROUP, 4, (4 * WAVEFRONT, 1, 1))
 _DENSE, _COMPACTED, _CONVERTED = Activations.DENSE, Activations.COMPACTED, Activations.CONVERTED
 _TABLE = (
-    GemmKernel("sgemm_4x4", "sgemm_4x4", "sgemm_4x4", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1))),
+    GemmKernel("sgemm_4x4", "sgemm_4x4", "sgemm_4x4", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.75),
     GemmKernel(
-        "sgemm_tiled16", "sgemm_tiled16", "sgemm_tiled16", _DENSE, FixedTile(16, 16, (16, 16, 1)), stored_rows=1
+        "sgemm_tiled16",
+        "sgemm_tiled16",
+        "sgemm_tiled16",
+        _DENSE,
+        FixedTile(16, 16, (16, 16, 1)),
+        stored_rows=1,
+        rate=0.22,
     ),
-    GemmKernel("sgemm", "sgemm", "sgemm_nn_{columns}", _DENSE, ChosenTile(), stored_rows=1),
-    GemmKernel("sgemm_wide", "sgemm_wide", "sgemm_wide", _DENSE, DENSE_SHARED_TILE),
+    GemmKernel("sgemm", "sgemm", "sgemm_nn_{columns}", _DENSE, ChosenTile(), stored_rows=1, rate=0.92),
+    GemmKernel("sgemm_wide", "sgemm_wide", "sgemm_wide", _DENSE, DENSE_SHARED_TILE, rate=0.75),
     GemmKernel(
         "sgemm_dib_tiled",
         "sgemm_dib_tiled",

@@ -119,16 +119,21 @@ def split_sum(columns: int, rows: int, count: int, depth: int) -> Split:
     return Split(depth, round_up(-(-depth // parts), DEPTH))
 
 
+def estimated_cycles(columns: int, rows: int, split: Split, gpu: GpuFacts) -> float:
+    """Of a product by itself, the sum of its parts included."""
+    tile = choose_tile(columns, rows, split.parts, gpu)
+    held = _fullest(tile, columns, rows, split.parts, gpu)
+    alone = next((time for few, time in FEW_ROWS.items() if held * tile.rows <= few), 1.0)
+    steps = held * tile.rows * RELATIVE_TIME[tile.text] * split.part_depth
+    sums = (split.parts + 1) * columns * rows * 4 / SUM_BYTES_PER_CYCLE + SUM_CYCLES if split.parts > 1 else 0.0
+    return steps * ROW_CYCLES * alone / BUSY + sums
+
+
 def split_product(columns: int, rows: int, depth: int) -> Split:
-    """Of a product by itself: the least estimated time on a GPU of REFERENCE's size, the sum of the parts included."""
+    """Of a product by itself: the least estimated time on a GPU of REFERENCE's size."""
 
     def cost(split: Split) -> float:
-        tile = choose_tile(columns, rows, split.parts, REFERENCE)
-        held = _fullest(tile, columns, rows, split.parts, REFERENCE)
-        alone = next((time for rows, time in FEW_ROWS.items() if held * tile.rows <= rows), 1.0)
-        steps = held * tile.rows * RELATIVE_TIME[tile.text] * split.part_depth
-        sums = (split.parts + 1) * columns * rows * 4 / SUM_BYTES_PER_CYCLE + SUM_CYCLES if split.parts > 1 else 0.0
-        return steps * ROW_CYCLES * alone / BUSY + sums
+        return estimated_cycles(columns, rows, split, REFERENCE)
 
     least = SMALL_PART if columns * rows <= SMALL_RESULT else LEAST_PART
     most = max(1, min(MOST_PARTS, depth // least))

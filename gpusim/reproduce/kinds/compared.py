@@ -42,6 +42,7 @@ def _cycles(reproduction: Reproduction, figure: ComparedFigure, held: list[Group
     spec = reproduction.spec
     columns = [*_HEAD, _ZEROS, Column("fits the GPU's memory")]
     columns += [Column(spec.paths[path].title, thousands) for path in figure.paths]
+    columns += [Column(f"kernel of {spec.paths[path].title}") for path in _chosen(reproduction)]
     columns += [Column("largest half-width", lambda value: f"±{100 * value:.2f} %"), Column("simulated", percent)]
     rows = []
     for group in held:
@@ -50,8 +51,21 @@ def _cycles(reproduction: Reproduction, figure: ComparedFigure, held: list[Group
         doubt = max((way.half_width for way in ways), default=None)
         simulated = sum(way.fraction for way in ways) / len(ways) if ways else None
         fits = does_fit(reproduction, figure, group.case, group.batch)
-        rows.append([*_head(group), group.zeros, fits, *cycles, doubt, simulated])
+        kernels = [_kernel(group, path) for path in _chosen(reproduction)]
+        rows.append([*_head(group), group.zeros, fits, *cycles, *kernels, doubt, simulated])
     return Table(columns, rows, "cycles", "Cycles.")
+
+
+def _chosen(reproduction: Reproduction) -> list[str]:
+    """Ways whose kernels may be chosen by shape: of the last comparison."""
+    one = list(reproduction.spec.comparisons.values())[-1:]
+    return [path for held in one for path in (held.base, held.path)]
+
+
+def _kernel(group: Group, path: str) -> str | None:
+    """That which takes longest."""
+    launches = group.ways[path].launches if path in group.ways else []
+    return max(launches, key=lambda launch: launch[1])[0] if launches else None
 
 
 def _measure(reproduction: Reproduction, figure: ComparedFigure, held: list[Group], measure: str) -> Table:

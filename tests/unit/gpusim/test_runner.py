@@ -226,7 +226,8 @@ def test_a_task_without_reference_is_not_verified(machine: Machine) -> None:
         (["run.engine=on"], [("", "sgemm_dib_tiled", True)]),
         (["run.engine=on", "kernels.sparse=software"], [("", "software", False)]),
         (["run.engine=both"], [("dense", "sgemm", False), ("sparse", "sgemm_dib_tiled", True)]),
-        (["run.engine=off", "workload={kind: gemm, m: 2, n: 3, k: 4}"], [("", "sgemm", False)]),
+        (["run.engine=off", "workload={kind: gemm, m: 2, n: 3, k: 4}"], [("", "sgemm_tiled16", False)]),
+        (["run.engine=off", "kernels.dense=sgemm_wide"], [("", "sgemm_wide", False)]),
     ],
 )
 def test_a_configuration_s_variants(sets: list[str], variants: list[tuple[str, str, bool]]) -> None:

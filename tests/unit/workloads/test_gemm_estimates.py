@@ -1,0 +1,67 @@
+"""Do the estimates of dense GEMM kernels leave out none that may be the fastest? Held to the page's simulated ones."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.dense_kernels import GPUS, HEAD, SHAPES
+from workloads.operators.gemm_estimates import ESTIMATED, estimates, in_question
+from workloads.operators.gemm_kernels import DENSE_KERNELS
+from workloads.operators.operator import GpuFacts
+from workloads.shapes import GemmShape
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "kernels.md"
+FACTS = {"mi6": GpuFacts(36, 1 << 16), "r9nano": GpuFacts(64, 1 << 16)}
+MOST_OVER_BEST = 1.02  # of the choice
+
+
+def rows() -> list[dict[str, str]]:
+    found = re.search("<!-- dense -->\n(.*?)\n<!-- end of dense -->", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()]
+    assert tuple(cells[0]) == HEAD
+    return [dict(zip(HEAD, line, strict=True)) for line in cells[2:]]
+
+
+def test_the_page_has_every_shape_on_every_gpu() -> None:
+    texts = [f"{shape.m} × {shape.n} × {shape.k}" for shape in SHAPES]
+    assert [(row[HEAD[0]], row["GPU"]) for row in rows()] == [(text, gpu) for text in texts for gpu in GPUS]
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row['GPU']} {row[HEAD[0]]}")
+def test_the_simulated_cycles_lie_between_both_ends(row: dict[str, str]) -> None:
+    shape = GemmShape(*(int(size) for size in row[HEAD[0]].split(" × ")))
+    cycles = {name: int(row[f"`{name}`"].replace(",", "")) for name in DENSE_KERNELS}
+    found = estimates(shape, FACTS[row["GPU"]])
+    assert {one.kernel for one in found} == set(DENSE_KERNELS)
+    best = min(cycles, key=lambda name: cycles[name])
+    # sgemm_wide multiplies less than its tile where columns are few, and is then far from the fastest
+    looked_at = [one for one in found if cycles[one.kernel] < 3 * cycles[best]]
+    assert all(one.least <= cycles[one.kernel] <= one.most for one in looked_at)
+    assert best in [one.kernel for one in in_question(found)]
+    chosen = row["chosen"].strip("`")
+    assert cycles[chosen] <= MOST_OVER_BEST * cycles[best]
+    assert row["by"] == ("estimate" if len(in_question(found)) == 1 else "measurement")
+
+
+@given(m=st.integers(1, 3000), n=st.integers(1, 3000), k=st.integers(1, 5000), units=st.integers(1, 100))
+def test_every_shape_has_a_kernel_in_question(m: int, n: int, k: int, units: int) -> None:
+    shape, gpu = GemmShape(m, n, k), GpuFacts(units, 1 << 16)
+    found = estimates(shape, gpu)
+    assert in_question(found) and [one.least for one in found] == sorted(one.least for one in found)
+    # no kernel multiplies faster than all SIMDs together
+    assert all(one.least >= m * n * k / (units * 4 * 16) for one in found)
+    assert all(one.least < one.most for one in found)
+
+
+def test_a_kernel_whose_tiles_do_not_fit_is_left_out() -> None:
+    small = GpuFacts(36, 8 << 10)
+    assert "sgemm_wide" not in [one.kernel for one in estimates(GemmShape(512, 512, 512), small)]
+
+
+def test_large_products_are_the_estimated_kernel_s_without_measuring() -> None:
+    for sizes in ((512, 2048, 4608), (512, 512, 4608), (2048, 2048, 2048)):
+        assert [one.kernel for one in in_question(estimates(GemmShape(*sizes), FACTS["mi6"]))] == [ESTIMATED]
