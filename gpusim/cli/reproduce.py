@@ -10,6 +10,7 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import check_outputs
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, clock
+from gpusim.base.version import __version__
 from gpusim.cli.declared_results import ReproduceOptions
 from gpusim.cli.options import LiveOptions
 from gpusim.config.figure import Figure
@@ -60,6 +61,7 @@ def _run(
     reporter: Reporter,
 ) -> int:
     from gpusim.keeping.keeper import Keeper  # imports what runs kernels: up to a second
+    from gpusim.keeping.sources import sources_hash
     from gpusim.reproduce.collecting import collected
     from gpusim.reproduce.plan import plan_of
     from gpusim.reproduce.running import Running
@@ -72,7 +74,13 @@ def _run(
         ran = Running(keeper, LocalProcesses(jobs, reporter), reporter, interrupt).run(plan)
         interrupt.deferred = False
     sentence = ran.sentence(len(plan.points))
-    said = {"jobs": jobs, "points": sentence, "simulated": "in whole" if options.exact else "sampled"}
+    said = {
+        "gpusim": __version__,
+        "sources": sources_hash(),
+        "jobs": jobs,
+        "points": sentence,
+        "simulated": "in whole" if options.exact else "sampled",
+    }
     whole = plan if not options.only else plan_of(reproduction, reproduction.figures, options.exact)
     with Keeper(store) as keeper:
         results = collected(reproduction.name, whole, keeper, ran.errors, said)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.base.version import __version__
 from gpusim.compare.rules import ROOFLINES, RULES
 from gpusim.keeping.records import restored
 from gpusim.results import metrics
@@ -76,7 +75,7 @@ def _short(value: Any) -> Any:
 
 def as_json(results: Results) -> str:
     """The file: a line for each point, so that a change of one can be read."""
-    head = {"schema": SCHEMA, "reproduction": results.name, "version": __version__, "run": results.said}
+    head = {"schema": SCHEMA, "reproduction": results.name, "run": results.said}
     lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
     for name, held in (("errors", results.errors), ("points", results.points)):
         rows = [f"  {json.dumps(key)}: {json.dumps(_plain(value))}" for key, value in sorted(held.items())]

@@ -111,8 +111,12 @@ def shape_of(config: RunConfig, batch: int | None = None) -> GemmShape:
     return gemm_shape(layer, workload.batch if batch is None else batch)
 
 
-def is_known(reproduction: Reproduction, figure: Figure, known: Collection[str]) -> bool:
-    """Whether all points of a figure, or of the figures that it is computed from, are among those that are known."""
+def is_known(reproduction: Reproduction, figure: Figure, known: Collection[str], some: bool = False) -> bool:
+    """Whether all points of a figure, or of the figures that it is computed from, are among those that are known; some:
+    whether any is."""
     if isinstance(figure, TrainingFigure):
-        return all(is_known(reproduction, reproduction.figures[one.figure], known) for one in figure.networks.values())
-    return not isinstance(figure, RunsFigure) or all(p.key in known for p in points_of(reproduction, figure))
+        held = (reproduction.figures[one.figure] for one in figure.networks.values())
+        return some or all(is_known(reproduction, one, known) for one in held)
+    if not isinstance(figure, RunsFigure):
+        return True
+    return (any if some else all)(point.key in known for point in points_of(reproduction, figure))

@@ -32,7 +32,7 @@ def test_it_runs_what_is_missing_and_writes_the_folder(file: Path, capfd: pytest
     assert invoke(["reproduce", str(file), "--exact", "--jobs", "1"]) == 0
     assert "3 of 3 points: 3 ran, 0 were there" in capfd.readouterr().err
     files = {path.name: path.read_bytes() for path in Path("test").glob("*.*") if path.suffix != ".yaml"}
-    assert {"README.md", "claims.md", "results.json", "speed-speedup.csv", "speed.svg"} <= set(files)
+    assert {"README.md", "claims.md", "results.json", "speed.csv", "speed.svg"} <= set(files)
     assert b"not run" not in files["claims.md"]
     for name in files:
         if name != "results.json":

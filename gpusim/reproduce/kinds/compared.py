@@ -23,11 +23,10 @@ def _bars_of(reproduction: Reproduction, figure: ComparedFigure) -> list[tuple[s
 
 
 def tables(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Table]:
-    """Cycles of each way; measures of each bar; the engine's own share where speed-ups are measured."""
+    """Measures of each bar, of speed-ups with the engine's own share and the limit; cycles of each way."""
     held = list(groups(reproduction, figure, results))
+    yield _measures(reproduction, figure, held)
     yield _cycles(reproduction, figure, held)
-    for measure in figure.measures:
-        yield _measure(reproduction, figure, held, measure)
 
 
 _HEAD = (Column("case"), Column("batch"), Column("data"))
@@ -68,19 +67,23 @@ def _kernel(group: Group, path: str) -> str | None:
     return max(launches, key=lambda launch: launch[1])[0] if launches else None
 
 
-def _measure(reproduction: Reproduction, figure: ComparedFigure, held: list[Group], measure: str) -> Table:
-    pairs, shown = _bars_of(reproduction, figure), MEASURES[measure].shown
-    columns = [*_HEAD, *(Column(title, shown) for title, _, _ in pairs)]
-    if measure == "speedup":
+def _measures(reproduction: Reproduction, figure: ComparedFigure, held: list[Group]) -> Table:
+    pairs = _bars_of(reproduction, figure)
+    columns = [*_HEAD]
+    for measure in figure.measures:
+        before = "" if len(figure.measures) == 1 else f"{MEASURES[measure].title}: "
+        columns += [Column(f"{before}{title}", MEASURES[measure].shown) for title, _, _ in pairs]
+    if "speedup" in figure.measures:
         columns += [Column("the engine's own share", times), Column("limit 1/(1-s)", times)]
     rows = []
     for group in held:
-        row = [*_head(group), *(measured(group, measure, path, base) for _, path, base in pairs)]
-        if measure == "speedup":
-            zeros = group.zeros
-            row += [engine_share(reproduction, group), None if zeros is None else limit_of(zeros)]
+        row = [*_head(group)]
+        row += [measured(group, measure, path, base) for measure in figure.measures for _, path, base in pairs]
+        if "speedup" in figure.measures:
+            row += [engine_share(reproduction, group), None if group.zeros is None else limit_of(group.zeros)]
         rows.append(row)
-    return Table(columns, rows, measure, f"{MEASURES[measure].title.capitalize()}.")
+    title = MEASURES[figure.measures[0]].title.capitalize() if len(figure.measures) == 1 else "Measures"
+    return Table(columns, rows, title=f"{title}.")
 
 
 def engine_share(reproduction: Reproduction, group: Group) -> float | None:

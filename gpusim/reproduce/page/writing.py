@@ -144,7 +144,7 @@ def _page(reproduction: Reproduction, results: Results, claims: list[Judged]) ->
     for name, figure in reproduction.figures.items():
         yield f"\n## {name}: {figure.title}\n"
         yield f"{figure.source}. {figure.note}".rstrip() + "\n"
-        if kind_of(figure).picture is not None:
+        if kind_of(figure).picture is not None and is_known(reproduction, figure, results.points, some=True):
             yield f"![{figure.title}]({name}.svg)\n"
         for table in kind_of(figure).tables(reproduction, figure, results):
             yield table.markdown()
