@@ -12,6 +12,7 @@ from gpusim.base.pictures import rendered
 KIND = ".svg"
 COLOURS = ("#9aa0a6", "#5f6368", "#c9b458", "#3d7dca", "#b3541e", "#2e8b57", "#8e5ea2", "#444444")
 PANEL_INCHES = 2.6
+PALE = 1.7  # how much further than the largest value a map's colours reach: black text stays readable
 Draw = Callable[[Any], None]
 
 
@@ -35,7 +36,8 @@ def bars(panels: Sequence[Bars]) -> bytes:
         axes = figure.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
         for one, panel in zip(axes, panels, strict=True):
             _bars(one, panel)
-        axes[0].legend(loc="upper left", fontsize="x-small", ncols=3)
+        names, labels = axes[0].get_legend_handles_labels()
+        figure.legend(names, labels, loc="outside upper center", fontsize="x-small", ncols=4)
 
     return rendered(draw, (width, PANEL_INCHES * len(panels) + 0.6), KIND)
 
@@ -94,7 +96,8 @@ def heat(x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Seq
         figure.set_layout_engine("constrained")
         for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
             held = np.array([[math.nan if v is None else v for v in row] for row in panel.values])
-            far = max(0.1, float(np.nanmax(np.abs(np.log2(held)))) if np.isfinite(held).any() else 0.1)
+            largest = float(np.nanmax(np.abs(np.log2(held)))) if np.isfinite(held).any() else 0.0
+            far = max(0.1, PALE * largest)
             axes.imshow(np.log2(held), origin="lower", cmap="RdBu", vmin=-far, vmax=far, aspect="auto")
             for (row, column), value in np.ndenumerate(held):
                 if math.isfinite(value):
