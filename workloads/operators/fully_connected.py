@@ -12,7 +12,7 @@ from workloads.operators.bias import BiasForward
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
-from workloads.operators.tiles import Split, product, split_sum, sum_parts
+from workloads.operators.tiles import Split, product, split_product, sum_parts
 from workloads.operators.verify import inner_product_bound
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ class FullyConnected(Primitive):
     @property
     def split(self) -> Split:
         """Of its sums."""
-        columns, rows, depth = self.columns_rows_depth
-        return split_sum(columns, rows, 1, depth)
+        return split_product(*self.columns_rows_depth)
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
@@ -121,6 +120,11 @@ class FullyConnectedForward(FullyConnected):
     def columns_rows_depth(self) -> tuple[int, int, int]:
         """[images, outputs], over an image's values."""
         return self.outputs, self.shape[0], self.inputs
+
+    @property
+    def split(self) -> Split:
+        """Both operands are contiguous along the sum."""
+        return super().split.by_lines
 
     @property
     def operations(self) -> int:

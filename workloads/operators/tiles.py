@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SWATH = 64  # elements that a wavefront reads at once: tiles have so many, or a multiple
 DEPTH = 8  # steps of the sum that go through LDS together
+LINE, QUAD = 16, 4  # of what lies along the sum: elements of a cache line, and of a lane's load (sgemm_lines.cl)
 SIMDS = 4  # of a compute unit
 
 # Only which tile is taken depends on these, not any result.
@@ -75,6 +76,8 @@ class Tile:
 # as workloads/kernels/sgemm.cl and conv.cl have them; conv_weights.cl has no single wavefronts
 SHARED_TILES = (Tile(2, 2, 8), Tile(2, 1, 8), Tile(1, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))
 TILES = (*SHARED_TILES, Tile(1, 1, 8))
+# as workloads/kernels/sgemm_lines.cl has them: with others its registers do not do
+LINE_TILES = (Tile(2, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))
 
 
 def _fullest(tile: Tile, columns: int, rows: int, count: int, gpu: GpuFacts) -> float:
@@ -105,6 +108,11 @@ class Split:
     def parts(self) -> int:
         """How many."""
         return -(-self.depth // self.part_depth)
+
+    @property
+    def by_lines(self) -> "Split":
+        """The same in parts of whole cache lines of what is contiguous along the sum."""
+        return Split(self.depth, round_up(self.part_depth, LINE))
 
     @property
     def longest(self) -> int:
@@ -144,19 +152,22 @@ def product(
     layout: str, operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], memory: "DeviceMemory",
     sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts, split: Split | None = None, add: bool = False,
 ) -> "Launch":  # fmt: skip
-    """C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl and in its words.
+    """C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl and in its words; "tn" with rows of whole quads
+    by one of sgemm_lines.cl, where the split allows it.
 
     operands: A, B, C; sizes: m, n, k; leading: elements between rows of A and of B as they lie, C has m; split: of k,
     each part's sums into a C of their own, one after another.
     """
     columns, rows, depth = sizes
-    split = split or Split(depth, round_up(depth, DEPTH))
-    tile = choose_tile(columns, rows, split.parts, gpu)
+    split = split or Split(depth, round_up(depth, DEPTH)).by_lines
+    by_lines = layout == "tn" and not any(size % QUAD for size in (depth, *leading)) and split == split.by_lines
+    tile = choose_tile(columns, rows, split.parts, gpu, LINE_TILES if by_lines else TILES)
     names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
     shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1], "ldc": columns}
     values = {**names, **shape, "split_depth": split.part_depth, "add": int(add)}
     grid = tile.groups(columns, rows, split.parts)
-    return launch("sgemm", f"sgemm_{layout}_{tile.text}", memory, grid, values, tile.work_items)
+    source, kernel = ("sgemm_lines", "sgemm_lines") if by_lines else ("sgemm", f"sgemm_{layout}")
+    return launch(source, f"{kernel}_{tile.text}", memory, grid, values, tile.work_items)
 
 
 @dataclass(frozen=True)

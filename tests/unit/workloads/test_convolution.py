@@ -30,7 +30,7 @@ from workloads.operators.launching import kernel_of
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import build
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import DEPTH, TILES, Split, choose_tile, product, split_sum, sum_parts
+from workloads.operators.tiles import DEPTH, LINE_TILES, TILES, Split, choose_tile, product, split_sum, sum_parts
 from workloads.operators.verify import verify
 from workloads.operators.winograd import SIZES, Filtering
 
@@ -162,6 +162,45 @@ def test_matrix_products_of_any_layout_have_edges(layout: str, tile: object, mon
         wanted = (wide_b if layout[1] == "n" else wide_b.T) @ (wide_a if layout[0] == "n" else wide_a.T)
         found = c.array[0] if split.parts == 1 else total.array
         np.testing.assert_allclose(found, wanted + held[0] if add else wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("tile", LINE_TILES, ids=lambda tile: tile.text)
+def test_products_by_lines_have_edges(tile: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of less than a line, of quads that no line's end divides, in parts; operands with more between rows."""
+    monkeypatch.setattr("workloads.operators.tiles.choose_tile", lambda *_: tile)
+    for (m, n, k), parts, more, add in (
+        ((1, 1, 4), 1, 0, True), ((70, 131, 36), 2, 8, False), ((132, 66, 80), 1, 4, True), ((64, 3, 172), 3, 0, False),
+    ):  # fmt: skip
+        memory, random = DeviceMemory(MEMORY_BYTES), np.random.default_rng(m)
+        a, b = (Tensor.allocate(memory, Operand((rows, k + more)), "operand") for rows in (m, n))
+        c = Tensor.allocate(memory, Operand((parts, n, m)), "c")
+        total = Tensor.allocate(memory, Operand((n, m)), "total")
+        for tensor in (a, b, c):
+            tensor.array[...] = random.standard_normal(tensor.shape, np.float32)
+        held = c.array.astype(np.float64)
+        split = Split(k, -(-k // parts)).by_lines
+        assert split.parts == parts
+        made = product("tn", (a, b, c), memory, (m, n, k), (k + more, k + more), GPU, split, add)
+        assert made.kernel.name.startswith("sgemm_lines")
+        for launch in (made, *sum_parts(c, total, split)):
+            execute(launch)
+        wanted = b.array[:, :k].astype(np.float64) @ a.array[:, :k].astype(np.float64).T
+        found = c.array[0] if parts == 1 else total.array
+        np.testing.assert_allclose(found, wanted + held[0] if add else wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("depth", "leading", "part"), [(37, 40, 48), (36, 37, 48), (40, 40, 24)])
+def test_rows_that_quads_do_not_fill_are_not_read_by_lines(depth: int, leading: int, part: int) -> None:
+    tensor = Tensor.allocate(DeviceMemory(MEMORY_BYTES), Operand((8, leading)), "operand")
+    made = product("tn", (tensor,) * 3, tensor.memory, (8, 8, depth), (leading, leading), GPU, Split(depth, part))
+    assert made.kernel.name.startswith("sgemm_tn")
+
+
+def test_products_by_lines_leave_no_register_in_memory() -> None:
+    for tile in LINE_TILES:
+        kernel = kernel_of("sgemm_lines", f"sgemm_lines_{tile.text}")
+        assert kernel.private_segment_bytes == 0
+        assert kernel.vgprs <= 128 if tile.rows == 8 else kernel.vgprs <= 84
 
 
 @pytest.mark.parametrize("source", ["sgemm", "sgemm_batched", "conv", "conv_weights"])
