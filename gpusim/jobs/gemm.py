@@ -112,7 +112,7 @@ class GemmJob:
     def _prepare(self, kernel: GemmKernel) -> Task:
         operator = self.operator(kernel.name)
         if kernel.uses_engine:
-            for launch in operator.launches:
+            for launch in (launch for launch in operator.launches if launch.regions):
                 try:
                     sib_layout(self.engine_spec, launch.regions)
                 except ValueError as error:

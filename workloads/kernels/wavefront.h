@@ -3,6 +3,7 @@
 #define WAVEFRONT_H
 
 typedef float float4_t __attribute__((ext_vector_type(4)));
+typedef float float2_t __attribute__((ext_vector_type(2)));
 typedef uint uint2_t __attribute__((ext_vector_type(2)));
 
 #define WAVEFRONT_LANES 64u
@@ -15,6 +16,8 @@ static inline uint group_id_y(void) { return __builtin_amdgcn_workgroup_id_y(); 
 static inline uint group_id_z(void) { return __builtin_amdgcn_workgroup_id_z(); }
 
 static inline uint minimum(uint a, uint b) { return a < b ? a : b; }
+
+static inline uint maximum(uint a, uint b) { return a > b ? a : b; }
 
 static inline uint lane_id(void) {
   return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
@@ -56,6 +59,15 @@ static inline void keep_order(void) { __builtin_amdgcn_sched_barrier(0); }
 /* the compiler moves no memory access across; one wavefront's LDS accesses then happen in program order */
 static inline void compiler_fence(void) { __asm__ volatile("" ::: "memory"); }
 
+/* *word += value, *word = min(*word, value): one DS instruction each */
+static inline void atomic_add_local(local uint *word, uint value) {
+  __scoped_atomic_fetch_add(word, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+}
+
+static inline void atomic_min_local(local uint *word, uint value) {
+  __scoped_atomic_fetch_min(word, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+}
+
 /* LDS is shared by the workgroup: LDS accesses before the barrier are seen by all after it. The barrier is written in
    assembly because the compiler would wait for all outstanding loads at its own one, and prefetches cross it. */
 static inline void workgroup_barrier(void) {
@@ -63,5 +75,8 @@ static inline void workgroup_barrier(void) {
   __asm__ volatile("s_barrier" ::: "memory");
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
 }
+
+/* the barrier alone: whoever uses it has to know that no LDS access before it matters to others after it */
+static inline void execution_barrier(void) { __asm__ volatile("s_barrier" ::: "memory"); }
 
 #endif

@@ -25,6 +25,7 @@ from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_TILED_ROWS
 from workloads.operators.launching import divisor, launch
 from workloads.operators.operator import GpuFacts, Work
 from workloads.operators.primitive import Value
+from workloads.operators.sparse_tiling import tiling_of_whole_sum
 from workloads.operators.tensor import FLOAT, INDEX, Operand, Tensor
 from workloads.shapes import GemmShape, round_up
 
@@ -180,7 +181,9 @@ class _SparseForward(ConvolutionForward):
         a = _part(filters, group, self.convolution.groups)
         buffers = GemmBuffers(shape, filters.memory, a, _part(tensors["columns"]), _part(tensors["products"]))
         converted = Converted(_part(tensors["bundles"]), _part(tensors["counts"])) if self._converts else None
-        return gemm(self.kernel, buffers, gpu, converted=converted).launches
+        # in one part: what a sum is must not depend on how many images are in a chunk
+        tiling = tiling_of_whole_sum(shape, gpu)
+        return gemm(self.kernel, buffers, gpu, tiling, converted).launches
 
     def _results(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
         c, shape = self.convolution, self._chunk

@@ -173,11 +173,13 @@ def gemm(
     gpu: GpuFacts,
     tiling: Tiling | None = None,
     converted: Converted | None = None,
+    partial: "Allocation | None" = None,
 ) -> GemmOperator:
     """The operator over operands that lie in device memory already.
 
     kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
-    converted: where a kernel that converts B first puts it, None: into memory that is allocated for it.
+    converted: where a kernel that converts B first puts it; partial: where a split sum has its parts, [parts, N, ldc];
+    None: in memory that is allocated for it.
     """
     if kernel not in GEMM_KERNELS:
         raise GemmError(unknown_name("GEMM kernel", kernel, GEMM_KERNELS))
@@ -190,13 +192,14 @@ def gemm(
         split = row.splitting.split(shape, gpu, tiling)
     except ValueError as error:
         raise GemmError(f"{kernel}: {error}") from None
+    operands = _operands(buffers)
+    before: tuple[Launch, ...] = ()
     if row.activations is Activations.CSC:
-        return GemmOperator(row, buffers, _from_csc(row, buffers, split))
+        before, operands = _compressed(buffers, operands)
     if row.activations is Activations.CONVERTED:
-        return GemmOperator(row, buffers, _converted(row, buffers, split, converted or Converted.allocate(buffers)))
-    if split.parts > 1:
-        return GemmOperator(row, buffers, _in_parts(row, buffers, split), split.parts)
-    return GemmOperator(row, buffers, (_multiplication(row, buffers, split, _operands(buffers)),))
+        before, operands = _converted(buffers, converted or Converted.allocate(buffers), operands)
+    launches = (*before, *_product_in_parts(row, buffers, split, operands, partial))
+    return GemmOperator(row, buffers, launches, split.parts)
 
 
 def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iterator[Expected]:
@@ -226,8 +229,8 @@ def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
 
 
 def _converted(
-    row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, converted: Converted
-) -> "tuple[Launch, Launch]":
+    buffers: GemmBuffers, converted: Converted, operands: Mapping[str, Any]
+) -> "tuple[tuple[Launch, ...], dict[str, Any]]":
     """B into bundles and counts of non-zeros first, which the multiplication then takes instead of B."""
     shape = buffers.shape
     held = {"bundles": Pointer(converted.bundles.address), "counts": Pointer(converted.counts.address)}
@@ -236,35 +239,36 @@ def _converted(
     convert = _launch(
         _function("dib_convert", "dib_convert"), buffers, values, (-(-shape.n // CONVERT_COLUMNS), 1, 1), local
     )
-    operands = {**_operands(buffers), "b_matrix": held["bundles"], "counts": held["counts"]}
-    return convert, _multiplication(row, buffers, split, operands)
+    return (convert,), {**operands, "b_matrix": held["bundles"], "counts": held["counts"]}
 
 
-def _from_csc(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit) -> "tuple[Launch, ...]":
+def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tuple[Launch, ...], dict[str, Any]]":
     """B into compressed sparse columns first, which the multiplication then takes instead of B."""
     csc = Csc.allocate(buffers.shape, buffers.memory)
-    operands = _operands(buffers)
-    launches = [
+    launches = (
         _launch(_function(CODE_OBJECT, one.function), buffers, one.arguments, (one.groups, 1, 1), (WORK_ITEMS, 1, 1))
         for one in csc.conversion(operands["b_matrix"])
-    ]
+    )
     taken = {name: value for name, value in operands.items() if name not in ("b_matrix", "k", "ldb")}
-    return *launches, _multiplication(row, buffers, split, {**taken, **csc.operands()})
+    return tuple(launches), {**taken, **csc.operands()}
 
 
-def _in_parts(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit) -> "tuple[Launch, ...]":
-    """Parts of the sum into matrices of their own, and what adds them up."""
+def _product_in_parts(
+    row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any], partial: "Allocation | None"
+) -> "tuple[Launch, ...]":
+    """The product; where its sum is split, parts of it into matrices of their own, and what adds them up."""
+    if split.parts == 1:
+        return (_multiplication(row, buffers, split, operands),)
     shape, memory = buffers.shape, buffers.memory
-    partial = memory.allocate(4 * shape.ldc * shape.n * split.parts, "C (parts of the sum)")
-    operands = {**_operands(buffers), "c_matrix": Pointer(partial.address)}
+    partial = partial or memory.allocate(4 * shape.ldc * shape.n * split.parts, "C (parts of the sum)")
     sums = Tensor(memory, partial.address, (split.parts, shape.n, shape.ldc))
     total = Tensor(memory, buffers.c.address, (shape.n, shape.ldc))
-    made = _multiplication(row, buffers, split, operands)
+    made = _multiplication(row, buffers, split, {**operands, "c_matrix": Pointer(partial.address)})
     return made, *sum_parts(sums, total, Split(shape.k, split.arguments["split_depth"]))
 
 
 def _multiplication(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any]) -> "Launch":
-    function = _function(row.code_object, row.function.format(columns=split.variant))
+    function = _function(row.code_object, row.function.format(variant=split.variant))
     values, groups = {**operands, **split.arguments}, split.workgroups(buffers.shape)
     return _launch(function, buffers, values, groups, split.local_size, row.uses_engine)
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from isa.region import MAX_ROWS
+from workloads.operators.sparse_tiling import SparseTile
 from workloads.operators.tiling import (
     DENSE_SHARED_TILE,
     ROWS_PER_WORKGROUP,
-    SPARSE_SHARED_TILE,
     WAVEFRONT,
     ChosenTile,
     FixedTile,
@@ -32,10 +32,10 @@ class GemmKernel:
     """A way to compute C = A·B.
 
     name: in configurations; code_object: its file's name without suffix in workloads/kernels; function: the kernel in
-    it, '{columns}' stands for its variant (WorkSplit); activations: how it takes B; splitting: of C into workgroups;
-    max_k: largest K that it computes; stored_rows: of C that a lane stores at a time, those past M into what pads a
-    column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many simulated products
-    of a tile or more; which kernels are measured before one is chosen depends on it, nothing else.
+    it, '{variant}' stands for which of several (WorkSplit); activations: how it takes B; splitting: of C into
+    workgroups; max_k: largest K that it computes; stored_rows: of C that a lane stores at a time, those past M into
+    what pads a column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many simulated
+    products of a tile or more; which kernels are measured before one is chosen depends on it, nothing else.
     """
 
     name: str
@@ -76,23 +76,23 @@ _TABLE = (
         stored_rows=1,
         rate=0.22,
     ),
-    GemmKernel("sgemm", "sgemm", "sgemm_nn_{columns}", _DENSE, ChosenTile(), stored_rows=1, rate=0.92),
+    GemmKernel("sgemm", "sgemm", "sgemm_nn_{variant}", _DENSE, ChosenTile(), stored_rows=1, rate=0.92),
     GemmKernel("sgemm_wide", "sgemm_wide", "sgemm_wide", _DENSE, DENSE_SHARED_TILE, rate=0.75),
     GemmKernel(
         "sgemm_dib_tiled",
         "sgemm_dib_tiled",
-        "sgemm_dib_tiled_c{columns}",
+        "sgemm_dib_tiled_{variant}",
         _COMPACTED,
-        SPARSE_SHARED_TILE,
+        SparseTile(),
         MAX_TILED_ROWS,
     ),
     GemmKernel("sgemm_dib_gather", "sgemm_dib_gather", "sgemm_dib_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS),
     GemmKernel(
         "software",
         "sgemm_dib_tiled_nnz",
-        "sgemm_dib_tiled_nnz_c{columns}",
+        "sgemm_dib_tiled_nnz_{variant}",
         _CONVERTED,
-        SPARSE_SHARED_TILE,
+        SparseTile(),
         MAX_TILED_ROWS,
     ),
     GemmKernel(

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
-from workloads.operators.tiles import SWATH, TILES, choose_tile, split_product
-from workloads.shapes import GemmShape
+from workloads.operators.tiles import DEPTH, SWATH, TILES, Split, choose_tile, split_product
+from workloads.shapes import GemmShape, round_up
 
 WAVEFRONT = 64  # work-items
 ROWS_PER_WORKGROUP = 256
@@ -19,8 +19,6 @@ A_COLUMNS_PER_WAVEFRONT = 4  # of the LDS tile; dib_tile.h, LOADS_PER_WAVEFRONT
 TILE_BYTES_PER_WAVEFRONT = 4096  # dib_tile.h: four columns of A, 256 rows each
 
 # Only the order of the candidates depends on these, not any result.
-ASSUMED_DENSITY = 0.35  # non-zeros of B, between the densities of table 6.5 of Dong 2020
-LDS_CYCLES_PER_NON_ZERO = 8  # 256 rows of 4 bytes at 128 bytes a cycle
 STAGING_CYCLES_PER_A_COLUMN = 24  # 1 KiB: 16 cycles from L1 to registers, 8 into LDS
 MULTIPLY_CYCLES_PER_ROW = 4  # 256 rows of one dense column: four wavefront instructions on four SIMDs of 4 cycles
 TILE_LATENCY_CYCLES = 600  # assumed: loads' latency, two barriers, and the slowest wavefront of a tile
@@ -28,10 +26,15 @@ TILE_LATENCY_CYCLES = 600  # assumed: loads' latency, two barriers, and the slow
 
 @dataclass(frozen=True)
 class Tiling:
-    """A workgroup of `wavefronts`, each with its own columns of C."""
+    """A workgroup of `wavefronts`, each with its own columns of C.
+
+    rows: of C that the workgroup computes, 0: as is chosen; parts: of the sum, likewise; both of sparse kernels alone.
+    """
 
     columns_per_wavefront: int
     wavefronts: int
+    rows: int = 0
+    parts: int = 0
 
     def __post_init__(self) -> None:
         if self.columns_per_wavefront not in COLUMN_VARIANTS or not 1 <= self.wavefronts <= 16:
@@ -45,9 +48,13 @@ class Tiling:
         """Columns of C that a workgroup computes."""
         return self.columns_per_wavefront * self.wavefronts
 
+    def split(self, depth: int) -> Split | None:
+        """The parts of a sum of `depth` steps that it asks for, if it does."""
+        return Split(depth, round_up(-(-depth // self.parts), DEPTH)) if self.parts else None
+
     @property
     def lds_bytes(self) -> int:
-        """The tile of A that the workgroup shares."""
+        """The tile of A that the workgroup shares, of 256 rows."""
         return TILE_BYTES_PER_WAVEFRONT * self.wavefronts
 
 
@@ -148,4 +155,3 @@ class ChosenTile:
 
 
 DENSE_SHARED_TILE = SharedTile(DENSE_COLUMNS, MULTIPLY_CYCLES_PER_ROW)
-SPARSE_SHARED_TILE = SharedTile(COLUMN_VARIANTS, ASSUMED_DENSITY * LDS_CYCLES_PER_NON_ZERO)

@@ -11,6 +11,14 @@ from isa.object.code_object import load_code_object
 from workloads.operators.gemm import GemmBuffers, GemmError, gemm
 from workloads.operators.gemm_kernels import DENSE_KERNELS, GEMM_KERNELS, SPARSE_KERNELS
 from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.sparse_tiling import (
+    COLUMN_VARIANTS,
+    ROW_VARIANTS,
+    WAVEFRONT_VARIANTS,
+    choose_sparse,
+    sparse_pays,
+    split_sparse,
+)
 from workloads.operators.tiles import (
     DEPTH,
     LEAST_PART,
@@ -21,7 +29,7 @@ from workloads.operators.tiles import (
     choose_tile,
     split_product,
 )
-from workloads.operators.tiling import COLUMN_VARIANTS, SPARSE_SHARED_TILE, Tiling, WorkSplit
+from workloads.operators.tiling import Tiling, WorkSplit
 from workloads.shapes import GemmShape
 from workloads.toolchain.build import code_object_path, kernel_sources
 
@@ -40,7 +48,7 @@ def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     chosen = choose_tile(300, 77, 1, GPU)
     tile = {"sgemm_4x4": (32, 32), "sgemm_tiled16": (16, 16), "sgemm_dib_gather": (256, 4), "csc": (64, 4)}
     tile["sgemm"] = SWATH * chosen.x, SWATH * chosen.y
-    tiling = Tiling(4, 6) if kernel == "sgemm_wide" else Tiling(2, 6)
+    tiling = Tiling(4, 6) if kernel == "sgemm_wide" else Tiling(2, 6, 256, 1)
     launch = gemm(kernel, held, GPU, tiling).launches[-1]
     rows, columns = tile.get(kernel, (256, tiling.columns))
     groups = launch.workgroups
@@ -97,7 +105,7 @@ def test_regions_go_with_the_engine_kernels_alone() -> None:
 
 def test_the_software_path_converts_first() -> None:
     convert, multiply = gemm("software", buffers(), GPU).launches
-    assert convert.kernel.name == "dib_convert" and multiply.kernel.name.startswith("sgemm_dib_tiled_nnz_c")
+    assert convert.kernel.name == "dib_convert" and multiply.kernel.name.startswith("sgemm_dib_tiled_nnz_")
     bundles, counts = struct.unpack_from("<QQ", convert.kernarg, 8)
     assert struct.unpack_from("<Q", multiply.kernarg, 8) == (bundles,)
     assert struct.unpack_from("<Q", multiply.kernarg, 24) == (counts,)
@@ -120,9 +128,54 @@ def test_a_device_too_small_is_refused() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 600), st.integers(1, 5000), st.integers(1, 64), st.integers(16, 64))
 def test_a_chosen_tiling_is_a_built_one_that_fits_the_lds(m: int, n: int, compute_units: int, lds_kib: int) -> None:
-    tiling = SPARSE_SHARED_TILE.choose(GemmShape(m, n, 100), GpuFacts(compute_units, lds_kib << 10))
-    assert tiling.columns_per_wavefront in COLUMN_VARIANTS and tiling.wavefronts <= 16
-    assert tiling.lds_bytes <= lds_kib << 10
+    chosen = choose_sparse(GemmShape(m, n, 100), GpuFacts(compute_units, lds_kib << 10))
+    assert chosen.rows in ROW_VARIANTS and chosen.tiling.columns_per_wavefront in COLUMN_VARIANTS
+    assert chosen.tiling.wavefronts in WAVEFRONT_VARIANTS and chosen.lds_bytes <= lds_kib << 10
+
+
+@pytest.mark.parametrize(("m", "rows"), [(64, 64), (40, 64), (128, 128), (100, 128), (512, 256)])
+def test_a_block_of_rows_is_no_larger_than_the_result_needs(m: int, rows: int) -> None:
+    assert choose_sparse(GemmShape(m, 20_000, 1152), GPU).rows == rows
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 600), st.integers(1, 3000), st.integers(1, 65_535))
+def test_parts_of_a_sparse_product_cover_its_sum(m: int, n: int, k: int) -> None:
+    split = split_sparse(m, n, k)
+    assert (split.parts - 1) * split.part_depth < k <= split.parts * split.part_depth
+    # results are the same on every GPU: which tile is taken is the GPU's, how the sum is split is not
+    chosen = [choose_sparse(GemmShape(m, n, k), GpuFacts(units, 1 << 16)).split for units in (5, 36, 64)]
+    assert chosen == [split] * 3
+
+
+def test_a_small_batch_splits_its_sum() -> None:
+    held = GemmBuffers.allocate(GemmShape(512, 32, 4608), DeviceMemory(1 << 26))
+    operator = gemm("sgemm_dib_tiled", held, GPU)
+    multiply, add = operator.launches
+    assert multiply.workgroups[2] == operator.parts > 1 and add.kernel.name == "sum_parts"
+    convert, multiply, add = gemm("software", held, GPU).launches
+    assert convert.kernel.name == "dib_convert" and multiply.workgroups[2] == operator.parts
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 600), st.integers(1, 5000), st.integers(1, 6000), st.booleans())
+def test_sparser_is_never_estimated_slower(m: int, n: int, k: int, converts: bool) -> None:
+    shape = GemmShape(m, n, k)
+    zeros = (0.0, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0)
+    estimates = [choose_sparse(shape, GPU, z).cycles(shape, z, GPU) for z in zeros]
+    assert estimates == sorted(estimates, reverse=True)
+    pays = [sparse_pays(shape, z, GPU, converts) for z in zeros]
+    assert pays == sorted(pays)
+
+
+def test_where_sparse_pays() -> None:
+    layer_b = GemmShape(512, 2048, 4608)
+    assert not sparse_pays(layer_b, 0.3, GPU) and sparse_pays(layer_b, 0.7, GPU)
+
+
+def test_a_tiling_beyond_the_lds_is_refused() -> None:
+    with pytest.raises(GemmError, match="needs 65568 bytes of LDS, a compute unit has 65536"):
+        gemm("sgemm_dib_tiled", buffers(), GPU, Tiling(1, 16, 256))
 
 
 @pytest.mark.parametrize(

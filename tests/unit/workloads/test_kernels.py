@@ -5,6 +5,8 @@ That they do on ordinary data, executed and timed, is in test_operators.py.
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gpusim.host.untimed import execute
 from gpusim.jit import JIT_DISABLED
@@ -50,10 +52,47 @@ def test_full_and_empty_columns(kernel: str, sparsity: float) -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4])
-@pytest.mark.parametrize("wavefronts", [1, 3] if JIT_DISABLED else [1, 7, 16])
+@pytest.mark.parametrize("wavefronts", [1, 3] if JIT_DISABLED else [1, 7, 15])
+@pytest.mark.parametrize("rows", [64, 128, 256])
 @pytest.mark.parametrize("kernel", ["sgemm_dib_tiled", "software"])
-def test_every_variant_of_the_tiled_kernel(kernel: str, columns: int, wavefronts: int) -> None:
-    assert verify(multiply(kernel, filled(VARIANT_SHAPE, 0.5), Tiling(columns, wavefronts))).passed
+def test_every_variant_of_the_tiled_kernel(kernel: str, columns: int, wavefronts: int, rows: int) -> None:
+    parts = 1 + (wavefronts == 7)
+    operator = multiply(kernel, filled(VARIANT_SHAPE, 0.5), Tiling(columns, wavefronts, rows, parts))
+    assert verify(operator).passed and operator.parts == parts
+
+
+@compiled_only
+@settings(max_examples=30, deadline=None)
+@given(st.data(), st.sampled_from(["sgemm_dib_tiled", "software"]))
+def test_gaps_of_any_place_are_passed_over(data: st.DataObject, kernel: str) -> None:
+    """Runs of rows without a non-zero in any column, in any number of parts."""
+    k = data.draw(st.integers(1, 1500))
+    buffers = GemmBuffers.allocate(GemmShape(data.draw(st.integers(1, 140)), 9, k), DeviceMemory(MEMORY_BYTES))
+    SyntheticOperands(data.draw(st.sampled_from([0.0, 0.5, 0.97])), seed=k).fill(
+        buffers.a_stored, buffers.b_stored, buffers.shape
+    )
+    for _ in range(data.draw(st.integers(0, 3))):
+        first = data.draw(st.integers(0, k - 1))
+        columns = slice(None) if data.draw(st.booleans()) else slice(data.draw(st.integers(0, 8)), None)
+        buffers.b_stored[columns, first : first + data.draw(st.integers(1, k))] = 0.0
+    tiling = Tiling(
+        data.draw(st.sampled_from([1, 2, 4])), data.draw(st.integers(1, 5)), 64, data.draw(st.integers(1, 4))
+    )
+    assert verify(multiply(kernel, buffers, tiling)).passed
+
+
+@compiled_only
+def test_tiles_without_a_non_zero_are_not_brought() -> None:
+    """Sparser takes fewer memory instructions, down to next to none of A."""
+
+    def loads(zeros: float) -> int:
+        buffers = filled((64, 8, 4096), zeros)
+        buffers.seal()
+        (launch,) = gemm("sgemm_dib_tiled", buffers, GPU, Tiling(1, 8, 64, 1)).launches
+        return execute(launch).instructions["vmem"]
+
+    counts = [loads(zeros) for zeros in (0.5, 0.9, 0.99, 0.999, 1.0)]
+    assert counts == sorted(counts, reverse=True) and counts[-1] < counts[0] / 20
 
 
 @compiled_only
@@ -105,7 +144,7 @@ def test_a_non_zero_costs_the_tiled_kernel_what_its_design_says() -> None:
     """One LDS read and about seven vector instructions a non-zero and 256 rows (and the tile's share of staging)."""
     buffers = filled((256, 32, 1024), 0.7)
     buffers.seal()
-    (launch,) = gemm("sgemm_dib_tiled", buffers, GPU, Tiling(4, 8)).launches
+    (launch,) = gemm("sgemm_dib_tiled", buffers, GPU, Tiling(4, 8, 256, 1)).launches
     counted = execute(launch).instructions
     non_zeros = np.count_nonzero(buffers.b_stored)
     assert counted["valu"] < 7.6 * non_zeros
