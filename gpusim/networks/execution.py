@@ -22,7 +22,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
 from gpusim.jobs.operators import gpu_facts
 from gpusim.networks.binding import Iteration, why_dense
-from gpusim.networks.kept import Kept
+from gpusim.networks.kept import Kept, known_whole
 from gpusim.networks.launches import LaunchClass, class_of_values, deciding, has_tables, launch_class
 from gpusim.networks.sparse import check_made_up, check_operators
 from gpusim.networks.steps import Outcome, Stopped, Timing, Zeros, run_step, run_synthetic
@@ -144,6 +144,9 @@ class Execution:
         finally:
             self.interrupt.deferred = False
         results = [result for _, result in prepared if self._is_selected(result.step)]
+        if self.how.sampling is not None:
+            confidence = self.how.sampling.confidence
+            self.of_class = {one: known_whole(facts, confidence) for one, facts in self.of_class.items()}
         for result in results:
             if self.how.timing and all(one in self.of_class for one in result.classes):
                 result.facts = combined([self.of_class[one] for one in result.classes])

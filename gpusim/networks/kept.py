@@ -15,7 +15,7 @@ from pathlib import Path
 from gpusim.base.progress import current_reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.sampled import WHOLE
+from gpusim.core.sampled import WHOLE, Sampling
 from gpusim.keeping.keeper import packed, unpacked
 from gpusim.keeping.records import plain_facts, restored_facts
 from gpusim.keeping.sources import SIMULATOR, sources_hash
@@ -78,6 +78,15 @@ class Kept:
         engine = self._engine if one.regions else ""
         sampled = "" if sampling is None else sampling.model_dump_json(exclude={"error", "functional"})
         return hashlib.sha256((self._under + engine + sampled + repr(one)).encode()).hexdigest()[:32]
+
+
+def known_whole(facts: RunFacts, confidence: float) -> RunFacts:
+    """The facts of a launch among sampled ones; of one that an earlier run simulated, unsampled, they say that it ran
+    whole: where it occurs again in the network it counts as simulated once, as others do."""
+    if facts.sampling is not None:
+        return facts
+    instructions = float(facts.kernel.wavefront_instructions)
+    return replace(facts, sampling=Sampling(confidence, WHOLE, "known from before", 0.0, instructions, instructions))
 
 
 def _is_good(facts: RunFacts, sampling: SamplingSpec) -> bool:

@@ -117,6 +117,22 @@ def test_a_network_s_launches_are_sampled_and_its_values_all_computed(
     assert re.search(r"^sampled: .* % of the instructions simulated.* total ± [\d.]+ us", printed.err, re.MULTILINE)
 
 
+def test_equal_launches_count_as_simulated_once_wherever_they_are_known_from(tmp_path: Path) -> None:
+    layers = [{"name": name, "kind": "convolution", "filters": 8, "kernel": 1} for name in ("c", "d", "e")]
+    network, store = {"input": [8, 8, 8], "layers": layers}, tmp_path / "s.db"
+
+    def sampled(**options: Any) -> dict[str, Any]:
+        return gpusim.run_network(network, gpu=GPU, sets=["sampling={error: 0.1}"], quiet=True, **options).to_dict()
+
+    first = sampled()["total"]["sampling"]
+    assert first["fraction"] == pytest.approx(1 / 3), "three equal layers"
+    gpusim.run_network(network, gpu=GPU, store=store, quiet=True)  # unsampled
+    again = sampled(store=store)
+    assert again["total"]["simulated_launches"] == 0
+    for name in ("fraction", "speed_up", "method"):
+        assert again["total"]["sampling"][name] == first[name]
+
+
 def test_a_small_grid_runs_whole_and_says_why() -> None:
     config = {"gpu": GPU, "workload": {**GEMM, "n": 128}, "run": {"engine": "off", "sampling": {}}}
     result = gpusim.run(config, quiet=True)
