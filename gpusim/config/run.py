@@ -16,7 +16,6 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from spartan.engine_spec import EngineSpec
 from workloads.data.operands import activations_path
-from workloads.operators.gemm_kernels import GEMM_KERNELS
 
 RUN_FOLDER = ""
 
@@ -33,8 +32,7 @@ class RunConfig(Spec):
 
     @model_validator(mode="after")
     def _sram_fits(self) -> "RunConfig":
-        uses_engine = self.run.engine != "off" and GEMM_KERNELS[self.kernels.sparse].uses_engine
-        if uses_engine:
+        if self.run.engine != "off" and self.kernels.may_use_engine:
             check_sram(self.gpu, self.engine)
         return self
 

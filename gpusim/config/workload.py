@@ -9,12 +9,14 @@ from gpusim.base.errors import unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.sampling.spec import SamplingSpec
 from isa.region import MAX_ROWS
-from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
+from workloads.data.patterns import CHANNEL_FIRST
+from workloads.operators.gemm_kernels import DENSE_KERNELS, GEMM_KERNELS, SPARSE_KERNELS
 from workloads.shapes import gemm_shape, output_size
 
 EngineMode = Literal["on", "off", "both"]
 DEFAULT_KIND = "layer"
-AUTO = "auto"  # the dense kernel is chosen by shape
+SPARSE = "sgemm_dib_tiled"  # the sparse kernel of AUTO
+AUTO = "auto"  # the kernel is chosen by shape, and between sparse and dense by the zeros
 
 _SPARSITY = ("fraction of zeros in synthetic activations", "Dong 2020, table 6.5")
 _SEED = ("seed of weights and synthetic activations", "arbitrary")
@@ -43,7 +45,8 @@ class LayerSpec(Spec):
         if rows > MAX_ROWS:
             raise ValueError(
                 f"K = input_channels x filter_size^2 = {rows} rows; allowed are at most {MAX_ROWS} "
-                "(a bundle holds a 16-bit row index)"
+                "(a bundle holds a 16-bit row index); a longer sum is that of layers with fewer input channels each, "
+                f"of at most {MAX_ROWS // self.filter_size**2}"
             )
         return self
 
@@ -54,13 +57,24 @@ class LayerWorkload(Spec):
     kind: Literal["layer"] = param("layer", "what is computed: a convolutional layer, forward", "")
     layer: LayerSpec = param(..., "the convolutional layer", "the network")
     batch: int = param(128, "images in the batch", "Dong 2020, section 6.5", ge=1, le=65536)
-    data: Literal["synthetic", "real"] = param(
-        "synthetic", "zeros uniformly random, or activation maps captured from a training run", "Dong 2020, table 6.5"
+    data: Literal["synthetic", "synthetic_maps", "real", "resampled"] = param(
+        "synthetic",
+        "synthetic: zeros uniformly random in the matrix; synthetic_maps: in the maps, whose levels table 6.5 gives, "
+        "before im2col; real: activation maps captured from a training run; resampled: any number of images, each "
+        "channel's map drawn from the captured ones",
+        "Dong 2020, table 6.5",
+    )
+    im2col: Literal["channel_first", "channel_last"] = param(
+        CHANNEL_FIRST,
+        "order of the matrix's rows: channel, filter row, filter column; or the channel innermost, as TensorFlow's",
+        "",
     )
     sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
     seed: int = param(1, *_SEED, ge=0, lt=2**63)
     activations: str | None = param(
-        None, "activation file for real data: a path, or the name of a shipped one", "made by gpusim capture"
+        None,
+        "activation file for real and resampled data: a path, or the name of a shipped one",
+        "made by gpusim capture",
     )
 
     @property
@@ -70,8 +84,8 @@ class LayerWorkload(Spec):
 
     @model_validator(mode="after")
     def _has_data(self) -> "LayerWorkload":
-        if self.data == "real" and self.activations is None:
-            raise ValueError("data: real needs an activation file in workload.activations")
+        if self.data in ("real", "resampled") and self.activations is None:
+            raise ValueError(f"data: {self.data} needs an activation file in workload.activations")
         return self
 
 
@@ -115,9 +129,15 @@ class KernelsSpec(Spec):
     )
     sparse: str = param(
         "sgemm_dib_tiled",
-        "kernel with the engine on; without one: software, which converts to ELLPACK-DIB first, and csc",
+        "kernel with the engine on; auto: sgemm_dib_tiled, or the dense kernel where it is estimated to take less "
+        "time; without an engine: software, which converts to ELLPACK-DIB first, and csc",
         "",
     )
+
+    @property
+    def may_use_engine(self) -> bool:
+        """Whether the sparse kernel needs the engine, or one that may be chosen does."""
+        return GEMM_KERNELS[SPARSE if self.sparse == AUTO else self.sparse].uses_engine
 
     @field_validator("dense")
     @classmethod
@@ -129,8 +149,8 @@ class KernelsSpec(Spec):
     @field_validator("sparse")
     @classmethod
     def _known_sparse(cls, name: str) -> str:
-        if name not in SPARSE_KERNELS:
-            raise ValueError(unknown_name("sparse kernel", name, SPARSE_KERNELS))
+        if name not in (AUTO, *SPARSE_KERNELS):
+            raise ValueError(unknown_name("sparse kernel", name, (AUTO, *SPARSE_KERNELS)))
         return name
 
 

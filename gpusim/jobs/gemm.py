@@ -8,7 +8,7 @@ from typing import Any
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
-from gpusim.config.workload import AUTO, EngineMode, GemmWorkload, LayerWorkload
+from gpusim.config.workload import AUTO, SPARSE, EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.jobs.dense_choice import choose_dense, likely_dense
@@ -17,10 +17,11 @@ from gpusim.jobs.operators import OperatorTask, gpu_facts
 from gpusim.results.record import KernelChoice
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec, sib_layout
-from workloads.data.operands import CapturedOperands, SyntheticOperands
-from workloads.operators.gemm import GemmData, GemmOperator, build_gemm
+from workloads.data.operands import SyntheticOperands, captured_operands, resampled_operands, synthetic_map_operands
+from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel
-from workloads.shapes import GemmShape, gemm_shape
+from workloads.operators.sparse_tiling import dense_cycles, sparse_cycles
+from workloads.shapes import GemmShape, Layer, gemm_shape
 
 # which of `kernels.dense` and `kernels.sparse` each engine mode runs
 _RUN_BY: dict[EngineMode, tuple[str, ...]] = {"off": ("dense",), "on": ("sparse",), "both": ("dense", "sparse")}
@@ -28,20 +29,40 @@ _RUN_BY: dict[EngineMode, tuple[str, ...]] = {"off": ("dense",), "on": ("sparse"
 
 @dataclass(frozen=True)
 class GemmProblem:
-    """A product's name in messages, its shape and where its operands come from."""
+    """A product's name in messages, its shape and where its operands come from.
+
+    blocks: says how to run one whose matrices exceed so many bytes of memory.
+    """
 
     title: str
     shape: GemmShape
     data: GemmData
+    blocks: Callable[[int], str] | None = None
 
 
 def layer_problem(workload: LayerWorkload) -> GemmProblem:
     """A layer's forward pass: filters times im2col of the input maps."""
     layer, seed = workload.layer, workload.seed
     shape = gemm_shape(layer, workload.batch)
-    if workload.data == "real" and workload.activations is not None:
-        return GemmProblem(workload.title, shape, CapturedOperands(layer, workload.batch, workload.activations, seed))
-    return GemmProblem(workload.title, shape, SyntheticOperands(workload.sparsity, seed))
+    of_file = {"real": captured_operands, "resampled": resampled_operands}.get(workload.data)
+    data: GemmData
+    if of_file is not None and workload.activations is not None:
+        data = of_file(layer, workload.batch, workload.activations, seed, workload.im2col)
+    elif workload.data == "synthetic_maps":
+        data = synthetic_map_operands(layer, workload.batch, workload.sparsity, seed, workload.im2col)
+    else:
+        data = SyntheticOperands(workload.sparsity, seed)
+    return GemmProblem(workload.title, shape, data, partial(_fitting_batch, layer))
+
+
+def _fitting_batch(layer: Layer, memory_bytes: int) -> str:
+    """How a layer whose matrices exceed the memory is to be run."""
+    images = 0
+    while GemmBuffers.bytes_of(gemm_shape(layer, images + 1)) <= memory_bytes:
+        images += 1
+    if not images:
+        return "; not even one image does"
+    return f"; {images} images do: run blocks of columns, workload.batch={images} at a time"
 
 
 def gemm_problem(workload: GemmWorkload) -> GemmProblem:
@@ -90,7 +111,32 @@ class GemmJob:
     def variants(self) -> Sequence[Variant]:
         """The dense kernel, the sparse one, or both to be compared."""
         names = _RUN_BY[self._config.run.engine]
-        return [self._variant(getattr(self._config.kernels, name), name if len(names) > 1 else "") for name in names]
+        kernels = self._config.kernels
+        label = {name: name if len(names) > 1 else "" for name in names}
+        return [
+            self._sparse_variant(label[name]) if name == "sparse" else self._variant(kernels.dense, label[name])
+            for name in names
+        ]
+
+    def _sparse_variant(self, name: str) -> Variant:
+        """Of the sparse kernel; AUTO: of the tiled one, with what decides whether that or the dense one is run."""
+        if self._config.kernels.sparse != AUTO:
+            return self._variant(self._config.kernels.sparse, name)
+        return replace(self._variant(SPARSE, name), decide=partial(self._decide_sparse, name))
+
+    def _decide_sparse(
+        self, name: str, reporter: Reporter, stopped: Callable[[], bool]
+    ) -> tuple[Variant, KernelChoice]:
+        shape, facts, dense = self._problem.shape, gpu_facts(self.gpu), self._config.kernels.dense
+        zeros = self._problem.data.zeros(shape)
+        expected = dense_cycles(shape, facts)
+        if dense == AUTO:
+            choice = choose_dense(shape, self.gpu, reporter, stopped)
+            dense = choice.kernel
+            expected = choice.cycles.get(dense, expected)
+        estimated = {SPARSE: int(sparse_cycles(shape, zeros, facts)), dense: int(expected)}
+        kernel = min(estimated, key=lambda each: estimated[each])
+        return self._variant(kernel, name), KernelChoice(kernel, {}, {}, estimated, zeros)
 
     def _variant(self, kernel: str, name: str) -> Variant:
         """Of a kernel by its name; AUTO: of the likeliest one, with what decides."""
@@ -122,5 +168,11 @@ class GemmJob:
 
     def operator(self, kernel: str) -> GemmOperator:
         """The product by a kernel, in a device memory of its own."""
-        memory = DeviceMemory(self.gpu.memory_mib << 20)
+        memory, shape = DeviceMemory(self.gpu.memory_mib << 20), self._problem.shape
+        needed, held = GemmBuffers.bytes_of(shape), self.gpu.memory_mib << 20
+        if needed > held and self._problem.blocks is not None:
+            raise UserError(
+                f"{self.title}: A, B and C of {shape.m} x {shape.n} x {shape.k} need {needed / 2**30:.2f} GiB, "
+                f"the GPU has {held / 2**30:.2f} GiB{self._problem.blocks(held)}"
+            )
         return build_gemm(kernel, self._problem.shape, self._problem.data, memory, gpu_facts(self.gpu))

@@ -75,6 +75,9 @@ class Measured:
             return ""
         cycles, at_least = held["cycles"], held["at_least"]
         own = cycles.get(held["kernel"]) or self.number("kernel.cycles")
+        if held.get("estimated"):
+            expected = [f"{name} {n:,} cycles" for name, n in held["estimated"].items()]
+            return f"{held['kernel']} by estimate at {held['zeros']:.1%} zeros; {', '.join(expected)}"
         others = [f"{name} {n / own:.2f} ×" for name, n in cycles.items() if name != held["kernel"] and own]
         others += [f"{name} at least {max(n / own, 1):.2f} ×" for name, n in at_least.items() if own]
         return "; ".join([f"{held['kernel']} by {'measurement' if cycles else 'estimate'}", ", ".join(others)])

@@ -35,12 +35,15 @@ class KernelChoice:
     """A kernel that was chosen by shape.
 
     cycles: of each kernel that was simulated for the choice, the fastest first; none where estimates were enough;
-    at_least: of the others: estimated, or what the fastest took when they were stopped.
+    at_least: of the others: estimated, or what the fastest took when they were stopped; estimated: where a rule chose
+    between sparse and dense, what it took both for; zeros: the share of zeros for which it did.
     """
 
     kernel: str
     cycles: Mapping[str, int]
     at_least: Mapping[str, int]
+    estimated: Mapping[str, int] = field(default_factory=dict)
+    zeros: float | None = None
 
 
 @dataclass

@@ -4,11 +4,17 @@ Matrices are stored column-major as the kernels read them: array [columns, leadi
 `array[column, row]`. What pads a column is zero.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from gpusim.base.errors import UserError
+from gpusim.base.errors import UserError, unknown_name
 from workloads.shapes import GemmShape, Layer, output_size
 
+CHANNEL_FIRST, CHANNEL_LAST = "channel_first", "channel_last"
+# Rows of B by input channel, filter row, filter column, as weights [filters, channels, rows, columns] lie; or with the
+# channel innermost, as weights [filters, rows, columns, channels] do (TensorFlow's NHWC). Columns are the same.
+IM2COL_ORDERS = (CHANNEL_FIRST, CHANNEL_LAST)
 WEIGHTS_STREAM, VALUES_STREAM, ZEROS_STREAM = range(3)  # independent random streams of one seed
 
 
@@ -29,8 +35,7 @@ def fill_synthetic(storage: np.ndarray, shape: GemmShape, sparsity: float, seed:
     Each element of the K x N matrix B itself is zero with probability `sparsity`, whatever its neighbours are
     (Dong 2020, section 6.5, "Synthetic"); the others are the magnitudes of normal numbers, as after a ReLU.
     """
-    if not 0.0 <= sparsity <= 1.0:
-        raise PatternError(f"sparsity {sparsity}: allowed are 0 to 1")
+    checked_sparsity(sparsity)
     values = np.random.default_rng([seed, VALUES_STREAM])
     zeros = np.random.default_rng([seed, ZEROS_STREAM])
     tiny = np.finfo(np.float32).tiny
@@ -40,12 +45,53 @@ def fill_synthetic(storage: np.ndarray, shape: GemmShape, sparsity: float, seed:
         storage[column, : shape.k] = drawn
 
 
-def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: Layer) -> None:
+def checked_sparsity(sparsity: float) -> float:
+    """A share of zeros; raises PatternError for what is none."""
+    if not 0.0 <= sparsity <= 1.0:
+        raise PatternError(f"sparsity {sparsity}: allowed are 0 to 1")
+    return sparsity
+
+
+def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: Layer, order: str = CHANNEL_FIRST) -> None:
     """The layer's B into `storage` [N, ldb] float32 from maps [images, channels, height, width].
 
-    Column n is output pixel n in the order image, row, column; row k is input channel, filter row, filter column,
-    the order of weights [filters, channels, rows, columns]. Raises PatternError when the maps are not the layer's.
+    Column n is output pixel n in the order image, row, column; rows are in one of IM2COL_ORDERS. Raises PatternError
+    when the maps are not the layer's.
     """
+    if order not in IM2COL_ORDERS:
+        raise PatternError(unknown_name("im2col order", order, IM2COL_ORDERS))
+    images = _checked_images(activations, layer)
+    size = layer.filter_size
+    height, width = output_size(layer)
+    k = layer.input_channels * size * size
+    if storage.shape[0] != images * height * width or storage.shape[1] < k:
+        raise PatternError(f"im2col of K={k}, N={images * height * width} does not fit a matrix of {storage.shape}")
+    taps = (layer.input_channels, size, size) if order == CHANNEL_FIRST else (size, size, layer.input_channels)
+    target = storage[:, :k].reshape((images, height, width, *taps), copy=False)
+    for i, j, met in _met_by_taps(activations, layer):
+        where = (..., i, j) if order == CHANNEL_FIRST else (..., i, j, slice(None))
+        target[where] = met.transpose(0, 2, 3, 1)
+
+
+def im2col_zeros(activations: np.ndarray, layer: Layer) -> float:
+    """Share of zeros of the layer's B, without making it; raises PatternError when the maps are not the layer's."""
+    _checked_images(activations, layer)
+    found = [(np.count_nonzero(met), met.size) for _, _, met in _met_by_taps(activations, layer)]
+    return 1.0 - sum(set_ for set_, _ in found) / sum(size for _, size in found)
+
+
+def _met_by_taps(activations: np.ndarray, layer: Layer) -> Iterator[tuple[int, int, np.ndarray]]:
+    """For each filter row and column what it meets: [images, channels, output rows, output columns]."""
+    pad, stride = layer.padding, layer.stride
+    height, width = output_size(layer)
+    padded = np.pad(activations, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    for i in range(layer.filter_size):
+        for j in range(layer.filter_size):
+            rows, columns = slice(i, i + stride * height, stride), slice(j, j + stride * width, stride)
+            yield i, j, padded[:, :, rows, columns][:, :, :height, :width]
+
+
+def _checked_images(activations: np.ndarray, layer: Layer) -> int:
     images = activations.shape[0] if activations.ndim else 0
     expected = (images, layer.input_channels, layer.input_height, layer.input_width)
     if activations.ndim != 4 or activations.shape != expected or images < 1:
@@ -53,17 +99,7 @@ def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: Layer) -> N
             f"layer '{layer.name}' needs maps [images, {', '.join(map(str, expected[1:]))}], "
             f"found shape {list(activations.shape)}"
         )
-    pad, size, stride = layer.padding, layer.filter_size, layer.stride
-    height, width = output_size(layer)
-    k = layer.input_channels * size * size
-    if storage.shape[0] != images * height * width or storage.shape[1] < k:
-        raise PatternError(f"im2col of K={k}, N={images * height * width} does not fit a matrix of {storage.shape}")
-    padded = np.pad(activations, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
-    target = storage[:, :k].reshape((images, height, width, layer.input_channels, size, size), copy=False)
-    for i in range(size):
-        for j in range(size):
-            rows, columns = slice(i, i + stride * height, stride), slice(j, j + stride * width, stride)
-            target[..., i, j] = padded[:, :, rows, columns][:, :, :height, :width].transpose(0, 2, 3, 1)
+    return images
 
 
 def zero_lines_of(storage: np.ndarray, rows: int) -> float:

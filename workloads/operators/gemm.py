@@ -41,6 +41,9 @@ class GemmData(Protocol):
     def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
         """Write A [padded K, lda] and B [N, ldb], both zeroed float32; raises a UserError for data that do not fit."""
 
+    def zeros(self, shape: GemmShape) -> float:
+        """Share of zeros of B, or the expected one; raises a UserError for data that do not fit."""
+
 
 @dataclass(frozen=True)
 class GemmBuffers:
@@ -51,6 +54,11 @@ class GemmBuffers:
     a: "Allocation"
     b: "Allocation"
     c: "Allocation"
+
+    @staticmethod
+    def bytes_of(shape: GemmShape) -> int:
+        """Of A, B and C together."""
+        return 4 * (shape.lda * shape.padded_k + shape.ldb * shape.n + shape.ldc * shape.n)
 
     @classmethod
     def allocate(cls, shape: GemmShape, memory: "DeviceMemory") -> "GemmBuffers":

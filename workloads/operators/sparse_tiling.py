@@ -67,7 +67,9 @@ class SparseTiling:
         least = 4 * shape.n * shape.k / LINE_BYTES_PER_CYCLE
         sums = 0.0
         if self.split.parts > 1:
-            sums = (self.split.parts + 1) * 4 * shape.m * shape.n / SUM_BYTES_PER_CYCLE + SUM_CYCLES
+            # a part reads its columns from their first line on: from L2, if all parts do so at the same time
+            sums = 0.0 if held == 1 else (self.split.parts - 1) / 2 * least
+            sums += (self.split.parts + 1) * 4 * shape.m * shape.n / SUM_BYTES_PER_CYCLE + SUM_CYCLES
         return max(held * work / BUSY, least) + sums
 
 
@@ -113,14 +115,20 @@ def tiling_of_whole_sum(shape: GemmShape, gpu: GpuFacts) -> Tiling:
     return Tiling(chosen.tiling.columns_per_wavefront, chosen.tiling.wavefronts, chosen.rows, 1)
 
 
-def sparse_pays(shape: GemmShape, zeros: float, gpu: GpuFacts, converts: bool = False) -> bool:
-    """Whether a sparse product of a B of which `zeros` are zero is estimated to take less time than `sgemm`.
-
-    converts: a kernel makes the bundles first. zeros: of the matrix, between 0 and 1.
-    """
+def sparse_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts, converts: bool = False) -> float:
+    """Estimated, of a product with a B of which `zeros` are zero; converts: a kernel makes the bundles first."""
     conversion = 4 * shape.n * shape.k / CONVERSION_BYTES_PER_CYCLE if converts else 0.0
-    sparse = choose_sparse(shape, gpu, zeros).cycles(shape, zeros, gpu) + conversion
-    return sparse < estimated_cycles(shape.m, shape.n, split_product(shape.m, shape.n, shape.k), gpu)
+    return choose_sparse(shape, gpu).cycles(shape, zeros, gpu) + conversion
+
+
+def dense_cycles(shape: GemmShape, gpu: GpuFacts) -> float:
+    """Estimated, of `sgemm`."""
+    return estimated_cycles(shape.m, shape.n, split_product(shape.m, shape.n, shape.k), gpu)
+
+
+def sparse_pays(shape: GemmShape, zeros: float, gpu: GpuFacts, converts: bool = False) -> bool:
+    """Whether a sparse product is estimated to take less time than `sgemm`."""
+    return sparse_cycles(shape, zeros, gpu, converts) < dense_cycles(shape, gpu)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workloads.data.patterns import PatternError, fill_im2col, fill_synthetic, fill_weights, sparsity_of
+from gpusim.base.errors import UserError
+from workloads.data.map_patterns import resampled_maps, synthetic_maps
+from workloads.data.operands import captured_operands, resampled_operands, synthetic_map_operands
+from workloads.data.patterns import (
+    CHANNEL_LAST,
+    PatternError,
+    fill_im2col,
+    fill_synthetic,
+    fill_weights,
+    im2col_zeros,
+    sparsity_of,
+)
 from workloads.shapes import ConvLayer, GemmShape, gemm_shape, output_size
 
 
@@ -49,6 +60,14 @@ def test_im2col_equals_the_definition(
     storage = np.zeros((shape.n, shape.ldb), np.float32)
     fill_im2col(storage, maps, layer)
     assert np.array_equal(storage, naive_im2col(maps, layer, shape.ldb))
+    maps[maps < 0] = 0.0
+    fill_im2col(storage, maps, layer)
+    assert im2col_zeros(maps, layer) == pytest.approx(sparsity_of(storage, shape.k))
+    by_channel = storage[:, : shape.k].reshape(shape.n, channels, size * size)
+    last = np.zeros_like(storage)
+    fill_im2col(last, maps, layer, CHANNEL_LAST)
+    assert np.array_equal(last[:, : shape.k].reshape(shape.n, size * size, channels), by_channel.transpose(0, 2, 1))
+    assert not last[:, shape.k :].any()
 
 
 def test_gemm_of_im2col_is_the_convolution() -> None:
@@ -108,3 +127,58 @@ def test_weights_have_he_variance_and_zero_padding() -> None:
     fill_weights(a, shape, 1)
     assert np.isclose(a[:250, :301].var(), 2 / 250, rtol=0.05)
     assert not a[250:].any() and not a[:, 301:].any()
+
+
+LAYER = ConvLayer("layer", 6, 4, 8, 8)
+
+
+def test_zeros_drawn_on_maps_are_those_of_the_maps_and_padding_adds_to_the_matrix() -> None:
+    maps = synthetic_maps(LAYER, 20, 0.7, 3)
+    assert maps.shape == (20, 6, 8, 8) and 1 - np.count_nonzero(maps) / maps.size == pytest.approx(0.7, abs=0.01)
+    # of 3 x 3 windows on 8 x 8 maps, (3 * 8 - 2)^2 of (3 * 8)^2 elements lie inside
+    expected = 1 - 0.3 * (22 / 24) ** 2
+    assert synthetic_map_operands(LAYER, 20, 0.7, 3).zeros(gemm_shape(LAYER, 20)) == pytest.approx(expected, abs=0.01)
+    assert np.array_equal(maps, synthetic_maps(LAYER, 20, 0.7, 3)) and (maps >= 0).all()
+    for sparsity in (-0.1, 1.1, float("nan")):
+        with pytest.raises(PatternError, match="allowed are 0 to 1"):
+            synthetic_maps(LAYER, 1, sparsity, 3)
+
+
+def captured_maps(images: int) -> np.ndarray:
+    """Channels of different sparsity, the lower rows sparser, zeros in blocks of 2 x 2, and whole maps of zeros."""
+    random = np.random.default_rng(5)
+    rates = np.linspace(0.2, 0.9, 6)[None, :, None, None] + np.array([0.0, 0.0, 0.05, 0.1])[None, None, :, None]
+    zero = (random.random((images, 6, 4, 4)) < rates).repeat(2, axis=2).repeat(2, axis=3)
+    zero |= random.random((images, 6, 1, 1)) < 0.15
+    return np.where(zero, 0, random.random((images, 6, 8, 8)) + 0.1).astype(np.float32)
+
+
+def statistics(maps: np.ndarray) -> np.ndarray:
+    """Zero shares of channels, of rows, of 2 x 2 blocks and of whole maps."""
+    zero = maps == 0
+    blocks = zero.reshape(len(maps), 6, 4, 2, 4, 2).all(axis=(3, 5))  # [images, channels, 4, 4]
+    whole = zero.all(axis=(2, 3)).mean(axis=0)
+    return np.concatenate([zero.mean(axis=(0, 2, 3)), zero.mean(axis=(0, 1, 3)), blocks.mean(axis=(0, 2, 3)), whole])
+
+
+def test_resampled_maps_keep_what_channels_rows_and_blocks_have() -> None:
+    captured = captured_maps(200)
+    more = resampled_maps(captured, 1000, 7)
+    assert more.shape == (1000, 6, 8, 8)
+    np.testing.assert_allclose(statistics(more), statistics(captured), atol=0.03)
+    uniform = synthetic_maps(LAYER, 1000, float((captured == 0).mean()), 7)
+    assert np.abs(statistics(uniform) - statistics(captured)).max() > 0.2
+    assert len(np.unique(more.reshape(1000, -1), axis=0)) == 1000
+    assert np.array_equal(more, resampled_maps(captured, 1000, 7))
+
+
+def test_a_batch_larger_than_the_capture_is_resampled_or_refused() -> None:
+    layer = ConvLayer("layer C", 512, 512, 2, 2)
+    with pytest.raises(UserError, match=r"needs 300 images, found 256; workload.data=resampled draws any number"):
+        captured_operands(layer, 300, "layerC.npz", 1).zeros(gemm_shape(layer, 300))
+    resampled = resampled_operands(layer, 300, "layerC.npz", 1).zeros(gemm_shape(layer, 300))
+    assert resampled == pytest.approx(
+        captured_operands(layer, 256, "layerC.npz", 1).zeros(gemm_shape(layer, 256)), abs=0.01
+    )
+    with pytest.raises(UserError, match=r"\[512, 4, 4\], found \[512, 2, 2\]"):
+        resampled_operands(ConvLayer("B", 512, 512, 4, 4), 1, "layerC.npz", 1).zeros(gemm_shape(layer, 1))
