@@ -248,3 +248,51 @@ def sweep(
     from gpusim.cli.sweep import sweep_command
 
     raise typer.Exit(sweep_command(file, options, live))
+
+
+@dataclass(frozen=True)
+class ReproduceOptions:
+    """What of a publication is run, how, and where it is written. out: None: a folder of the publication's name."""
+
+    only: Annotated[
+        list[str],
+        typer.Option(
+            "--only",
+            metavar="FIGURE",
+            help="Only this figure or table (6.16); repeatable. [default: all]",
+            default_factory=list,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    listed: Annotated[
+        bool, typer.Option("--list", help="List figures, their points and what they may cost, and exit.")
+    ] = False
+    exact: Annotated[bool, typer.Option("--exact", help="Simulate in whole and compare results with NumPy's.")] = False
+    jobs: JobsOption = None
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write pictures, CSV files and claims here. [default: its name]"),
+    ] = None
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Run nothing: make tables and pictures of what the folder has.")
+    ] = False
+    storing: Annotated[
+        str | None, typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]")
+    ] = None
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run all points, whatever the store has; keep the new runs too.")
+    ] = False
+    quiet: QuietOption = False
+
+
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(metavar="PUBLICATION", help="A publication's file, or the name of a shipped one (spartan).")
+    ],
+    options: ReproduceOptions,
+    live: LiveOptions,
+) -> None:
+    """Run the points of a publication's figures, and set what it says beside what is found."""
+    from gpusim.cli.reproduce import reproduce_command
+
+    raise typer.Exit(reproduce_command(name, options, live))

@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "layers": "runs.layers",
     "net": "runs.net",
     "sweep": "results.sweep",
+    "reproduce": "results.reproduce",
     "report": "reports.report",
     "compare": "results.compare",
     "query": "results.query",

@@ -52,10 +52,12 @@ SHELVES = {
     "dram": Shelf("a DRAM standard", "--set gpu.dram.standard={name}"),
     "measured": Shelf("a table of measured points", "gpusim correlate {name}"),
     "networks": Shelf("a network", "gpusim layers {name}"),
+    "reproductions": Shelf("a publication to reproduce", "gpusim reproduce {name}"),
     "sweeps": Shelf("a sweep", "gpusim sweep {name}"),
 }
 # keys that only files of one shelf have, by which a file is recognised wherever it lies
 _TELLING = {
+    "reproductions": {"paths", "figures", "comparisons"},
     "sweeps": {"axes"},
     "examples": {"code_object", "global_size", "local_size", "arguments", "dynamic_lds_bytes"},
     "measured": {"points", "card"},

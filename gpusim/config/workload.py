@@ -129,8 +129,8 @@ class KernelsSpec(Spec):
     )
     sparse: str = param(
         "sgemm_dib_tiled",
-        "kernel with the engine on; software: conversion kernel and no engine; auto: sgemm_dib_tiled, or the dense "
-        "kernel where it is estimated to take less time",
+        "kernel with the engine on; auto: sgemm_dib_tiled, or the dense kernel where it is estimated to take less "
+        "time; without an engine: software, which converts to ELLPACK-DIB first, and csc",
         "",
     )
 

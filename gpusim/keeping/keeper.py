@@ -25,12 +25,13 @@ MOST_INTEGER = 2**63 - 1  # that SQLite has
 
 @dataclass(frozen=True)
 class Found:
-    """A run of the store that did the same work."""
+    """A run of the store that did the same work. seconds: real ones that it took."""
 
     number: int
     started: str
     exit_code: int
     content: Mapping[str, Any]
+    seconds: float = 0.0
 
     def sentence(self, path: Path) -> str:
         """'found in gpusim.db: run 12 of 2026-11-22 17:41:24 UTC'."""
@@ -86,13 +87,13 @@ class Keeper:
         if self._fresh or not work.repeatable:
             return None
         sql = """
-            SELECT id, started, exit_code, content FROM runs JOIN results ON run = id
+            SELECT id, started, exit_code, content, wall_s FROM runs JOIN results ON run = id
             WHERE work = ? AND state = 'done' ORDER BY id DESC
         """
         with errors(self.path):
-            for number, started, exit_code, content in self._connection.execute(sql, [work.identity]):
+            for number, started, exit_code, content, seconds in self._connection.execute(sql, [work.identity]):
                 with suppress(zlib.error, ValueError):  # a damaged one answers nothing
-                    return Found(number, started, exit_code, unpacked(content))
+                    return Found(number, started, exit_code, unpacked(content), seconds or 0.0)
         return None
 
     def keep(

@@ -132,6 +132,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.keeping",),
         *("gpusim.jobs", "gpusim.networks"),
     ),
+    "gpusim.reproduce": (
+        *("gpusim.base", "workloads", "gpusim.config", "gpusim.keeping", "gpusim.compare"),
+        *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.sweep"),
+    ),
+    "gpusim.reproduce.kinds": (
+        *("gpusim.base", "workloads.monitor", "gpusim.energy", "gpusim.config", "gpusim.reproduce"),
+    ),
+    "gpusim.reproduce.page": ("gpusim.base", "gpusim.config", "gpusim.reproduce", "gpusim.reproduce.kinds"),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
         *("gpusim.store", "gpusim.results", "gpusim.api", "gpusim.jobs", "gpusim.networks", "gpusim.sweep"),
@@ -175,6 +183,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.keeping",
             "gpusim.compare",
             "gpusim.sweep",
+            "gpusim.reproduce",
+            "gpusim.reproduce.page",
             "gpusim.report",
             "gpusim.report.page",
             "gpusim.live",

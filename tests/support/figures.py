@@ -1,7 +1,7 @@
 """Tables of figures in docs/, from runs and files: `python -m tests.support.figures [PAGE...]`.
 
-Writes each page with the text between each pair of markers renewed; `claims:best` renews one of its sections alone.
-`claims`, which takes an hour or so (`claims:best` a few minutes), `correlation`, of two minutes, `vendor-kernels`,
+Writes each page with the text between each pair of markers renewed; `kernels:dense` renews one of its sections alone.
+`correlation`, of two minutes, `vendor-kernels`,
 which needs AMD's packages (`tests.support.vendor_kernels`) and ten minutes, and `hip`, which needs more of them
 (`tests.vendor`) and half an hour, are made only when they are named; the others take ten minutes together. Of the
 host's own speed (docs/performance.md) no table is made anew: it is a log of measurements.
@@ -14,13 +14,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from gpusim.config.run import load_run
 from tests.support import (
     conv_tables,
     correlation_pages,
@@ -144,86 +142,6 @@ def waits() -> str:
     return table(["reason", "instruction", "cycles"], [[*key, f"{total:.0f}"] for key, total in most])
 
 
-def claimed_cycles() -> str:
-    """docs/claims.md: layers A, B, C with each kernel, from full runs."""
-    kernels = [*(f"`{name}`" for name in DENSE), "engine", "vs `sgemm_4x4`", "vs best dense", "software path"]
-    head = ["layer", "batch", "data", "zeros", "zero lines", *kernels]
-    return table(head, [claim_cells(*row)[0] for row in claim_rows()])
-
-
-def claimed_memory() -> str:
-    """docs/claims.md: their caches and DRAM, engine beside `sgemm`."""
-    caches = ["L2 transactions", "L2 hit rate dense → engine", "L2 read latency"]
-    head = ["layer", "batch", "data", *caches, "DRAM bytes", "row hits", "DRAM bandwidth"]
-    return table(head, [claim_cells(*row)[1] for row in claim_rows()])
-
-
-def claim_rows() -> Iterator[tuple[str, int, str]]:
-    """Layer, batch and kind of data of each row."""
-    for layer in LAYERS:
-        for batch in (128, 256):
-            for data in ("real", "equal", "synthetic"):
-                yield layer, batch, data
-
-
-@cache
-def claim_cells(layer: str, batch: int, data: str) -> tuple[list[str], list[str]]:
-    """One row of each of the two tables."""
-    import gpusim
-    from gpusim.jobs.kinds import job_of
-
-    name, sets = f"layer{layer}.yaml", {"workload.batch": batch}
-    if data != "real":
-        sets["workload.data"] = "synthetic"
-    if data == "equal":
-        real = job_of(load_run(name, {"workload.batch": batch})).variants[0].prepare()
-        sets["workload.sparsity"] = real.counts()["zero_fraction"]
-    both = gpusim.run(name, engine="both", sets=sets, checked=True, quiet=True)
-    others = {
-        kernel: gpusim.run(name, engine="off", sets={**sets, "kernels.dense": kernel}, checked=True, quiet=True)
-        for kernel in DENSE[1:]
-    }
-    software = None
-    if data != "equal":
-        software = gpusim.run(name, engine="on", sets={**sets, "kernels.sparse": "software"}, checked=True, quiet=True)
-    dense, sparse, ratio = both.dense, both.sparse, both.normalized
-    by_kernel = {DENSE[0]: dense.kernel.cycles, **{kernel: run.kernel.cycles for kernel, run in others.items()}}
-    first = [layer, str(batch), data]
-    cycles = [f"{c / 1e3:,.0f} k" for c in (*by_kernel.values(), sparse.kernel.cycles)]
-    against = [f"{c / sparse.kernel.cycles:.2f}×" for c in (by_kernel["sgemm_4x4"], min(by_kernel.values()))]
-    last = "–" if software is None else f"{software.kernel.cycles / 1e3:,.0f} k"
-    zeros = [f"{100 * sparse.data[name]:.1f} %" for name in ("zero_fraction", "zero_line_fraction")]
-    memory = [
-        f"{ratio['l2.transactions']:.3f}",
-        f"{100 * dense.l2.hit_rate:.1f} % → {100 * sparse.l2.hit_rate:.1f} %",
-        f"{ratio['l2.read_latency_cycles']:.2f}",
-        f"{ratio['dram.bytes']:.2f}",
-        f"{100 * sparse.dram.row_hit_rate:.0f} %",
-        f"{100 * sparse.dram.bandwidth_utilization:.0f} %",
-    ]
-    return [*first, *zeros, *cycles, *against, last], [*first, *memory]
-
-
-def best_cycles() -> str:
-    """docs/claims.md: the same with real data at batch 128 alone, against the dense kernel that runs take."""
-    import gpusim
-
-    rows, speed_ups = [], []
-    for layer in LAYERS:
-        name, sets = f"layer{layer}.yaml", {"workload.batch": 128}
-        both = gpusim.run(name, engine="both", sets=sets, checked=True, quiet=True)
-        older = gpusim.run(name, engine="off", sets={**sets, "kernels.dense": "sgemm_4x4"}, checked=True, quiet=True)
-        packed = gpusim.run(name, engine="on", sets={**sets, "kernels.sparse": "software"}, checked=True, quiet=True)
-        cycles = [run.kernel.cycles for run in (both.dense, older, both.sparse, packed)]
-        speed_ups.append([dense / sparse for sparse in cycles[2:] for dense in (min(cycles[:2]), cycles[1])])
-        zeros = f"{100 * both.sparse.data['zero_fraction']:.1f} %"
-        rows.append([layer, zeros, *(f"{c / 1e3:,.0f} k" for c in cycles), *(f"{s:.2f}×" for s in speed_ups[-1])])
-    means = [f"{sum(column) / len(column):.2f}×" for column in zip(*speed_ups, strict=True)]
-    head = ["layer", "zeros", "`sgemm`", "`sgemm_4x4`", "engine", "software path"]
-    against = [f"{which}, vs {dense}" for which in ("engine", "software") for dense in ("best dense", "`sgemm_4x4`")]
-    return table([*head, *against], [*rows, ["mean", *[""] * 5, *means]])
-
-
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "kernels": {
         "dense": dense_kernels.choices_table,
@@ -242,7 +160,6 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
 }
 SLOW: dict[str, dict[str, Callable[[], str]]] = {
     "correlation": {"layers": correlation_pages.layers},
-    "claims": {"best": best_cycles, "cycles": claimed_cycles, "memory": claimed_memory},
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
     "hip": {
         "functions": hip_pages.functions_table,
@@ -261,7 +178,7 @@ def section(page: str, name: str) -> str:
 
 
 def renew(wanted: str) -> None:
-    """Make a page's sections anew, or the one that is named: 'claims', 'claims:best'."""
+    """Make a page's sections anew, or the one that is named: 'kernels', 'kernels:dense'."""
     page, _, only = wanted.partition(":")
     path = DOCS / f"{page}.md"
     for name, make in {**PAGES, **SLOW}[page].items():

@@ -133,6 +133,11 @@ def _from_npz(path: Path) -> Curves:
     return Curves(str(path), names, iterations.astype(np.int64), sparsity.astype(np.float64))
 
 
+def named_curves(name: str) -> Curves:
+    """Made-up curves by their name, or a file's or shipped ones as `load_curves` has them; raises CurvesError."""
+    return SYNTHETIC[name]() if name in SYNTHETIC else load_curves(name)
+
+
 def rising(iterations: int, first: float, last: float, rise: int, noise: float = 0.0, seed: int = 0) -> np.ndarray:
     """A curve, float64 [iterations], that rises within `rise` iterations and stays, as observations 3 and 4 have it.
 

@@ -11,6 +11,7 @@ import numpy as np
 from gpusim.base.errors import UserError, unknown_name
 from isa.kernarg import Pointer, pack
 from isa.region import LINE_ELEMENTS
+from workloads.operators.gemm_csc import CODE_OBJECT, WORK_ITEMS, Csc
 from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations, GemmKernel
 from workloads.operators.operator import GpuFacts, Work
 from workloads.operators.tensor import Tensor
@@ -145,13 +146,15 @@ class GemmOperator:
         total = int(non_zeros.sum())
         if self.kernel.uses_engine:
             return Work(macs, m * total, 4 * (m * met + total), written, stored)
+        if self.kernel.activations is Activations.CSC:  # stored: values, rows, counts, where columns begin
+            return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * (2 * total + 2 * n + 1))
         bundles = int((-(-non_zeros // LINE_ELEMENTS) * LINE_ELEMENTS).sum())
         return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * bundles + 4 * n)
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
         """A·B in FP64. A kernel that takes B through ELLPACK-DIB is given each element rounded to FP16 (nearest even),
         which is exactly what a bundle holds; against the unrounded B that is an error of 2^-11 an element more."""
-        return gemm_reference(inputs["A"], inputs["B"], half_precision_b=self.kernel.sparse)
+        return gemm_reference(inputs["A"], inputs["B"], half_precision_b=self.kernel.rounds_to_half)
 
     def zero_fractions(self) -> tuple[float, float]:
         """Of the elements of B, and of its lines of 16 elements of a column."""
@@ -199,6 +202,8 @@ def gemm(
         raise GemmError(f"{kernel}: {error}") from None
     operands = _operands(buffers)
     before: tuple[Launch, ...] = ()
+    if row.activations is Activations.CSC:
+        before, operands = _compressed(buffers, operands)
     if row.activations is Activations.CONVERTED:
         before, operands = _converted(buffers, converted or Converted.allocate(buffers), operands)
     launches = (*before, *_product_in_parts(row, buffers, split, operands, partial))
@@ -243,6 +248,17 @@ def _converted(
         _function("dib_convert", "dib_convert"), buffers, values, (-(-shape.n // CONVERT_COLUMNS), 1, 1), local
     )
     return (convert,), {**operands, "b_matrix": held["bundles"], "counts": held["counts"]}
+
+
+def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tuple[Launch, ...], dict[str, Any]]":
+    """B into compressed sparse columns first, which the multiplication then takes instead of B."""
+    csc = Csc.allocate(buffers.shape, buffers.memory)
+    launches = (
+        _launch(_function(CODE_OBJECT, one.function), buffers, one.arguments, (one.groups, 1, 1), (WORK_ITEMS, 1, 1))
+        for one in csc.conversion(operands["b_matrix"])
+    )
+    taken = {name: value for name, value in operands.items() if name not in ("b_matrix", "k", "ldb")}
+    return tuple(launches), {**taken, **csc.operands()}
 
 
 def _product_in_parts(

@@ -24,6 +24,7 @@ class Activations(Enum):
     DENSE = auto()  # as they are
     COMPACTED = auto()  # by sparse loads, which the compaction engine answers with ELLPACK-DIB lines
     CONVERTED = auto()  # as ELLPACK-DIB with counts, which another kernel makes first
+    CSC = auto()  # in compressed sparse columns, which other kernels make first
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,13 @@ class GemmKernel:
 
     @property
     def sparse(self) -> bool:
-        """Whether B goes through ELLPACK-DIB, and so through FP16, and zeros are skipped."""
+        """Whether zeros of B are skipped."""
         return self.activations is not Activations.DENSE
+
+    @property
+    def rounds_to_half(self) -> bool:
+        """Whether B goes through ELLPACK-DIB, and so through FP16."""
+        return self.activations in (Activations.COMPACTED, Activations.CONVERTED)
 
     @property
     def uses_engine(self) -> bool:
@@ -88,6 +94,9 @@ _TABLE = (
         _CONVERTED,
         SparseTile(),
         MAX_TILED_ROWS,
+    ),
+    GemmKernel(
+        "csc", "csc", "sgemm_csc", Activations.CSC, FixedTile(WAVEFRONT, 4, (4 * WAVEFRONT, 1, 1)), stored_rows=1
     ),
 )
 

@@ -46,7 +46,7 @@ def buffers(m: int = 40, n: int = 30, k: int = 50) -> GemmBuffers:
 def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     held = buffers(300, 77, 90)
     chosen = choose_tile(300, 77, 1, GPU)
-    tile = {"sgemm_4x4": (32, 32), "sgemm_tiled16": (16, 16), "sgemm_dib_gather": (256, 4)}
+    tile = {"sgemm_4x4": (32, 32), "sgemm_tiled16": (16, 16), "sgemm_dib_gather": (256, 4), "csc": (64, 4)}
     tile["sgemm"] = SWATH * chosen.x, SWATH * chosen.y
     tiling = Tiling(4, 6) if kernel == "sgemm_wide" else Tiling(2, 6, 256, 1)
     launch = gemm(kernel, held, GPU, tiling).launches[-1]
@@ -188,6 +188,7 @@ def test_a_tiling_beyond_the_lds_is_refused() -> None:
         ("sgemm_dib_gather", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
         # bundles in lines of 16, and a count a column
         ("software", 37 * 18, 4 * (37 * 17 + 50 * 3), 4 * 40 * 3 + 4 * (32 + 16) + 4 * 3),
+        ("csc", 37 * 18, 4 * (37 * 17 + 50 * 3), 4 * 37 * 3 + 4 * (2 * 18 + 2 * 3 + 1)),
     ],
 )
 def test_the_work_in_closed_form(kernel: str, needed_macs: int, read_bytes: int, stored_bytes: int) -> None:

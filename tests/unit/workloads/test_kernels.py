@@ -158,3 +158,22 @@ def test_sgemm_4x4_is_near_one_vector_instruction_a_multiply_accumulate() -> Non
     (launch,) = gemm("sgemm_4x4", buffers, GPU).launches
     macs = 64 * 32 * 512 // 64
     assert macs <= execute(launch).instructions["valu"] < 1.15 * macs
+
+
+@pytest.mark.parametrize("columns", [1, 11, 300])
+def test_compressed_columns_are_the_matrix_s(columns: int) -> None:
+    buffers = filled((4, columns, 70 if JIT_DISABLED else 300), 0.7)
+    buffers.b_stored[columns // 2] = 0.0
+    buffers.b_stored[0, :3] = [np.nan, -0.0, np.float32(1e-30)]
+    buffers.seal()
+    for launch in gemm("csc", buffers, GPU).launches[:-1]:
+        execute(launch)
+    memory, dense = buffers.memory, buffers.b_stored[:, : buffers.shape.k]
+    named = {a.name: a for a in memory.allocations}
+    first = memory.view(named["CSC columns of B"], np.uint32)
+    column, row = np.nonzero(dense)  # of a matrix that is stored by columns
+    assert np.array_equal(first, np.concatenate([[0], np.cumsum(np.count_nonzero(dense, axis=1))]))
+    assert np.array_equal(memory.view(named["CSC rows of B"], np.uint32)[: first[-1]], row)
+    assert np.array_equal(
+        memory.view(named["CSC values of B"], np.float32)[: first[-1]], dense[column, row], equal_nan=True
+    )

@@ -1,0 +1,223 @@
+"""A figure or table of a publication: which points it has, what is shown of them, and what the publication says."""
+
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from gpusim.base.errors import unknown_name
+from gpusim.base.spec import Spec, param
+from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer
+
+# layers that a case may name as TABLE/LAYER
+LAYER_TABLES: dict[str, tuple[ConvLayer, ...]] = {"alexnet": ALEXNET, "vgg16": VGGNET16, "resnet18": RESNET18}
+Label = str | int | float
+
+
+class CaseSpec(Spec):
+    """What a product belongs to: a layer. Exactly one of `run` and `layer` says which."""
+
+    run: str | None = param(None, "configuration of gpusim run", "user")
+    layer: str | None = param(None, "a layer of one of the tables: alexnet/conv2", "workloads/shapes.py")
+    sets: dict[str, Any] = param({}, "values laid over it, by their paths", "user")
+    batches: tuple[int, ...] = param((), "batches of this case; none: the figure's", "user")
+    count: int = param(1, "layers of equal shape that it stands for, in means too", "user", ge=1)
+    data: dict[str, dict[str, Any]] = param({}, "values of this case by the name of the figure's data", "user")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "CaseSpec":
+        if (self.run is None) == (self.layer is None):
+            raise ValueError("a case has one of run and layer")
+        if self.layer is not None:
+            table, _, name = self.layer.partition("/")
+            if table not in LAYER_TABLES:
+                raise ValueError(unknown_name("table of layers", table, LAYER_TABLES))
+            layers = [one.name.rpartition(" ")[2] for one in LAYER_TABLES[table]]
+            if name not in layers:
+                raise ValueError(unknown_name("layer", name, layers))
+        return self
+
+
+class ValueRule(Spec):
+    """Holds where the mean is the publication's figure, within a tolerance."""
+
+    value: float = param(..., "the publication's figure", "the publication")
+    tolerance: float = param(0.1, "relative deviation up to which it holds", "assumed", ge=0, lt=1)
+
+
+class BoundRule(Spec):
+    """Holds where every value is on one side of a bound."""
+
+    above: float | None = param(None, "the bound, if values are to be above it", "the publication")
+    below: float | None = param(None, "the bound, if they are to be below it", "the publication")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "BoundRule":
+        if (self.above is None) == (self.below is None):
+            raise ValueError("a bound has one of above and below")
+        return self
+
+
+class OrderRule(Spec):
+    """Holds where each value with one label is more than that with another label, all other labels being equal."""
+
+    label: str = param(..., "batch, data, case or zeros", "user")
+    more: Label = param(..., "the label of the larger one", "the publication")
+    less: Label = param(..., "the label of the smaller one", "the publication")
+
+
+class ClaimSpec(Spec):
+    """One statement of the publication, and how it is judged: exactly one of `value`, `bound` and `order`."""
+
+    text: str = param(..., "the statement", "the publication")
+    said: str = param(..., "the publication's figure, as it is shown", "the publication")
+    measure: str = param(..., "what is measured", "user")
+    where: dict[str, Label | list[Label]] = param({}, "labels of the values that count", "user")
+    value: ValueRule | None = None
+    bound: BoundRule | None = None
+    order: OrderRule | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "ClaimSpec":
+        if sum(rule is not None for rule in (self.value, self.bound, self.order)) != 1:
+            raise ValueError("a claim has one of value, bound and order")
+        return self
+
+
+class Figure(Spec):
+    """What all figures and tables have."""
+
+    title: str = param(..., "for people", "user")
+    source: str = param(..., "which figure or table of the publication", "the publication")
+    note: str = param("", "what is different here, and why", "user")
+    claims: tuple[ClaimSpec, ...] = param((), "what the publication says", "the publication")
+
+
+class RunsFigure(Figure):
+    """A figure of runs: every case with every batch and data, by each way that it names."""
+
+    cases: dict[str, CaseSpec] = param(..., "layers by their names", "user", min_length=1)
+    batches: tuple[int, ...] = param(..., "images", "user", min_length=1)
+    source_batches: tuple[int, ...] = param((), "the publication's, where they are others", "the publication")
+    data: dict[str, dict[str, Any]] = param(..., "values of a run by the data's name", "user", min_length=1)
+    paths: tuple[str, ...] = param(..., "ways to compute the product", "user", min_length=1)
+
+    @model_validator(mode="after")
+    def _has_data(self) -> "RunsFigure":
+        for name, case in self.cases.items():
+            for data in case.data:
+                if data not in self.data:
+                    raise ValueError(f"case {name}: {unknown_name('data', data, self.data)}")
+        return self
+
+
+class ComparedFigure(RunsFigure):
+    """Bars: a group for each case, batch and data, a bar for each way, a panel for each measure."""
+
+    kind: Literal["compared"] = param("compared", "what is shown", "")
+    measures: tuple[str, ...] = param(("speedup",), "what is measured", "user", min_length=1)
+    normalized_to: str | None = param(
+        None, "the way that all bars are compared with; null: each comparison has its own", "user"
+    )
+
+    @model_validator(mode="after")
+    def _has_base(self) -> "ComparedFigure":
+        if self.normalized_to is not None and self.normalized_to not in self.paths:
+            raise ValueError(f"normalized_to: {unknown_name('path of the figure', self.normalized_to, self.paths)}")
+        return self
+
+
+class BreakdownFigure(RunsFigure):
+    """Stacked bars: the time of each of a way's launches."""
+
+    kind: Literal["breakdown"] = param("breakdown", "what is shown", "")
+    base: str = param(..., "the dense way", "user")
+    conversions: dict[str, str] = param({}, "what names of kernels that convert begin with, by way", "user")
+    judged: dict[str, tuple[str, ...]] = param({}, "comparisons that a way's values belong to, by way", "user")
+
+    @model_validator(mode="after")
+    def _has_base(self) -> "BreakdownFigure":
+        for path in (self.base, *self.conversions, *self.judged):
+            if path not in self.paths:
+                raise ValueError(unknown_name("path of the figure", path, self.paths))
+        return self
+
+
+class AxisSpec(Spec):
+    """An axis of a map."""
+
+    title: str = param(..., "what is varied, for people", "user")
+    values: dict[str, dict[str, Any]] = param(
+        ..., "values of the run's configuration by what is written at the axis, in order", "user", min_length=2
+    )
+
+
+class RatioSpec(Spec):
+    """A map's colour: how many times faster one way is than another. comparison: whose claims it is judged by."""
+
+    title: str = param(..., "for people", "user")
+    path: str = param(..., "the way", "user")
+    base: str = param(..., "the other one", "user")
+    comparison: str = param("ours", "the comparison that it belongs to", "user")
+
+
+class MapFigure(RunsFigure):
+    """Heat maps over two values of the machine or the layer: where one way wins over another."""
+
+    kind: Literal["map"] = param("map", "what is shown", "")
+    x: AxisSpec = param(..., "from left to right", "user")
+    y: AxisSpec = param(..., "from bottom to top", "user")
+    ratios: tuple[RatioSpec, ...] = param(..., "a panel each", "user", min_length=1)
+
+    @model_validator(mode="after")
+    def _is_one_point(self) -> "MapFigure":
+        if len(self.cases) * len(self.batches) * len(self.data) != 1:
+            raise ValueError("a map is of one case, one batch and one kind of data")
+        for ratio in self.ratios:
+            for path in (ratio.path, ratio.base):
+                if path not in self.paths:
+                    raise ValueError(f"ratios: {unknown_name('path of the figure', path, self.paths)}")
+        return self
+
+
+class CurvesFigure(Figure):
+    """Sparsity of a map over a training."""
+
+    kind: Literal["curves"] = param("curves", "what is shown", "")
+    curves: str = param(..., "recorded curves: a file, or the name of shipped ones", "gpusim capture")
+    maps: tuple[str, ...] = param((), "maps that are shown; none: all", "user")
+
+
+class MonitorFigure(Figure):
+    """What the sparsity monitor measures along such curves."""
+
+    kind: Literal["monitor"] = param("monitor", "what is shown", "")
+    curves: str = param(..., "recorded curves: a file, or the name of shipped ones", "gpusim capture")
+    map: str = param(..., "the map that is shown", "user")
+    settings: dict[str, Any] = param({}, "of the monitor, beside its defaults", "user")
+
+
+class OverheadsFigure(Figure):
+    """Table 6.6: what measuring costs a training, by the model."""
+
+    kind: Literal["overheads"] = param("overheads", "what is shown", "")
+
+
+class NetworkSpec(Spec):
+    """A column of table 6.7."""
+
+    figure: str = param(..., "the figure that has the layers' speed-ups", "user")
+    where: dict[str, Label | list[Label]] = param({}, "labels of the speed-ups that count", "user")
+
+
+class TrainingFigure(Figure):
+    """Equation 6.1: the speed-up of a training from those of its layers."""
+
+    kind: Literal["training"] = param("training", "what is shown", "")
+    networks: dict[str, NetworkSpec] = param(..., "networks of table 6.7 by name", "user", min_length=1)
+
+
+class AreaFigure(Figure):
+    """The engine's hardware cost."""
+
+    kind: Literal["area"] = param("area", "what is shown", "")
+    engines: dict[str, dict[str, Any]] = param(..., "values of engines by their names", "user", min_length=1)

@@ -1,0 +1,19 @@
+"""The results of a plan, out of a store."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpusim.keeping.keeper import Keeper
+from gpusim.reproduce.kept import Results, kept
+from gpusim.reproduce.plan import Plan
+from gpusim.reproduce.running import stored
+
+
+def collected(name: str, plan: Plan, keeper: Keeper, errors: Mapping[str, str], said: Mapping[str, Any]) -> Results:
+    """Of every point that the store has a run of whose result is right."""
+    points = {}
+    for key, planned in plan.points.items():
+        found = stored(keeper, planned)
+        if found is not None and not found.exit_code:
+            points[key] = kept(found.content, found.seconds)
+    return Results(name, points, errors, said)

@@ -1,0 +1,106 @@
+"""What of a reproduction's runs stays: one JSON file, from which tables, pictures and claims are made anew."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.compare.rules import ROOFLINES, RULES
+from gpusim.keeping.records import restored
+from gpusim.results import metrics
+from gpusim.results.metrics.half_widths import SUFFIX
+
+FILE = "results.json"
+SCHEMA = 1
+DIGITS = 6  # significant ones of a number that stays
+# what tables, measures and explanations read
+_GROUPS = ("data.", "stalls.", "engine.")
+_PATHS = {
+    *(path for rule in RULES for path in rule.paths), *(f"roofline.{name}" for name in ROOFLINES),
+    "kernel.cycles", "kernel.time_us", "l2.hits", "l2.mshr_merges", "energy.total_uj",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A point's run.
+
+    metrics: what is read of them, those that apply; half_width: of the cycles, relative, 0 where it was simulated in
+    whole; fraction: of the instructions that were simulated; launches: kernel and cycles of each; seconds: that it
+    took.
+    """
+
+    metrics: Mapping[str, Any]
+    half_width: float
+    fraction: float
+    launches: list[tuple[str, int]]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that is known of a reproduction. points: by key; errors: of points that failed; said: what was run."""
+
+    name: str
+    points: Mapping[str, Kept]
+    errors: Mapping[str, str] = field(default_factory=dict)
+    said: Mapping[str, Any] = field(default_factory=dict)
+
+
+def kept(content: Mapping[str, Any], seconds: float) -> Kept:
+    """A run of a store, by what it left behind."""
+    record = restored(content["records"])[-1]
+    values = {path: value for path, value in metrics.leaves(metrics.to_tree(record)) if value is not None}
+    cycles = values["kernel.cycles"]
+    read = {path: _short(value) for path, value in values.items() if _is_read(path)}
+    sampling = record.total.sampling
+    return Kept(
+        read,
+        _short(values.get(f"kernel.cycles{SUFFIX}", 0.0) / cycles),
+        1.0 if sampling is None else _short(sampling.fraction),
+        [(facts.kernel.name, facts.cycles) for facts in record.launches],
+        _short(seconds),
+    )
+
+
+def _is_read(path: str) -> bool:
+    return not path.endswith(SUFFIX) and (path in _PATHS or path.startswith(_GROUPS))
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def as_json(results: Results) -> str:
+    """The file: a line for each point, so that a change of one can be read."""
+    head = {"schema": SCHEMA, "reproduction": results.name, "run": results.said}
+    lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
+    for name, held in (("errors", results.errors), ("points", results.points)):
+        rows = [f"  {json.dumps(key)}: {json.dumps(_plain(value))}" for key, value in sorted(held.items())]
+        lines += [f' "{name}": {{', ",\n".join(rows), " }" + ("," if name == "errors" else "")]
+    return "{\n" + "\n".join(line for line in lines if line) + "\n}\n"
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if isinstance(value, Kept) else value
+
+
+def load(folder: Path, name: str) -> Results:
+    """The file in a folder; raises UserError for one that is none, or another reproduction's."""
+    path = folder / FILE
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        if held["schema"] != SCHEMA or held["reproduction"] != name:
+            raise UserError(f"{path}: has results of '{held['reproduction']}', schema {held['schema']}, not of {name}")
+        points = {key: _kept(value) for key, value in held["points"].items()}
+        return Results(name, points, held["errors"], held["run"])
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}; gpusim reproduce {name} makes it") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UserError(f"{path}: is no file of results: {error}") from None
+
+
+def _kept(value: Mapping[str, Any]) -> Kept:
+    return Kept(**{**value, "launches": [(kernel, cycles) for kernel, cycles in value["launches"]]})

@@ -1,0 +1,38 @@
+"""Kinds of figures: what each shows as tables and picture, and the values that its claims are judged by."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.config.figure import Figure
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.kept import Results
+from gpusim.reproduce.kinds import area, breakdown, compared, curves, design_map, monitor, overheads, training
+from gpusim.reproduce.tables import Table
+from gpusim.reproduce.values import Value
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of figure. picture: an SVG file, None where nothing is known; values: for claims."""
+
+    tables: Callable[[Reproduction, Any, Results], Iterator[Table]]
+    picture: Callable[[Reproduction, Any, Results], bytes | None] | None = None
+    values: Callable[[Reproduction, Any, Results], Iterator[Value]] | None = None
+
+
+_KINDS = {
+    "compared": Kind(compared.tables, compared.picture, compared.values),
+    "breakdown": Kind(breakdown.tables, breakdown.picture, breakdown.values),
+    "map": Kind(design_map.tables, design_map.picture, design_map.values),
+    "curves": Kind(curves.tables, curves.picture, curves.values),
+    "monitor": Kind(monitor.tables, monitor.picture, monitor.values),
+    "overheads": Kind(overheads.tables, values=overheads.values),
+    "training": Kind(training.tables, training.picture, training.values),
+    "area": Kind(area.tables, values=area.values),
+}
+
+
+def kind_of(figure: Figure) -> Kind:
+    """How a figure is shown."""
+    return _KINDS[figure.kind]  # type: ignore[attr-defined]

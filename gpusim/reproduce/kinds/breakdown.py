@@ -1,0 +1,69 @@
+"""The time of a product by its launches: conversions beside the product itself."""
+
+from collections.abc import Iterator
+
+from gpusim.config.figure import BreakdownFigure
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.kept import Kept, Results
+from gpusim.reproduce.pictures import stacked
+from gpusim.reproduce.tables import Column, Table, percent, thousands
+from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, times
+
+
+def _conversion(figure: BreakdownFigure, path: str, way: Kept) -> int:
+    """Cycles of the launches that convert."""
+    kernel = figure.conversions.get(path)
+    return sum(cycles for name, cycles in way.launches if kernel and name.startswith(kernel))
+
+
+def _product(figure: BreakdownFigure, path: str, way: Kept) -> int:
+    return sum(cycles for _, cycles in way.launches) - _conversion(figure, path, way)
+
+
+def tables(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Table]:
+    """A row for each way."""
+    columns = [Column("case"), Column("batch"), Column("data"), Column("way"), Column("conversion", thousands)]
+    columns += [Column("product", thousands), Column("conversion's share", percent), Column("speed-up", times)]
+    rows = []
+    for group in groups(reproduction, figure, results):
+        for path, way in group.ways.items():
+            converting, product = _conversion(figure, path, way), _product(figure, path, way)
+            share = converting / (converting + product)
+            gain = measured(group, "speedup", path, figure.base)
+            title = reproduction.spec.paths[path].title
+            rows.append([group.case, group.batch, group.data, title, converting, product, share, gain])
+    yield Table(columns, rows)
+
+
+def values(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Value]:
+    """Of each way: its speed-up over the dense one, the share of its conversion, and how much the conversion of
+    another way takes of that."""
+    for group in groups(reproduction, figure, results):
+        for path, way in group.ways.items():
+            yield from _values(figure, group, path, way)
+
+
+def _values(figure: BreakdownFigure, group: Group, path: str, way: Kept) -> Iterator[Value]:
+    labels = {**group.labels, "path": path}
+    converting = _conversion(figure, path, way)
+    gain = measured(group, "speedup", path, figure.base)
+    for comparison in figure.judged.get(path, ()):
+        if gain is not None and path != figure.base:
+            reasons = tuple(reasons_of(group.ways[figure.base], way))
+            yield Value("speedup", comparison, labels, gain, reasons=reasons)
+        if converting:
+            share = converting / (converting + _product(figure, path, way))
+            yield Value("conversion_share", comparison, labels, share)
+            for other, held in group.ways.items():
+                if other != path and (theirs := _conversion(figure, other, held)):
+                    yield Value("conversion_gain", comparison, {**labels, "over": other}, theirs / converting)
+
+
+def picture(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> bytes | None:
+    """Stacked bars."""
+    held: dict[str, dict[str, float]] = {}
+    for group in groups(reproduction, figure, results):
+        for path, way in group.ways.items():
+            parts = {"conversion": _conversion(figure, path, way) / 1e3, "product": _product(figure, path, way) / 1e3}
+            held[f"{reproduction.spec.paths[path].title}, {group.data}"] = parts
+    return stacked("cycles, thousands", held) if held else None

@@ -1,0 +1,124 @@
+"""Ways beside one another: cycles and measures of each case, batch and data as a table and as grouped bars."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpusim.config.figure import ComparedFigure
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.fitting import does_fit
+from gpusim.reproduce.kept import Kept, Results
+from gpusim.reproduce.pictures import Bars, bars
+from gpusim.reproduce.tables import Column, Table, percent, thousands
+from gpusim.reproduce.values import MEASURES, Group, compared_values, groups, limit_of, measured, times
+
+values = compared_values
+
+
+def _bars_of(reproduction: Reproduction, figure: ComparedFigure) -> list[tuple[str, str, str]]:
+    """(title, way, base) of the bars: all ways beside one, or each comparison's own pair."""
+    spec = reproduction.spec
+    if figure.normalized_to is not None:
+        return [(spec.paths[path].title, path, figure.normalized_to) for path in figure.paths]
+    return [(one.title, one.path, one.base) for one in spec.comparisons.values()]
+
+
+def tables(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Table]:
+    """Measures of each bar, of speed-ups with the engine's own share and the limit; cycles of each way."""
+    held = list(groups(reproduction, figure, results))
+    yield _measures(reproduction, figure, held)
+    yield _cycles(reproduction, figure, held)
+
+
+_HEAD = (Column("case"), Column("batch"), Column("data"))
+_ZEROS = Column("zeros", percent)
+
+
+def _head(group: Group) -> list[Any]:
+    return [group.case, group.batch, group.data]
+
+
+def _cycles(reproduction: Reproduction, figure: ComparedFigure, held: list[Group]) -> Table:
+    spec = reproduction.spec
+    columns = [*_HEAD, _ZEROS, Column("fits the GPU's memory")]
+    columns += [Column(spec.paths[path].title, thousands) for path in figure.paths]
+    columns += [Column(f"kernel of {spec.paths[path].title}") for path in _chosen(reproduction)]
+    columns += [Column("largest half-width", lambda value: f"±{100 * value:.2f} %"), Column("simulated", percent)]
+    rows = []
+    for group in held:
+        cycles = [_of(group, path, "kernel.cycles") for path in figure.paths]
+        ways: list[Kept] = list(group.ways.values())
+        doubt = max((way.half_width for way in ways), default=None)
+        simulated = sum(way.fraction for way in ways) / len(ways) if ways else None
+        fits = does_fit(reproduction, figure, group.case, group.batch)
+        kernels = [_kernel(group, path) for path in _chosen(reproduction)]
+        rows.append([*_head(group), group.zeros, fits, *cycles, *kernels, doubt, simulated])
+    return Table(columns, rows, "cycles", "Cycles.")
+
+
+def _chosen(reproduction: Reproduction) -> list[str]:
+    """Ways whose kernels may be chosen by shape: of the last comparison."""
+    one = list(reproduction.spec.comparisons.values())[-1:]
+    return [path for held in one for path in (held.base, held.path)]
+
+
+def _kernel(group: Group, path: str) -> str | None:
+    """That which takes longest."""
+    launches = group.ways[path].launches if path in group.ways else []
+    return max(launches, key=lambda launch: launch[1])[0] if launches else None
+
+
+def _measures(reproduction: Reproduction, figure: ComparedFigure, held: list[Group]) -> Table:
+    pairs = _bars_of(reproduction, figure)
+    columns = [*_HEAD]
+    for measure in figure.measures:
+        before = "" if len(figure.measures) == 1 else f"{MEASURES[measure].title}: "
+        columns += [Column(f"{before}{title}", MEASURES[measure].shown) for title, _, _ in pairs]
+    if "speedup" in figure.measures:
+        columns += [Column("the engine's own share", times), Column("limit 1/(1-s)", times)]
+    rows = []
+    for group in held:
+        row = [*_head(group)]
+        row += [measured(group, measure, path, base) for measure in figure.measures for _, path, base in pairs]
+        if "speedup" in figure.measures:
+            row += [engine_share(reproduction, group), None if group.zeros is None else limit_of(group.zeros)]
+        rows.append(row)
+    title = MEASURES[figure.measures[0]].title.capitalize() if len(figure.measures) == 1 else "Measures"
+    return Table(columns, rows, title=f"{title}.")
+
+
+def engine_share(reproduction: Reproduction, group: Group) -> float | None:
+    """How many times faster the engine makes the kernel that converts in software otherwise."""
+    share = reproduction.spec.engine_share
+    return None if share is None else measured(group, "speedup", share.path, share.base)
+
+
+def _of(group: Group, path: str, metric: str) -> Any:
+    return group.ways[path].metrics.get(metric) if path in group.ways else None
+
+
+def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> bytes | None:
+    """A panel for each measure."""
+    held = [group for group in groups(reproduction, figure, results) if group.ways]
+    if not held:
+        return None
+    pairs, labels = _bars_of(reproduction, figure), [f"{g.case} {g.batch} {g.data}" for g in held]
+    panels = []
+    for measure in figure.measures:
+        series = {title: [measured(group, measure, path, base) for group in held] for title, path, base in pairs}
+        doubts = {}
+        if measure == "speedup":
+            doubts = {
+                title: [_doubt(g, path, base, value) for g, value in zip(held, series[title], strict=True)]
+                for title, path, base in pairs
+            }
+        line = 0.0 if "change" in MEASURES[measure].title else 1.0
+        panels.append(Bars(MEASURES[measure].title, labels, series, doubts, line))
+    return bars(panels)
+
+
+def _doubt(group: Group, path: str, base: str, value: float | None) -> float:
+    """Half-width of a ratio of two independent times."""
+    if value is None:
+        return 0.0
+    first, second = group.ways[path].half_width, group.ways[base].half_width
+    return float(value * (first**2 + second**2) ** 0.5) if path != base else 0.0

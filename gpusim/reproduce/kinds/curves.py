@@ -1,0 +1,50 @@
+"""Sparsity of activation maps over a training, as it was recorded."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpusim.config.figure import CurvesFigure
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.kept import Results
+from gpusim.reproduce.pictures import lines
+from gpusim.reproduce.tables import Column, Table, percent
+from gpusim.reproduce.values import OURS, Value
+from workloads.monitor.curves import Curves, named_curves
+
+LATE = 0.5  # of a training: from there on its curves are called stable
+
+
+def _shown(figure: CurvesFigure) -> tuple[Curves, list[str]]:
+    held = named_curves(figure.curves)
+    return held, list(figure.maps or held.maps)
+
+
+def tables(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Iterator[Table]:
+    """First and last sparsity of each map, and how much it moved in the later half."""
+    held, maps = _shown(figure)
+    columns = [Column("map"), Column("first", percent), Column("last", percent), Column("moves later by", percent)]
+    rows = []
+    for name in maps:
+        line = held.sparsity[:, held.maps.index(name)]
+        late = line[held.iterations >= LATE * held.iterations[-1]]
+        rows.append([name, float(line[0]), float(line[-1]), float(late.max() - late.min())])
+    yield Table(columns, rows)
+
+
+def values(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Iterator[Value]:
+    """The last sparsity of each map, and its spread in the later half."""
+    held, maps = _shown(figure)
+    for name in maps:
+        line = held.sparsity[:, held.maps.index(name)]
+        late = line[held.iterations >= LATE * held.iterations[-1]]
+        yield Value("sparsity", OURS, {"map": name}, float(line[-1]))
+        yield Value("later_spread", OURS, {"map": name}, float(np.ptp(late)))
+
+
+def picture(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> bytes:
+    """A line for each map."""
+    held, maps = _shown(figure)
+    places = held.iterations.tolist()
+    shown = {name: (places, (100 * held.sparsity[:, held.maps.index(name)]).tolist()) for name in maps}
+    return lines("sparsity in %", "iteration", shown)

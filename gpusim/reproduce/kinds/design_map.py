@@ -1,0 +1,73 @@
+"""Maps over two values of the machine or the layer: where one way wins over another."""
+
+from collections.abc import Iterator
+
+from gpusim.config.figure import MapFigure, RatioSpec
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.kept import Kept, Results
+from gpusim.reproduce.pictures import Heat, heat
+from gpusim.reproduce.points import labels_of
+from gpusim.reproduce.tables import Column, Table, thousands
+from gpusim.reproduce.values import Value, reasons_of, times
+
+
+def _way(reproduction: Reproduction, figure: MapFigure, results: Results, path: str, x: str, y: str) -> Kept | None:
+    (case,), (data,), (batch,) = figure.cases, figure.data, figure.batches
+    labels = {**labels_of(case, batch, data, path, reproduction.spec.paths[path].sparse), "x": x, "y": y}
+    return results.points.get(" ".join(labels.values()))
+
+
+def _ratio(way: Kept | None, base: Kept | None) -> float | None:
+    if way is None or base is None:
+        return None
+    return float(base.metrics["kernel.time_us"] / way.metrics["kernel.time_us"])
+
+
+def tables(reproduction: Reproduction, figure: MapFigure, results: Results) -> Iterator[Table]:
+    """A row for each place."""
+    spec = reproduction.spec
+    columns = [Column(figure.x.title), Column(figure.y.title)]
+    columns += [Column(spec.paths[path].title, thousands) for path in figure.paths]
+    columns += [Column(ratio.title, times) for ratio in figure.ratios]
+    rows = []
+    for y in figure.y.values:
+        for x in figure.x.values:
+            ways = {path: _way(reproduction, figure, results, path, x, y) for path in figure.paths}
+            cycles = [None if way is None else way.metrics["kernel.cycles"] for way in ways.values()]
+            rows.append([x, y, *cycles, *(_ratio(ways[r.path], ways[r.base]) for r in figure.ratios)])
+    yield Table(columns, rows)
+
+
+def values(reproduction: Reproduction, figure: MapFigure, results: Results) -> Iterator[Value]:
+    """Of each ratio at each place, under its own name."""
+    for y in figure.y.values:
+        for x in figure.x.values:
+            for ratio in figure.ratios:
+                yield from _values(reproduction, figure, results, ratio, x, y)
+
+
+def _values(
+    reproduction: Reproduction, figure: MapFigure, results: Results, ratio: RatioSpec, x: str, y: str
+) -> Iterator[Value]:
+    way, base = (_way(reproduction, figure, results, path, x, y) for path in (ratio.path, ratio.base))
+    gain = _ratio(way, base)
+    if gain is not None and way is not None and base is not None:
+        labels = {"x": x, "y": y, "path": ratio.path, "base": ratio.base}
+        yield Value("speedup", ratio.comparison, labels, gain, reasons=tuple(reasons_of(base, way)))
+
+
+def picture(reproduction: Reproduction, figure: MapFigure, results: Results) -> bytes | None:
+    """A panel for each ratio."""
+    panels = []
+    for ratio in figure.ratios:
+        held = [
+            [
+                _ratio(*(_way(reproduction, figure, results, path, x, y) for path in (ratio.path, ratio.base)))
+                for x in figure.x.values
+            ]
+            for y in figure.y.values
+        ]
+        panels.append(Heat(ratio.title, held))
+    if all(value is None for panel in panels for row in panel.values for value in row):
+        return None
+    return heat((figure.x.title, list(figure.x.values)), (figure.y.title, list(figure.y.values)), panels)

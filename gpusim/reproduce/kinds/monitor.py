@@ -1,0 +1,43 @@
+"""What the sparsity monitor measures of a map along a training."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpusim.config.figure import MonitorFigure
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.kept import Results
+from gpusim.reproduce.tables import Column, Table, percent
+from gpusim.reproduce.values import OURS, Value
+from workloads.monitor.curves import named_curves
+from workloads.monitor.picture import draw
+from workloads.monitor.replay import MapReplay, Replay, replay
+from workloads.monitor.settings import MonitorSpec
+
+
+def _replayed(figure: MonitorFigure) -> tuple[Replay, MapReplay]:
+    """The monitor over all maps, whose states they share; and the one that is shown."""
+    held = replay(named_curves(figure.curves), MonitorSpec(**figure.settings))
+    return held, next(one for one in held.maps if one.name == figure.map)
+
+
+def tables(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> Iterator[Table]:
+    """Each process of the map: when it was, what it found, and the truth then."""
+    _, shown = _replayed(figure)
+    columns = [Column("first iteration"), Column("last"), Column("measured", percent), Column("true", percent)]
+    rows = [[p.start, p.last, p.sparsity, float(shown.truth[p.last])] for p in shown.processes]
+    yield Table(columns, rows)
+
+
+def values(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> Iterator[Value]:
+    """Mean and largest error of the belief, and the share of iterations with a measurement."""
+    _, shown = _replayed(figure)
+    found = {"mean_error": shown.mean_error, "largest_error": shown.max_error, "measured": shown.share_measured}
+    for measure, value in found.items():
+        if value is not None:
+            yield Value(measure, OURS, {"map": figure.map}, value)
+
+
+def picture(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> bytes:
+    """True sparsity as a line, a cross for each process, hibernation shaded."""
+    held, shown = _replayed(figure)
+    return draw(replace(held, maps=(shown,)), ".svg")

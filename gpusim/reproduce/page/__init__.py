@@ -1,0 +1,1 @@
+"""The folder of a reproduction: its page with a summary in front, claims, CSV files, pictures."""

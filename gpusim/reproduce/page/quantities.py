@@ -1,0 +1,78 @@
+"""Means that a text may name in braces, {FIGURE | DATA | WHAT}, so that no figure in it is typed.
+
+FIGURE: one of speed-ups; DATA: the name of its data, or 'all'. WHAT: a comparison's or the engine's own speed-up by its
+name (`ours`, `share`), a way's over the figure's base (`software`), `zeros`, `limit`, a way's metric (`engine
+l2.hit_rate`) or the quotient of two, each added up (`engine engine.accurate / engine.requests`).
+"""
+
+import re
+from collections.abc import Callable
+from math import fsum
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.config.figure import ComparedFigure
+from gpusim.config.reproduction import ComparisonSpec, Reproduction
+from gpusim.reproduce.kept import Results
+from gpusim.reproduce.tables import MISSING, percent
+from gpusim.reproduce.values import Group, groups, limit_of, mean_of, measured, times
+
+ALL = "all"
+_NAMED = re.compile(r"\{([^{}]*)\}")
+_FRACTIONS = ("rate", "fraction", "share")  # in names of metrics that are shown in percent
+
+
+def filled(text: str, reproduction: Reproduction, results: Results) -> str:
+    """The text with what it names; a dash where nothing is known. Raises UserError for a name that is none."""
+    return _NAMED.sub(lambda found: _quantity(found[1], reproduction, results), text)
+
+
+def _quantity(named: str, reproduction: Reproduction, results: Results) -> str:
+    parts = [part.strip() for part in named.split("|")]
+    if len(parts) != 3:
+        raise UserError(f"summary: {{{named}}}: expected {{FIGURE | DATA | WHAT}}")
+    name, data, what = parts
+    figures = {n: f for n, f in reproduction.figures.items() if isinstance(f, ComparedFigure)}
+    if name not in figures:
+        raise UserError(f"summary: {{{named}}}: {unknown_name('figure', name, figures)}")
+    figure = figures[name]
+    if data not in (ALL, *figure.data):
+        raise UserError(f"summary: {{{named}}}: {unknown_name('data', data, (ALL, *figure.data))}")
+    held = [group for group in groups(reproduction, figure, results) if data in (ALL, group.data)]
+    shown, value = _found(named, what, reproduction, figure, held)
+    return MISSING if value is None else shown(value)
+
+
+def _found(
+    named: str, what: str, reproduction: Reproduction, figure: ComparedFigure, held: list[Group]
+) -> tuple[Callable[[float], str], float | None]:
+    spec = reproduction.spec
+    known = {**spec.comparisons, **({"share": spec.engine_share} if spec.engine_share else {})}
+    if figure.normalized_to is not None:
+        over = figure.normalized_to
+        known |= {path: ComparisonSpec(title="", path=path, base=over) for path in figure.paths if path not in known}
+    if what in known:
+        one = known[what]
+        return times, _mean(held, lambda group: measured(group, "speedup", one.path, one.base))
+    if what == "zeros":
+        return percent, _mean(held, lambda group: group.zeros)
+    if what == "limit":
+        return times, _mean(held, lambda group: None if group.zeros is None else limit_of(group.zeros))
+    path, _, metric = what.partition(" ")
+    if not metric or path not in figure.paths:
+        raise UserError(f"summary: {{{named}}}: {unknown_name('quantity', what, [*known, 'zeros', 'limit'])}")
+    above, _, below = (part.strip() for part in metric.partition("/"))
+    shown = percent if below or above.endswith(_FRACTIONS) else "{:,.3g}".format
+    if not below:
+        return shown, _mean(held, lambda group: _metric(group, path, above))
+    sums = [fsum(_metric(group, path, one) or 0.0 for group in held) for one in (above, below)]
+    return shown, sums[0] / sums[1] if sums[1] else None
+
+
+def _metric(group: Group, path: str, metric: str) -> float | None:
+    value = group.ways[path].metrics.get(metric) if path in group.ways else None
+    return None if value is None else float(value)
+
+
+def _mean(held: list[Group], of: Callable[[Group], float | None]) -> float | None:
+    found = [(of(group), group.count) for group in held]
+    return mean_of((value, count) for value, count in found if value is not None)

@@ -1,0 +1,70 @@
+"""What it comes to: how it was run, how many claims hold, what failed, and the means that answer whether it pays."""
+
+from collections.abc import Iterator, Sequence
+
+from gpusim.base.progress import clock
+from gpusim.config.figure import ComparedFigure
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.claims import BESIDE, STATES, Judged
+from gpusim.reproduce.kept import Results
+from gpusim.reproduce.kinds.compared import engine_share
+from gpusim.reproduce.page.quantities import filled
+from gpusim.reproduce.tables import Column, Table, percent
+from gpusim.reproduce.values import Group, groups, limit_of, mean_of, measured, times
+
+
+def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
+    """Lines of the page's first part."""
+    if reproduction.spec.summary:
+        yield filled(reproduction.spec.summary, reproduction, results)
+    yield from _how(results)
+    yield ""
+    for name, one in reproduction.spec.comparisons.items():
+        states = [claim.verdicts[name].state for claim in claims if claim.verdicts[name].state != BESIDE]
+        said = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
+        yield f"Of {len(states)} [claims](claims.md), {one.title}: {said}."
+    yield ""
+    yield _means(reproduction, results).markdown()
+    if results.errors:
+        yield "Points that failed:\n"
+        yield from (f"- {key}: {error}" for key, error in results.errors.items())
+        yield ""
+
+
+def _how(results: Results) -> Iterator[str]:
+    points = results.points.values()
+    seconds = sum(one.seconds for one in points)
+    whole = sum(one.seconds / one.fraction for one in points if one.fraction)
+    sampled = sum(one.fraction < 1 for one in points)
+    yield (
+        f"{len(results.points)} runs, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one process;"
+        f" in whole all would take about {clock(whole)}."
+    )
+    if results.said:
+        yield "Last run: " + "; ".join(f"{name} {value}" for name, value in results.said.items()) + "."
+
+
+def _means(reproduction: Reproduction, results: Results) -> Table:
+    """Of each figure of speed-ups: means by comparison, of the engine's own share, of zeros and their limit."""
+    comparisons = reproduction.spec.comparisons.values()
+    columns = [Column("figure"), Column("data"), Column("points"), Column("zeros", percent)]
+    columns += [Column("limit 1/(1-s)", times), *(Column(one.title, times) for one in comparisons)]
+    columns += [Column("the engine's own share", times)]
+    rows: list[list[object]] = []
+    for name, figure in reproduction.figures.items():
+        if not isinstance(figure, ComparedFigure) or "speedup" not in figure.measures:
+            continue
+        held = list(groups(reproduction, figure, results))
+        for data in figure.data:
+            some = [group for group in held if group.data == data and group.zeros is not None]
+            zeros = [group.zeros for group in some]
+            gains = [[measured(g, "speedup", one.path, one.base) for g in some] for one in comparisons]
+            shares = [engine_share(reproduction, group) for group in some]
+            limits = [None if share is None else limit_of(share) for share in zeros]
+            means = [_mean(some, numbers) for numbers in (zeros, limits, *gains, shares)]
+            rows.append([name, data, len(some), *means])
+    return Table(columns, rows, title="Mean speed-ups.")
+
+
+def _mean(groups_: Sequence[Group], values: Sequence[float | None]) -> float | None:
+    return mean_of((value, group.count) for group, value in zip(groups_, values, strict=True) if value is not None)

@@ -1,0 +1,150 @@
+"""The folder: tables as CSV, pictures, claims, and a page that has all of them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.files import folder, write_together
+from gpusim.config.figure import ClaimSpec, Figure, RunsFigure
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.claims import Judged, Verdict, judge
+from gpusim.reproduce.fitting import does_fit
+from gpusim.reproduce.kept import FILE, Results, as_json
+from gpusim.reproduce.kinds import kind_of
+from gpusim.reproduce.page.summary import summary
+from gpusim.reproduce.points import is_known
+from gpusim.reproduce.tables import Column, Table
+from gpusim.reproduce.values import MEASURES, Value, times
+
+PAGE, CLAIMS = "README.md", "claims.md"
+SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
+    "conversion_gain": times,
+    "training_speedup": times,
+    "mean_speedup": times,
+    "listed_storage": "{:,.0f} bytes".format,
+}
+
+
+def judged(reproduction: Reproduction, results: Results) -> list[Judged]:
+    """All claims of all figures."""
+    found = []
+    for name, figure in reproduction.figures.items():
+        if not figure.claims:
+            continue
+        values, complete = _values(reproduction, figure, results), is_known(reproduction, figure, results.points)
+        for claim in figure.claims:
+            verdicts = {
+                one: judge(claim, [v for v in values if v.comparison == one], _shown(claim), complete)
+                for one in reproduction.spec.comparisons
+            }
+            found.append(Judged(name, claim, verdicts, _fits(reproduction, figure)))
+    return found
+
+
+def _values(reproduction: Reproduction, figure: Figure, results: Results) -> list[Value]:
+    values = kind_of(figure).values
+    return [] if values is None else list(values(reproduction, figure, results))
+
+
+def _shown(claim: ClaimSpec) -> Callable[[float], str]:
+    if claim.measure in MEASURES:
+        return MEASURES[claim.measure].shown
+    return SIMPLE_MEASURES.get(claim.measure, lambda value: f"{100 * value:.1f} %")
+
+
+def _fits(reproduction: Reproduction, figure: Figure) -> str:
+    """Whether all the figure's layers fit at the publication's batch, or how many do."""
+    if not isinstance(figure, RunsFigure):
+        return ""
+    said = [
+        does_fit(reproduction, figure, case, batch)
+        for case, held in figure.cases.items()
+        for batch in held.batches or figure.batches
+    ]
+    fitting = said.count("yes")
+    return "yes" if fitting == len(said) else f"{fitting} of {len(said)}"
+
+
+def claims_table(reproduction: Reproduction, claims: list[Judged]) -> Table:
+    """A row for each claim."""
+    comparisons = reproduction.spec.comparisons
+    columns = [Column("figure"), Column("claim"), Column("source")]
+    for comparison in comparisons.values():
+        columns += [Column(f"{comparison.title}: found"), Column(f"{comparison.title}: verdict")]
+    columns += [Column("limit 1/(1-s), least", times), Column("most", times), Column("source within it", _yes)]
+    columns += [Column("fits the GPU's memory"), Column("what moved")]
+    rows = []
+    for one in claims:
+        row: list[Any] = [one.figure, one.claim.text, one.claim.said]
+        for verdict in one.verdicts.values():
+            row += [verdict.ours, verdict.state]
+        row += [*(one.limits or (None, None)), one.is_allowed]
+        rows.append([*row, one.fits or None, _moved(reproduction, one.verdicts) or None])
+    return Table(columns, rows, "claims")
+
+
+def _yes(is_so: bool) -> str:
+    return "yes" if is_so else "**no**"
+
+
+def _moved(reproduction: Reproduction, verdicts: Mapping[str, Verdict]) -> str:
+    """What moved with the value in the middle, of each comparison."""
+    said = [
+        f"{reproduction.spec.comparisons[name].title}: {'; '.join(verdict.reasons)}"
+        for name, verdict in verdicts.items()
+        if verdict.reasons
+    ]
+    return ". ".join(said)
+
+
+def contents(reproduction: Reproduction, results: Results, only: Mapping[str, Figure]) -> dict[str, str]:
+    """Text files by name: the page, claims, and the CSV files of these figures."""
+    claims = judged(reproduction, results)
+    table = claims_table(reproduction, claims)
+    files = {FILE: as_json(results), CLAIMS: _claims_page(reproduction, table), "claims.csv": table.csv()}
+    for name, figure in only.items():
+        for held in kind_of(figure).tables(reproduction, figure, results):
+            files[f"{name}{'-' + held.name if held.name else ''}.csv"] = held.csv()
+    return {PAGE: "\n".join(_page(reproduction, results, claims)), **files}
+
+
+def pictures(reproduction: Reproduction, results: Results, only: Mapping[str, Figure]) -> dict[str, bytes]:
+    """SVG files by name; raises MissingExtraError without Matplotlib."""
+    found = {}
+    for name, figure in only.items():
+        draw = kind_of(figure).picture
+        drawn = None if draw is None else draw(reproduction, figure, results)
+        if drawn is not None:
+            found[f"{name}.svg"] = drawn
+    return found
+
+
+def write(where: Path, contents_: Mapping[str, str | bytes]) -> None:
+    """All files, or none."""
+    place = folder(where)
+    write_together({place / name: content for name, content in contents_.items()})
+
+
+def _claims_page(reproduction: Reproduction, table: Table) -> str:
+    return "\n".join(
+        [
+            f"# Claims of {reproduction.spec.source}",
+            "",
+            f"Made by `gpusim reproduce {reproduction.name}`; no figure here is typed. [The page of all](README.md).",
+            "",
+            table.markdown(),
+        ]
+    )
+
+
+def _page(reproduction: Reproduction, results: Results, claims: list[Judged]) -> Iterator[str]:
+    yield f"# {reproduction.spec.title}\n"
+    yield f"Made by `gpusim reproduce {reproduction.name}` from [its runs](results.json); no figure here is typed.\n"
+    yield from summary(reproduction, results, claims)
+    for name, figure in reproduction.figures.items():
+        yield f"\n## {name}: {figure.title}\n"
+        yield f"{figure.source}. {figure.note}".rstrip() + "\n"
+        if kind_of(figure).picture is not None and is_known(reproduction, figure, results.points, some=True):
+            yield f"![{figure.title}]({name}.svg)\n"
+        for table in kind_of(figure).tables(reproduction, figure, results):
+            yield table.markdown()

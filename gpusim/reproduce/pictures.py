@@ -1,0 +1,127 @@
+"""Charts that figures are drawn with, as files of Matplotlib, which is imported when one is drawn, and only then."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.pictures import rendered
+
+KIND = ".svg"
+COLOURS = ("#9aa0a6", "#5f6368", "#c9b458", "#3d7dca", "#b3541e", "#2e8b57", "#8e5ea2", "#444444")
+PANEL_INCHES = 2.6
+PALE = 1.7  # how much further than the largest value a map's colours reach: black text stays readable
+Draw = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A panel of grouped bars. values, half_widths: by series, one a group, None where it is not known."""
+
+    title: str
+    groups: Sequence[str]
+    values: Mapping[str, Sequence[float | None]]
+    half_widths: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    line: float | None = None
+
+
+def bars(panels: Sequence[Bars]) -> bytes:
+    """Panels below one another."""
+    width = min(16.0, max(5.0, 0.16 * max(len(p.groups) * (len(p.values) + 1) for p in panels)))
+
+    def draw(figure: Any) -> None:
+        figure.set_layout_engine("constrained")
+        axes = figure.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
+        for one, panel in zip(axes, panels, strict=True):
+            _bars(one, panel)
+        names, labels = axes[0].get_legend_handles_labels()
+        figure.legend(names, labels, loc="outside upper center", fontsize="x-small", ncols=4)
+
+    return rendered(draw, (width, PANEL_INCHES * len(panels) + 0.6), KIND)
+
+
+def _bars(axes: Any, panel: Bars) -> None:
+    places = np.arange(len(panel.groups))
+    thick = 0.8 / len(panel.values)
+    for number, (name, values) in enumerate(panel.values.items()):
+        heights = [math.nan if value is None else value for value in values]
+        axes.bar(
+            places + (number + 0.5) * thick - 0.4,
+            heights,
+            thick,
+            yerr=panel.half_widths.get(name),
+            label=name,
+            color=COLOURS[number % len(COLOURS)],
+            error_kw={"elinewidth": 0.6},
+        )
+    if panel.line is not None:
+        axes.axhline(panel.line, color="black", linewidth=0.6)
+    axes.set_ylabel(panel.title, fontsize="small")
+    axes.set_xticks(places, panel.groups, rotation=60, ha="right", fontsize="x-small")
+
+
+def stacked(title: str, bars_: Mapping[str, Mapping[str, float]]) -> bytes:
+    """A bar for each name, of parts from bottom to top."""
+    parts = list(dict.fromkeys(part for held in bars_.values() for part in held))
+
+    def draw(figure: Any) -> None:
+        figure.set_layout_engine("constrained")
+        axes = figure.subplots()
+        below = np.zeros(len(bars_))
+        for number, part in enumerate(parts):
+            heights = np.array([held.get(part, 0.0) for held in bars_.values()])
+            axes.bar(list(bars_), heights, 0.6, bottom=below, label=part, color=COLOURS[number % len(COLOURS)])
+            below += heights
+        axes.set_ylabel(title)
+        axes.tick_params(axis="x", rotation=60)
+        axes.legend(fontsize="x-small")
+
+    return rendered(draw, (max(5.0, 0.7 * len(bars_)), 4.2), KIND)
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A panel of a map. values: [y][x], None where it is not known; 1 is the border between gain and loss."""
+
+    title: str
+    values: Sequence[Sequence[float | None]]
+
+
+def heat(x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Sequence[Heat]) -> bytes:
+    """Maps beside one another, with their values in them. x, y: what is varied, and its values."""
+
+    def draw(figure: Any) -> None:
+        figure.set_layout_engine("constrained")
+        for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            held = np.array([[math.nan if v is None else v for v in row] for row in panel.values])
+            largest = float(np.nanmax(np.abs(np.log2(held)))) if np.isfinite(held).any() else 0.0
+            far = max(0.1, PALE * largest)
+            axes.imshow(np.log2(held), origin="lower", cmap="RdBu", vmin=-far, vmax=far, aspect="auto")
+            for (row, column), value in np.ndenumerate(held):
+                if math.isfinite(value):
+                    axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize="small")
+            axes.set_title(panel.title)
+            axes.set_xticks(range(len(x[1])), x[1])
+            axes.set_yticks(range(len(y[1])), y[1])
+            axes.set_xlabel(x[0])
+            axes.set_ylabel(y[0])
+
+    return rendered(draw, (3.6 * len(panels), 3.2), KIND)
+
+
+def lines(title: str, x_title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> bytes:
+    """Curves over one another: places and values."""
+
+    def draw(figure: Any) -> None:
+        figure.set_layout_engine("constrained")
+        axes = figure.subplots()
+        for number, (name, (places, values)) in enumerate(curves.items()):
+            axes.plot(places, values, linewidth=0.9, label=name, color=COLOURS[(3 + number) % len(COLOURS)])
+        axes.set_xlabel(x_title)
+        axes.set_ylabel(title)
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize="x-small")
+
+    return rendered(draw, (7.0, 3.2), KIND)

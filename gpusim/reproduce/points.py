@@ -1,0 +1,122 @@
+"""Points: the runs that figures need, each a configuration of `gpusim run`."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.config import files
+from gpusim.config.figure import LAYER_TABLES, CaseSpec, Figure, MapFigure, RunsFigure, TrainingFigure
+from gpusim.config.reproduction import PathSpec, Reproduction, ReproductionSpec
+from gpusim.config.run import RunConfig, load_run
+from gpusim.config.tree import assignments
+from workloads.shapes import ConvLayer, GemmShape, gemm_shape
+
+ANY_DATA = "any"  # of ways that take equally long whatever the values are
+LAYER_FIELDS = (
+    "input_channels", "output_channels", "input_height", "input_width", "filter_size", "stride", "padding",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Point:
+    """A run that a figure needs.
+
+    labels: case, batch, data and path, of a map also x and y; given: the configuration that `sets` is laid over.
+    """
+
+    labels: Mapping[str, str]
+    given: files.Document
+    sets: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """Tells it from every other: 'A 128 real engine'."""
+        return " ".join(self.labels.values())
+
+    def config(self) -> RunConfig:
+        """The configuration; raises UserError."""
+        ordered = sorted(self.sets.items(), key=lambda item: item[0].count("."))  # a section before its values
+        try:
+            return load_run(self.given, assignments(dict(ordered)))
+        except UserError as error:
+            raise UserError(*(f"{self.key}: {problem}" for problem in error.problems)) from None
+
+
+def labels_of(case: str, batch: int, data: str, path: str, sparse: bool) -> dict[str, str]:
+    """Labels of the point that has a value; one run serves all data of a way that does not skip zeros."""
+    return {"case": case, "batch": str(batch), "data": data if sparse else ANY_DATA, "path": path}
+
+
+def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = False) -> Iterator[Point]:
+    """The figure's points in order, each once. exact: simulated in whole."""
+    spec, seen = reproduction.spec, set[str]()
+    for case, held in figure.cases.items():
+        given = _given(held, spec)
+        for batch in held.batches or figure.batches:
+            for data in figure.data:
+                for path in figure.paths:
+                    way = spec.paths[path]
+                    labels = labels_of(case, batch, data, path, way.sparse)
+                    values = _values(figure, held, data, way, spec)
+                    sets = {**spec.sets, **held.sets, **values, **way.sets, **_how(way, batch, spec, exact)}
+                    for extra, varied in _varied(figure):
+                        point = Point({**labels, **extra}, given, {**sets, **varied})
+                        if point.key not in seen:
+                            seen.add(point.key)
+                            yield point
+
+
+def _values(figure: RunsFigure, case: CaseSpec, data: str, way: PathSpec, spec: ReproductionSpec) -> dict[str, Any]:
+    """Where the operands come from."""
+    return {**figure.data[data], **case.data.get(data, {})} if way.sparse else spec.dense_data
+
+
+def _how(way: PathSpec, batch: int, spec: ReproductionSpec, exact: bool) -> dict[str, Any]:
+    """How it is run: results of a sampled run are computed in part, and cannot be compared with NumPy's."""
+    return {
+        "gpu": spec.gpu,
+        "workload.batch": batch,
+        "run.engine": "on" if way.sparse else "off",
+        "run.verify": exact,
+        "run.sampling": None if exact else spec.sampling.model_dump(mode="json"),
+    }
+
+
+def _varied(figure: RunsFigure) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+    """Labels and values of a map's places; of other figures one place without either."""
+    if not isinstance(figure, MapFigure):
+        yield {}, {}
+        return
+    for y, laid in figure.y.values.items():
+        for x, over in figure.x.values.items():
+            yield {"x": x, "y": y}, {**laid, **over}
+
+
+def _given(case: CaseSpec, spec: ReproductionSpec) -> files.Document:
+    if case.run is not None:
+        return files.opened(case.run)
+    assert case.layer is not None
+    table, _, name = case.layer.partition("/")
+    layer = next(one for one in LAYER_TABLES[table] if one.name.rpartition(" ")[2] == name)
+    described = {"name": layer.name, **{field: getattr(layer, field) for field in LAYER_FIELDS}}
+    return files.Document(Path(case.layer), {"gpu": spec.gpu, "workload": {"layer": described}})
+
+
+def shape_of(config: RunConfig, batch: int | None = None) -> GemmShape:
+    """The product of a point, or of the same layer with another batch."""
+    workload: Any = config.workload
+    layer: ConvLayer = workload.layer
+    return gemm_shape(layer, workload.batch if batch is None else batch)
+
+
+def is_known(reproduction: Reproduction, figure: Figure, known: Collection[str], some: bool = False) -> bool:
+    """Whether all points of a figure, or of the figures that it is computed from, are among those that are known; some:
+    whether any is."""
+    if isinstance(figure, TrainingFigure):
+        held = (reproduction.figures[one.figure] for one in figure.networks.values())
+        return some or all(is_known(reproduction, one, known) for one in held)
+    if not isinstance(figure, RunsFigure):
+        return True
+    return (any if some else all)(point.key in known for point in points_of(reproduction, figure))

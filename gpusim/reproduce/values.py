@@ -1,0 +1,172 @@
+"""What is measured of points: ratios of two ways' metrics, for each case, batch and data of a figure."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.compare.rules import findings
+from gpusim.config.figure import ComparedFigure, Label, RunsFigure
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.kept import Kept, Results
+from gpusim.reproduce.points import labels_of
+
+Metrics = Mapping[str, Any]
+MOST_REASONS = 3
+_BESIDE_THE_POINT = ("scalar_cache.", "instruction_cache.", "kernel.occupancy")  # move with any two kernels
+OURS = "ours"  # the comparison of what no run is needed for
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured of a way beside its base: of both ways' metrics. title: for tables and axes; shown: a value."""
+
+    title: str
+    of: Callable[[Metrics, Metrics], float | None]
+    shown: Callable[[float], str]
+
+
+def _ratio(path: str) -> Callable[[Metrics, Metrics], float | None]:
+    def of(way: Metrics, base: Metrics) -> float | None:
+        first, second = way.get(path), base.get(path)
+        return first / second if first is not None and second else None
+
+    return of
+
+
+def _gain(way: Metrics, base: Metrics) -> float | None:
+    return float(base["kernel.time_us"] / way["kernel.time_us"])
+
+
+def _points(of: Callable[[Metrics], float]) -> Callable[[Metrics, Metrics], float | None]:
+    return lambda way, base: 100 * (of(way) - of(base))
+
+
+def _hits(metrics: Metrics) -> float:
+    return float(metrics["l2.hit_rate"])
+
+
+def _hits_and_merges(metrics: Metrics) -> float:
+    return float((metrics["l2.hits"] + metrics["l2.mshr_merges"]) / metrics["l2.transactions"])
+
+
+def times(value: float) -> str:
+    """'1.24×'."""
+    return f"{value:.2f}×"
+
+
+def _percent_points(value: float) -> str:
+    return f"{value:+.1f} points"
+
+
+MEASURES: Mapping[str, Measure] = {
+    "speedup": Measure("speed-up", _gain, times),
+    "transactions": Measure("L2 transactions, of the base's", _ratio("l2.transactions"), "{:.2f}".format),
+    "hit_rate": Measure("L2 hit rate, change in points", _points(_hits), _percent_points),
+    "hit_rate_with_merges": Measure(
+        "L2 hit rate with merges, change in points", _points(_hits_and_merges), _percent_points
+    ),
+    "read_latency": Measure("L2 read latency, of the base's", _ratio("l2.read_latency_cycles"), "{:.2f}".format),
+    "dram_bytes": Measure("DRAM bytes, of the base's", _ratio("dram.bytes"), "{:.2f}".format),
+    "energy": Measure("energy of the memory system, of the base's", _ratio("energy.total_uj"), "{:.2f}".format),
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured value. labels: case, batch, data and such; comparison: whose way; limit: what its zeros allow at
+    most, of a speed-up; reasons: what moved with it, largest first; count: layers that it stands for."""
+
+    measure: str
+    comparison: str
+    labels: Mapping[str, str]
+    value: float
+    limit: float | None = None
+    reasons: tuple[str, ...] = ()
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Group:
+    """A case with a batch and data: the runs of all ways that are known.
+
+    zeros: share of them in the matrix whose zeros are skipped; None where no such run is known; count: layers that it
+    stands for.
+    """
+
+    case: str
+    batch: int
+    data: str
+    ways: Mapping[str, Kept]
+    zeros: float | None
+    count: int = 1
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """For claims and tables."""
+        return {"case": self.case, "batch": str(self.batch), "data": self.data}
+
+
+def groups(reproduction: Reproduction, figure: RunsFigure, results: Results) -> Iterator[Group]:
+    """In the figure's order."""
+    for case, held in figure.cases.items():
+        for batch in held.batches or figure.batches:
+            for data in figure.data:
+                ways, zeros = {}, None
+                for path in figure.paths:
+                    sparse = reproduction.spec.paths[path].sparse
+                    found = results.points.get(" ".join(labels_of(case, batch, data, path, sparse).values()))
+                    if found is not None:
+                        ways[path] = found
+                        zeros = float(found.metrics["data.zero_fraction"]) if sparse else zeros
+                yield Group(case, batch, data, ways, zeros, held.count)
+
+
+def limit_of(zeros: float) -> float:
+    """What zeros allow at most, at equal efficiency: 1 / (1 - s)."""
+    return 1 / (1 - zeros) if zeros < 1 else float("inf")
+
+
+def measured(group: Group, measure: str, path: str, base: str) -> float | None:
+    """A measure of a way beside another one; None where either is not known, or it does not apply."""
+    if path not in group.ways or base not in group.ways:
+        return None
+    return MEASURES[measure].of(group.ways[path].metrics, group.ways[base].metrics)
+
+
+def compared_values(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Value]:
+    """Of each comparison that claims are judged by, for each group and measure."""
+    for group in groups(reproduction, figure, results):
+        for name, comparison in reproduction.spec.comparisons.items():
+            for measure in figure.measures:
+                value = measured(group, measure, comparison.path, comparison.base)
+                if value is None:
+                    continue
+                limit = limit_of(group.zeros) if measure == "speedup" and group.zeros is not None else None
+                reasons = tuple(reasons_of(group.ways[comparison.base], group.ways[comparison.path]))
+                yield Value(measure, name, group.labels, value, limit, reasons, group.count)
+
+
+def reasons_of(base: Kept, way: Kept) -> list[str]:
+    """What moved most, by the rules of `gpusim compare`."""
+    found = findings(base.metrics, way.metrics)
+    return [one.text for one in found if not any(path.startswith(_BESIDE_THE_POINT) for path in one.paths)][
+        :MOST_REASONS
+    ]
+
+
+def mean_of(values: Iterable[tuple[float, int]]) -> float | None:
+    """Of values, each as often as it counts; None of none."""
+    held = list(values)
+    return fmean([value for value, _ in held], [count for _, count in held]) if held else None
+
+
+def matches(labels: Mapping[str, str], where: Mapping[str, Label | list[Label]]) -> bool:
+    """Whether labels are those that are wanted."""
+    for label, wanted in where.items():
+        if label not in labels:
+            raise UserError(f"where: {unknown_name('label', label, labels)}")
+        if labels[label] not in {str(one) for one in (wanted if isinstance(wanted, list) else [wanted])}:
+            return False
+    return True

@@ -1,0 +1,79 @@
+"""Does `gpusim reproduce` run a small publication, go on where it was, and draw what a folder has?"""
+
+from pathlib import Path
+
+import pytest
+
+from gpusim.cli.main import invoke
+from tests.support.reproduction import INDEX, LAYER, written
+
+ONE = f"""
+kind: compared
+title: Speed
+source: Figure 1
+cases: {{one: {{run: layerC, sets: {{workload.layer: {LAYER}}}}}}}
+batches: [1]
+data: {{half: {{workload.data: synthetic, workload.sparsity: 0.5}}}}
+paths: [best, soft, engine]
+normalized_to: best
+claims:
+  - {{text: faster, said: "yes", measure: speedup, bound: {{above: 1}}}}
+"""
+BROKEN = ONE.replace("[best, soft, engine]", "[best, old]").replace("batches: [1]", "batches: [60000]")
+
+
+@pytest.fixture(name="file")
+def _file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return written(tmp_path, INDEX.replace("[speed, cache, train, place]", "[speed]"), speed=ONE)
+
+
+def test_it_runs_what_is_missing_and_writes_the_folder(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["reproduce", str(file), "--exact", "--jobs", "1"]) == 0
+    assert "3 of 3 points: 3 ran, 0 were there" in capfd.readouterr().err
+    files = {path.name: path.read_bytes() for path in Path("test").glob("*.*") if path.suffix != ".yaml"}
+    assert {"README.md", "claims.md", "results.json", "speed.csv", "speed.svg"} <= set(files)
+    assert b"not run" not in files["claims.md"]
+    for name in files:
+        if name != "results.json":
+            Path("test", name).unlink()
+    assert invoke(["reproduce", str(file), "--draw"]) == 0
+    assert {path.name: path.read_bytes() for path in Path("test").glob("*.*") if path.suffix != ".yaml"} == files
+    assert invoke(["reproduce", str(file)]) == 0, "sampled: what is simulated in whole serves"
+    assert "3 of 3 points: 0 ran, 3 were there" in capfd.readouterr().err
+
+
+def test_the_list_says_what_it_may_cost(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["reproduce", str(file), "--list"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].startswith("speed\t3\t0:0") and said[2].startswith("all, each point once\t3\t")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["spartn"], "no such configuration file; did you mean 'spartan'"),
+        (["spartan", "--only", "6.61"], "--only 6.61: unknown figure '6.61'; did you mean '6.1'"),
+        (["layerA"], "is a run, not a publication to reproduce: use gpusim run"),
+        (["spartan", "--draw", "--out", "empty"], "results.json: cannot be read"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    file: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert invoke(["reproduce", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert message in said and len(said.splitlines()) == 1
+
+
+def test_a_point_that_does_not_fit_is_named_and_the_others_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    index = INDEX.replace("[speed, cache, train, place]", "[speed, cache]")
+    index = index.replace("dense_data:", "sets: {gpu.memory_mib: 64}\ndense_data:")
+    path = written(tmp_path, index, speed=ONE, cache=BROKEN)
+    assert invoke(["reproduce", str(path), "--jobs", "1"]) == 1
+    assert "failed: one 60000 any old: " in (said := capfd.readouterr().err) and "3 ran" in said
+    page = Path("test/README.md").read_text()
+    assert "- one 60000 any old: " in page and "no: " in page

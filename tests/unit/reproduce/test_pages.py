@@ -1,0 +1,29 @@
+"""Are the pages of shipped publications in docs/ those of their results, and does their text name what there is?"""
+
+from pathlib import Path
+
+import pytest
+
+from gpusim.config.files import shipped
+from gpusim.config.reproduction import FOLDER, load_reproduction
+from gpusim.reproduce.kept import Results, load
+from gpusim.reproduce.page.quantities import filled
+from gpusim.reproduce.page.writing import contents
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+NAMES = [name.removesuffix(".yaml") for name in shipped(FOLDER)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_folder_is_what_its_results_give(name: str) -> None:
+    reproduction, folder = load_reproduction(name), DOCS / name
+    expected = contents(reproduction, load(folder, name), reproduction.figures)
+    found = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.suffix != ".svg"}
+    wrong = sorted(file for file in expected.keys() | found.keys() if expected.get(file) != found.get(file))
+    assert wrong == [], f"run gpusim reproduce {name} --draw --out docs/{name}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_summary_names_is_known(name: str) -> None:
+    reproduction = load_reproduction(name)
+    assert "{" not in filled(reproduction.spec.summary, reproduction, Results(name, {}))

@@ -1,0 +1,68 @@
+"""B in compressed sparse columns (CSC), as kernels make it for a product: what ELLPACK-DIB is compared with.
+
+Dong 2020, section 6.1.2, converts with clSPARSE's kernels, which add up flags over all K x N elements. Here counts of
+columns are added up, so that B is read twice and nothing of its size is written but the non-zeros: as good as the
+format allows.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isa.kernarg import Pointer
+
+if TYPE_CHECKING:
+    from isa.device_memory import Allocation, DeviceMemory
+    from workloads.shapes import GemmShape
+
+CODE_OBJECT = "csc"
+COLUMNS = 4  # of a workgroup that counts or fills: one a wavefront
+WORK_ITEMS = 256
+
+
+@dataclass(frozen=True)
+class CscLaunch:
+    """A launch of the conversion: its kernel in CODE_OBJECT, its arguments, its workgroups of WORK_ITEMS."""
+
+    function: str
+    arguments: dict[str, Any]
+    groups: int
+
+
+@dataclass(frozen=True)
+class Csc:
+    """Values float32 and row indices uint32 [non-zeros], counts uint32 [N], where each column begins uint32 [N + 1]."""
+
+    shape: "GemmShape"
+    values: "Allocation"
+    rows: "Allocation"
+    counts: "Allocation"
+    first: "Allocation"
+
+    @classmethod
+    def allocate(cls, shape: "GemmShape", memory: "DeviceMemory") -> "Csc":
+        """Zeroed, with room for a matrix without zeros; raises DeviceMemoryError when the device is too small."""
+        elements = 4 * shape.k * shape.n
+        return cls(
+            shape,
+            memory.allocate(elements, "CSC values of B"),
+            memory.allocate(elements, "CSC rows of B"),
+            memory.allocate(4 * shape.n, "non-zeros a column"),
+            memory.allocate(4 * (shape.n + 1), "CSC columns of B"),
+        )
+
+    def conversion(self, b_matrix: Pointer) -> tuple[CscLaunch, CscLaunch, CscLaunch]:
+        """Counting, adding up, filling."""
+        shape, columns = self.shape, -(-self.shape.n // COLUMNS)
+        size = {"n": shape.n, "k": shape.k, "ldb": shape.ldb}
+        counts, first = Pointer(self.counts.address), Pointer(self.first.address)
+        held = {"values": Pointer(self.values.address), "rows": Pointer(self.rows.address)}
+        return (
+            CscLaunch("csc_count", {"b_matrix": b_matrix, "counts": counts, **size}, columns),
+            CscLaunch("csc_scan", {"counts": counts, "first": first, "n": shape.n}, 1),
+            CscLaunch("csc_fill", {"b_matrix": b_matrix, "first": first, **held, **size}, columns),
+        )
+
+    def operands(self) -> dict[str, Any]:
+        """What the product takes in place of B."""
+        held = {"values": self.values, "rows": self.rows, "first": self.first}
+        return {name: Pointer(allocation.address) for name, allocation in held.items()}
