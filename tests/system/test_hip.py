@@ -157,6 +157,35 @@ def test_streams_and_events_are_simulated_time(tmp_path: Path) -> None:
     assert re.search(r"^ +5 .* 100\.0 % +\w+ .*add_one$", done.stderr, re.MULTILINE)
 
 
+def test_kernels_of_several_streams_run_at_a_time(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    done = run(["--json", str(file)], PROGRAMS / "runtime", "overlap")
+    assert done.returncode == 0, done.stdout + done.stderr
+    serial, beside, *_ = (float(text) for text in re.findall(r"([\d.]+) ms", done.stdout))
+    assert beside < 0.3 * serial
+    launches = json.loads(file.read_text())["launches"]
+    spans = [(one["launch"]["started_us"], one["launch"]["ended_us"]) for one in launches]
+    assert all(before[1] + 5 == pytest.approx(after[0]) for before, after in pairwise(spans[:4]))
+    assert max(start for start, _ in spans[4:8]) < min(end for _, end in spans[4:8])
+
+
+def test_a_sampled_program_has_all_its_results_and_half_widths(tmp_path: Path) -> None:
+    rows, launches = {}, {}
+    for timing in ("on", "sample"):
+        file = tmp_path / f"{timing}.json"
+        options = ["--timing", timing, "--set", "cus_per_array=1", "--json", str(file)]
+        done = run([*options, *(["--error", "5%"] * (timing == "sample"))], PROGRAMS / "runtime", "grid", 1000)
+        assert done.returncode == 0, done.stdout + done.stderr
+        result = json.loads(file.read_text())
+        (rows[timing],), launches[timing] = result["kernels"], result["launches"]
+    sampled, whole = launches["sample"][0], launches["on"][0]
+    assert sampled["sampling"]["fraction"] < 0.8 and "sampling" not in whole
+    assert sampled["kernel"]["workgroups"] == 1000
+    assert rows["sample"]["cycles_half_width"] > 0 and rows["on"]["cycles_half_width"] is None
+    assert rows["sample"]["cycles"] == pytest.approx(rows["on"]["cycles"], rel=0.01)
+    assert "half-widths (±) at 95 %" in done.stderr and re.search(r"[\d,]+ ± [\d,]+", done.stderr)
+
+
 def test_kernels_are_timed_by_name(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     done = run(["--kernels", "^sum$", "--json", str(file), "--quiet"], PROGRAMS / "runtime", "basic")
@@ -180,8 +209,10 @@ def test_a_printing_kernel_takes_the_same_cycles_each_time(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--timing", "sample"], "not sampled; allowed: on, off"),
-        (["--timing", "maybe"], "allowed: on, off"),
+        (["--timing", "sample", "--timeline", "x.json"], "a sampled launch has none"),
+        (["--timing", "sample", "--error", "2"], "a percentage"),
+        (["--error", "2%"], "--error: belongs to --timing sample"),
+        (["--timing", "maybe"], "allowed: on, off, sample"),
         (["--bounds", "some"], "allowed: page, exact"),
         (["--timing", "off", "--kernels", "x"], "nothing is timed"),
         (["--kernels", "("], "no regular expression"),
