@@ -87,10 +87,10 @@ class NotCounted(AttributeError):
 
     def __init__(self, name: str, counted: "Counts") -> None:
         super().__init__(name, counted)
-        self.name, self._counted = name, counted
+        self._wanted, self._counted = name, counted
 
     def __str__(self) -> str:
-        return unknown_name("count", self.name, self._counted)
+        return unknown_name("count", self._wanted, self._counted)
 
 
 class Counts(dict[str, Any]):

@@ -33,8 +33,8 @@ class RunConfig(Spec):
 
     @model_validator(mode="after")
     def _sram_fits(self) -> "RunConfig":
-        uses_engine = self.run.engine != "off" and GEMM_KERNELS[self.kernels.sparse].uses_engine
-        if uses_engine:
+        sparse = GEMM_KERNELS.get(self.kernels.sparse)  # None: a library's, without the engine
+        if self.run.engine != "off" and sparse is not None and sparse.uses_engine:
             check_sram(self.gpu, self.engine)
         return self
 

@@ -11,6 +11,7 @@ from gpusim.sampling.spec import SamplingSpec
 from isa.region import MAX_ROWS
 from workloads.operators.gemm_kernels import DENSE_KERNELS, SPARSE_KERNELS
 from workloads.shapes import gemm_shape, output_size
+from workloads.vendor.libraries import DENSE_PRODUCTS, SPARSE_PRODUCTS
 
 EngineMode = Literal["on", "off", "both"]
 DEFAULT_KIND = "layer"
@@ -113,15 +114,15 @@ class KernelsSpec(Spec):
     @field_validator("dense")
     @classmethod
     def _known_dense(cls, name: str) -> str:
-        if name not in DENSE_KERNELS:
-            raise ValueError(unknown_name("dense kernel", name, DENSE_KERNELS))
+        if name not in (*DENSE_KERNELS, *DENSE_PRODUCTS):
+            raise ValueError(unknown_name("dense kernel", name, (*DENSE_KERNELS, *DENSE_PRODUCTS)))
         return name
 
     @field_validator("sparse")
     @classmethod
     def _known_sparse(cls, name: str) -> str:
-        if name not in SPARSE_KERNELS:
-            raise ValueError(unknown_name("sparse kernel", name, SPARSE_KERNELS))
+        if name not in (*SPARSE_KERNELS, *SPARSE_PRODUCTS):
+            raise ValueError(unknown_name("sparse kernel", name, (*SPARSE_KERNELS, *SPARSE_PRODUCTS)))
         return name
 
 

@@ -169,7 +169,9 @@ class Session:
             return
         kernel = self._code.kernel(function)
         launch = Launch(kernel, self._memory, kernarg, (gx, gy, gz), (bx, by, bz), lds)  # type: ignore[arg-type]
-        launch = self._calls.with_buffer(launch)
+        self._run(self._calls.with_buffer(launch), stream)
+
+    def _run(self, launch: Launch, stream: int) -> None:
         serve = self._calls.serve if self._calls.are_made_by(launch) else None
         try:
             facts = self._launcher.run(launch, self._go_on, serve)

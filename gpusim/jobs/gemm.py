@@ -12,12 +12,14 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from gpusim.jobs.operators import OperatorTask, gpu_facts
+from gpusim.jobs.vendor import LibraryTask, library_product
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec, sib_layout
 from workloads.data.operands import CapturedOperands, SyntheticOperands
 from workloads.operators.gemm import GemmData, GemmOperator, build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel
 from workloads.shapes import GemmShape, gemm_shape
+from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
 # which of `kernels.dense` and `kernels.sparse` each engine mode runs
 _RUN_BY: dict[EngineMode, tuple[str, ...]] = {"off": ("dense",), "on": ("sparse",), "both": ("dense", "sparse")}
@@ -87,15 +89,21 @@ class GemmJob:
     def variants(self) -> Sequence[Variant]:
         """The dense kernel, the sparse one, or both to be compared."""
         names = _RUN_BY[self._config.run.engine]
-        kernels = [GEMM_KERNELS[getattr(self._config.kernels, name)] for name in names]
-        return [
-            Variant(kernel.name, kernel.uses_engine, partial(self._prepare, kernel), name if len(names) > 1 else "")
-            for name, kernel in zip(names, kernels, strict=True)
-        ]
+        return [self._variant(getattr(self._config.kernels, name), name if len(names) > 1 else "") for name in names]
 
     def resolved(self) -> dict[str, Any]:
         """The configuration."""
         return self._config.resolved()
+
+    def _variant(self, kernel: str, name: str) -> Variant:
+        """Of a kernel, or of a library, by its name."""
+        if kernel in VENDOR_PRODUCTS:
+            return Variant(kernel, False, partial(self._prepare_library, VENDOR_PRODUCTS[kernel]), name)
+        row = GEMM_KERNELS[kernel]
+        return Variant(kernel, row.uses_engine, partial(self._prepare, row), name)
+
+    def _prepare_library(self, product: VendorProduct) -> Task:
+        return LibraryTask(library_product(product, self._problem.shape, self._problem.data, self.gpu))
 
     def _prepare(self, kernel: GemmKernel) -> Task:
         operator = self.operator(kernel.name)

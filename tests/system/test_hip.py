@@ -1,5 +1,6 @@
 """Do unmodified HIP programs run on the simulated GPU: do they compute, end and fail as on a card?"""
 
+import ctypes.util
 import json
 import os
 import re
@@ -11,13 +12,24 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter
+from gpusim.config.gpu import load_gpu
 from gpusim.hip.built import COMPILERS
+from gpusim.hip.recording import HostWrite, record
+from gpusim.hip.supervisor import Program
+from gpusim.jobs.vendor import library_product
+from isa.execution.emulator import run_functional
 from isa.object.bundle import code_objects
 from tests.support.bundles import HOST, bundle, compressed, entry
+from workloads.data.operands import SyntheticOperands
+from workloads.shapes import GemmShape
 from workloads.toolchain.compilers import for_hip
 from workloads.toolchain.errors import KernelBuildError
+from workloads.vendor.libraries import VENDOR_PRODUCTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests/hip/programs"
@@ -290,3 +302,33 @@ def test_two_programs_at_once() -> None:
         out, err = process.communicate(timeout=120)
         assert process.returncode == 0, out + err
         assert "200" in err
+
+
+@pytest.mark.parametrize("execute", [True, False])
+def test_what_was_recorded_runs_again(execute: bool) -> None:
+    gpu = load_gpu("mi6", ["memory_mib=64"])
+    program = Program([str(PROGRAMS / "runtime"), "rewrite"])
+    recording = record(program, gpu, Reporter(quiet=True), execute)
+    assert len(recording.launches) == 2 and recording.memory is not None
+    assert recording.code_of_exit == (0 if execute else 1)  # it looks at what was not computed
+    if not execute:
+        return
+    *_, held = recording.allocations  # although it was freed
+    for _ in range(2):
+        recording.begin()
+        for step in recording.steps:
+            if isinstance(step, HostWrite):
+                step.again()
+            else:
+                run_functional(step)
+        found = recording.memory.view(held, np.int32)
+        assert found[4] == 2 and found[5] == 101
+
+
+@pytest.mark.skipif(ctypes.util.find_library("rocblas") is not None, reason="rocBLAS is installed")
+def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GPUSIM_VENDOR_ROOT", raising=False)
+    data = SyntheticOperands(0.5, 1)
+    for product in VENDOR_PRODUCTS.values():
+        with pytest.raises(UserError, match=rf"{product.library} is not there: .*apt install {product.package}"):
+            library_product(product, GemmShape(4, 4, 4), data, load_gpu("mi6", ["memory_mib=64"]))

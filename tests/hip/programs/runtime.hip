@@ -183,6 +183,21 @@ static int grid(int blocks) {
   return 0;
 }
 
+// The host writes between launches that add to what is there.
+static int rewrite() {
+  int *x, host[64];
+  CHECK(hipMalloc((void**)&x, 256));
+  CHECK(hipMemset(x, 0, 256));
+  add_one<<<1, 64>>>(x);
+  CHECK(hipDeviceSynchronize());
+  x[5] = 100;
+  add_one<<<1, 64>>>(x);
+  CHECK(hipMemcpy(host, x, sizeof host, hipMemcpyDeviceToHost));
+  EXPECT(host[4] == 2 && host[5] == 101);
+  CHECK(hipFree(x));
+  return 0;
+}
+
 // Kernels of one workgroup each, one after another in one stream and beside one another in four.
 static int overlap() {
   constexpr int STREAMS = 4;
@@ -455,6 +470,7 @@ int main(int count, char** arguments) {
   if (!strcmp(name, "device")) return device();
   if (!strcmp(name, "streams")) return streams();
   if (!strcmp(name, "grid")) return grid(atoi(arguments[2]));
+  if (!strcmp(name, "rewrite")) return rewrite();
   if (!strcmp(name, "overlap")) return overlap();
   if (!strcmp(name, "memory")) return memory();
   if (!strcmp(name, "occupancy")) return occupancy();
