@@ -1,8 +1,8 @@
 """Device memory: one flat image, its allocations, and the per-line permission map that accesses are checked with."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -75,7 +75,8 @@ class DeviceMemory:
         self.image = _own_image(capacity_bytes) if image is None else image
         self._clear = clear  # not a method of its own: the cycle would hold the image until Python looks for cycles
         self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
-        self.allocations: list[Allocation] = []
+        self._held: dict[int, Allocation] = {}  # by address
+        self._ends: list[int] = []  # of the allocations, ordered
         self._next = GUARD_BYTES
         self._uncomputed: dict[int, str] = {}  # addresses of allocations, with why they may hold what nothing computed
         self._free: list[tuple[int, int]] = []  # (start, end) offsets that were given back, ordered, never adjacent
@@ -95,29 +96,33 @@ class DeviceMemory:
                 )
             self._next = _with_guard(end)
         allocation = Allocation(name, VIRTUAL_BASE + start, size_bytes, writable)
-        self.allocations.append(allocation)
+        self._held[allocation.address] = allocation
+        insort(self._ends, allocation.end)
         self._set_permissions(allocation)
         return allocation
 
     def free(self, allocation: Allocation) -> None:
         """Give an allocation back: accesses to it fault from now on; DeviceMemoryError if it is not allocated."""
-        if allocation not in self.allocations:
+        if self._held.get(allocation.address) != allocation:
             raise DeviceMemoryError(f"allocation '{allocation.name}' is not allocated")
-        self.allocations.remove(allocation)
+        del self._held[allocation.address]
+        del self._ends[bisect_left(self._ends, allocation.end)]
         self.set_computed(allocation)
         start = allocation.address - VIRTUAL_BASE
         end = _with_guard(start + allocation.size_bytes)
         self.permissions[start // LINE_BYTES : end // LINE_BYTES] = 0
-        merged: list[tuple[int, int]] = []
-        for first, last in sorted([*self._free, (start, end)]):
-            if merged and merged[-1][1] == first:
-                first = merged.pop()[0]
-            merged.append((first, last))
-        if merged[-1][1] == self._next:
-            self._next, _ = merged[-1]
-            self._cleared(self._next, end)
-            merged.pop()
-        self._free = merged
+        top = end
+        k = bisect_left(self._free, (start, end))
+        if k < len(self._free) and self._free[k][0] == end:
+            _, end = self._free.pop(k)
+        if k and self._free[k - 1][1] == start:
+            k -= 1
+            start, _ = self._free.pop(k)
+        if end == self._next:
+            self._next = start
+            self._cleared(start, top)
+        else:
+            self._free.insert(k, (start, end))
 
     def _reuse(self, size_bytes: int) -> int | None:
         """Start of the first range given back that is large enough, zeroed and taken; None if there is none."""
@@ -144,9 +149,24 @@ class DeviceMemory:
 
     def protect(self, allocation: Allocation) -> None:
         """Refuse stores to the allocation from now on."""
-        index = self.allocations.index(allocation)
-        self.allocations[index] = Allocation(allocation.name, allocation.address, allocation.size_bytes, False)
-        self._set_permissions(self.allocations[index])
+        if self._held.get(allocation.address) != allocation:
+            raise DeviceMemoryError(f"allocation '{allocation.name}' is not allocated")
+        self._held[allocation.address] = protected = replace(allocation, writable=False)
+        self._set_permissions(protected)
+
+    @property
+    def allocations(self) -> list[Allocation]:
+        """What is allocated, oldest first."""
+        return list(self._held.values())
+
+    @property
+    def ends(self) -> np.ndarray:
+        """First addresses after the allocations, ordered: int64."""
+        return np.array(self._ends, np.int64)
+
+    def at(self, address: int) -> Allocation | None:
+        """The allocation that begins at an address."""
+        return self._held.get(address)
 
     def view(self, allocation: Allocation, dtype: np.typing.DTypeLike = np.uint8) -> np.ndarray:
         """The allocation's bytes as a flat array of `dtype`, shared with the image."""

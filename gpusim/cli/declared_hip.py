@@ -7,14 +7,15 @@ from typing import Annotated
 import typer
 
 from gpusim.cli.options import GpuOption, JsonOption, QuietOption, SetOption, TimelineOption, WindowOption
+from gpusim.cli.sampling_options import ConfidenceOption, ErrorOption
 
 
 @dataclass(frozen=True)
 class HipOptions:
     """What `hip` may be told.
 
-    timing: `on`, `off`; kernels: a regular expression, the kernels that are timed; bounds: `page`, `exact`;
-    root: a folder with libraries of another system.
+    timing: `on`, `off`, `sample`; error, confidence: of sampled launches; kernels: a regular expression, the kernels
+    that are timed; bounds: `page`, `exact`; root: a folder with libraries of another system.
     """
 
     gpu: GpuOption = "r9nano"
@@ -22,9 +23,14 @@ class HipOptions:
     timing: Annotated[
         str,
         typer.Option(
-            "--timing", metavar="on|off", help="on: through the timing model; off: for the program's results alone."
+            "--timing",
+            metavar="on|off|sample",
+            help="on: through the timing model; sample: a part of each launch, the rest is executed alone;"
+            " off: for the program's results alone.",
         ),
     ] = "on"
+    error: ErrorOption = None
+    confidence: ConfidenceOption = None
     kernels: Annotated[
         str | None,
         typer.Option(

@@ -12,6 +12,7 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter, reporting
 from gpusim.cli.declared_hip import HipOptions
+from gpusim.cli.sampling_options import shares
 from gpusim.cli.timeline import drawing, window_of
 from gpusim.config.gpu import load_gpu
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
     from gpusim.hip.launching import Launches
     from gpusim.hip.session import Session
+    from gpusim.sampling.spec import SamplingSpec
 
-_TIMINGS = ("on", "off")
+_TIMINGS = ("on", "off", "sample")
 _BOUNDS = ("page", "exact")
 
 
@@ -32,7 +34,7 @@ def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
 
     if not arguments:
         raise UserError("no program: gpusim hip [OPTIONS] -- PROGRAM [ARGUMENTS]")
-    timing = _timing(options)
+    timing, sampling = _timing(options), _sampling(options)
     check_outputs({"--json": options.json_file, "--timeline": options.timeline}, [Path(arguments[0])])
     if options.bounds not in _BOUNDS:
         raise UserError(f"--bounds {options.bounds}: allowed: {', '.join(_BOUNDS)}")
@@ -50,8 +52,8 @@ def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
             from gpusim.hip.launching import Launches, Options  # the compiled core: while the program starts
             from gpusim.hip.session import Session
 
-            how = Options(gpu, timing, kernels, drawn, keep, options.bounds == "exact")
-            made.append(launches := Launches())
+            how = Options(gpu, timing, kernels, sampling, drawn, keep, options.bounds == "exact")
+            made.append(launches := Launches(None if sampling is None else sampling.confidence))
             errors = Reporter(quiet=False)
             errors.on_terminal = False
             return lambda socket, file: Session(socket, file, how, launches, errors, lambda: interrupt.asked)
@@ -67,6 +69,7 @@ def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
         "gpu": gpu.model_dump(mode="json"),
         "program": list(arguments),
         "timing": timing,
+        "sampling": None if sampling is None else sampling.model_dump(mode="json"),
         "kernels": options.kernels,
         "bounds": options.bounds,
     }
@@ -82,15 +85,27 @@ def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
 
 
 def _timing(options: HipOptions) -> bool:
-    if options.timing == "sample":
-        raise UserError("--timing sample: launches of a HIP program are not sampled; allowed: on, off")
     if options.timing not in _TIMINGS:
         raise UserError(f"--timing {options.timing}: allowed: {', '.join(_TIMINGS)}")
-    on = options.timing == "on"
+    on = options.timing != "off"
     for option, value in (("--kernels", options.kernels), ("--timeline", options.timeline)):
         if not on and value is not None:
             raise UserError(f"{option} {value}: nothing is timed with --timing off")
     return on
+
+
+def _sampling(options: HipOptions) -> "SamplingSpec | None":
+    """How launches are sampled: what is skipped is executed, for a program reads its results."""
+    from gpusim.sampling.spec import SamplingSpec
+
+    said = shares(options.error, options.confidence)
+    if options.timing == "sample":
+        if options.timeline is not None:
+            raise UserError(f"--timeline {options.timeline}: a sampled launch has none; --timing on")
+        return SamplingSpec.model_validate({"functional": True, **said})
+    for option in said:
+        raise UserError(f"--{option}: belongs to --timing sample")
+    return None
 
 
 def _pattern(text: str | None) -> "re.Pattern[str] | None":

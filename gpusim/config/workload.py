@@ -12,6 +12,7 @@ from isa.region import MAX_ROWS
 from workloads.data.patterns import CHANNEL_FIRST
 from workloads.operators.gemm_kernels import DENSE_KERNELS, GEMM_KERNELS, SPARSE_KERNELS
 from workloads.shapes import gemm_shape, output_size
+from workloads.vendor.libraries import DENSE_PRODUCTS, SPARSE_PRODUCTS
 
 EngineMode = Literal["on", "off", "both"]
 DEFAULT_KIND = "layer"
@@ -136,21 +137,22 @@ class KernelsSpec(Spec):
 
     @property
     def may_use_engine(self) -> bool:
-        """Whether the sparse kernel needs the engine, or one that may be chosen does."""
-        return GEMM_KERNELS[SPARSE if self.sparse == AUTO else self.sparse].uses_engine
+        """Whether the sparse kernel needs the engine, or one that may be chosen does; a library's does not."""
+        kernel = GEMM_KERNELS.get(SPARSE if self.sparse == AUTO else self.sparse)
+        return kernel is not None and kernel.uses_engine
 
     @field_validator("dense")
     @classmethod
     def _known_dense(cls, name: str) -> str:
-        if name not in (AUTO, *DENSE_KERNELS):
-            raise ValueError(unknown_name("dense kernel", name, (AUTO, *DENSE_KERNELS)))
+        if name not in (AUTO, *DENSE_KERNELS, *DENSE_PRODUCTS):
+            raise ValueError(unknown_name("dense kernel", name, (AUTO, *DENSE_KERNELS, *DENSE_PRODUCTS)))
         return name
 
     @field_validator("sparse")
     @classmethod
     def _known_sparse(cls, name: str) -> str:
-        if name not in (AUTO, *SPARSE_KERNELS):
-            raise ValueError(unknown_name("sparse kernel", name, (AUTO, *SPARSE_KERNELS)))
+        if name not in (AUTO, *SPARSE_KERNELS, *SPARSE_PRODUCTS):
+            raise ValueError(unknown_name("sparse kernel", name, (AUTO, *SPARSE_KERNELS, *SPARSE_PRODUCTS)))
         return name
 
 

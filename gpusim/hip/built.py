@@ -1,4 +1,5 @@
-"""The runtime library: built from `shim/` with the system's C++ compiler when it is first needed, kept in the cache."""
+"""The runtime library and gpusim's own HIP programs: built from `shim/` and `programs/` with the system's C++ compiler
+when they are first needed, kept in the cache."""
 
 import hashlib
 import os
@@ -14,13 +15,15 @@ from gpusim.hip.protocol import header
 from gpusim.jit import cache_folders
 
 SOURCES = Path(__file__).with_name("shim")
+PROGRAMS = Path(__file__).with_name("programs")
 COMPILER_VARIABLE = "CXX"
 COMPILERS = ("c++", "g++", "clang++")
 MAJORS = (5, 6)
 LIBRARY, COMPILATION_LIBRARY = "libamdhip64.so.{}", "libhiprtc.so.{}"
 # of the C++ library only what is used, within: a program may bring an older or a newer one
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
-_LINK = ("-shared", "-static-libstdc++", "-static-libgcc", "-pthread", "-Wl,-z,defs")
+_LINK_PROGRAM = ("-static-libstdc++", "-static-libgcc")
+_LINK = ("-shared", *_LINK_PROGRAM, "-pthread", "-Wl,-z,defs")
 
 
 class HipBuildError(UserError):
@@ -28,10 +31,15 @@ class HipBuildError(UserError):
 
 
 def libraries() -> Path:
-    """The folder with the runtime library under each of its names; built if need be. Raises HipBuildError."""
+    """The folder with the runtime library under each of its names, and with the programs; built if need be.
+
+    Raises HipBuildError.
+    """
     generated = {"generated.h": header(), "stubs.cpp": stubs(), "versions.map": version_script()}
     sources = sorted(path for path in SOURCES.iterdir() if path.suffix in (".cpp", ".h"))
-    digest = hashlib.sha256("\0".join((*generated.values(), *(path.read_text() for path in sources))).encode())
+    programs = sorted(PROGRAMS.glob("*.cpp"))
+    texts = (*generated.values(), *(path.read_text() for path in (*sources, *programs)))
+    digest = hashlib.sha256("\0".join(texts).encode())
     name = f"hip-{digest.hexdigest()[:16]}"
     for place in cache_folders.readable():
         if (place / name).is_dir():
@@ -77,6 +85,8 @@ def _build(compiler: str, folder: Path, generated: dict[str, str], sources: list
         named = (f"-Wl,-soname,{library}", f"-Wl,--version-script={folder / 'versions.map'}")
         _run([compiler, *_LINK, *named, *objects, str(own), "-o", str(results / library)], folder)
         (results / COMPILATION_LIBRARY.format(major)).symlink_to(library)
+    for program in PROGRAMS.glob("*.cpp"):
+        _run([compiler, *_FLAGS, *_LINK_PROGRAM, str(program), "-o", str(results / program.stem), "-ldl"], folder)
 
 
 def _results(folder: Path) -> Path:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
 from gpusim.base.progress import Progress, Reporter
@@ -13,6 +14,7 @@ from gpusim.core.recording import Watcher
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, executed
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
+from gpusim.sampling.spec import SamplingSpec
 from isa.execution.context_pool import ContextPool
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.names import short
@@ -25,13 +27,14 @@ class Options:
     """How launches are run.
 
     timing: through the timing model; kernels: only those of which a part of the name, as written or as linked, matches
-    it, the others are executed alone; keep: every launch's metrics, for JSON; exact: an allocation ends with its last
-    byte, not with its page.
+    it, the others are executed alone; sampling: how much of a timed launch is simulated, None: all; keep: every
+    launch's metrics, for JSON; exact: an allocation ends with its last byte, not with its page.
     """
 
     gpu: GpuSpec
     timing: bool = True
     kernels: re.Pattern[str] | None = None
+    sampling: SamplingSpec | None = None
     timeline: Watcher | None = None
     keep: bool = False
     exact: bool = False
@@ -45,13 +48,20 @@ class Options:
 
 @dataclass
 class KernelTotals:
-    """All launches of a kernel together; those with timing are `timed`, of which alone are cycles and rooflines."""
+    """All launches of a kernel together; those with timing are `timed`, of which alone are cycles and rooflines.
+
+    squared_half_width: of the cycles, where launches were sampled; simulated: instructions of the timed launches that
+    were simulated, of `timed_instructions`.
+    """
 
     launches: int = 0
     timed: int = 0
     cycles: int = 0
     time_us: float = 0.0
     instructions: int = 0
+    timed_instructions: int = 0
+    simulated: float = 0.0
+    squared_half_width: float = 0.0
     workgroups: int = 0
     roofline: Counter[str] = field(default_factory=Counter)
 
@@ -60,6 +70,11 @@ class KernelTotals:
         """The unit whose roofline is the highest, empty where nothing was timed."""
         bounds = {name: cycles for name, cycles in self.roofline.items() if name != LATENCY}
         return max(bounds, key=lambda name: bounds[name]) if bounds else ""
+
+    @property
+    def half_width(self) -> float:
+        """Of the cycles: launches are independent of one another."""
+        return sqrt(self.squared_half_width)
 
     def add(self, facts: RunFacts) -> None:
         """Count a launch in."""
@@ -70,13 +85,21 @@ class KernelTotals:
             self.timed += 1
             self.cycles += facts.cycles
             self.time_us += facts.time_us
+            self.timed_instructions += facts.kernel.wavefront_instructions
+            self.simulated += facts.sampling.simulated if facts.sampling else facts.kernel.wavefront_instructions
+            if facts.sampling is not None:
+                self.squared_half_width += facts.sampling.half_width("kernel", "cycles") ** 2
             self.roofline.update(dict(facts.roofline))
 
 
 @dataclass
 class Launches:
-    """What was launched, over all of a program's processes: totals by kernel, and each launch if it is kept."""
+    """What was launched, over all of a program's processes: totals by kernel, and each launch if it is kept.
 
+    confidence: of the half-widths, where launches are sampled.
+    """
+
+    confidence: float | None = None
     totals: dict[str, KernelTotals] = field(default_factory=dict)
     kept: list[dict[str, Any]] = field(default_factory=list)
     partial: bool = False
@@ -101,20 +124,23 @@ class Launcher:
             self._timed[name] = self._options.timed(name)
         if self._timed[name]:
             record = RunRecord(False, name, [])
-            run_options = RunOptions(timeline=self._options.timeline)
+            run_options = RunOptions(timeline=self._options.timeline, sampling=self._options.sampling)
             self._processor.run([LaunchCommand(launch, warm=True, serve=serve)], record, run_options, observer)
             facts = record.launches[0]
         else:
             facts = executed(launch, self._options.gpu, MAX_WAVEFRONT_INSTRUCTIONS, observer, self._pool, serve)
         return facts
 
-    def note(self, launch: Launch, facts: RunFacts, **more: Any) -> None:
-        """Keep what a launch came to. more: of the launch's place in the program."""
+    def note(self, launch: Launch, facts: RunFacts, **more: Any) -> Callable[[float, float], None]:
+        """Keep what a launch came to; returns what takes its start and end when they are known. more: of the launch's
+        place in the program."""
         self._launches.partial |= facts.partial
         self._launches.totals.setdefault(launch.kernel.name, KernelTotals()).add(facts)
         if self._options.keep:
-            described = LaunchCommand(launch, facts.roofline is not None).described()
-            self._launches.kept.append({"launch": {**described, **more}, **metrics.launch_tree(facts)})
+            place = {**LaunchCommand(launch, facts.roofline is not None).described(), **more}
+            self._launches.kept.append({"launch": place, **metrics.launch_tree(facts)})
+            return lambda start, end: place.update(started_us=start, ended_us=end)
+        return lambda start, end: None
 
     def bytes_moved(self) -> None:
         """The program has written or read device memory: what L2 held has been written back and dropped before."""

@@ -48,7 +48,7 @@ OPS = (
         "capacity (u64), attributes (count, pairs; i32), 2 properties (texts)",
     ),
     Op(2, "ALLOCATE", "<QI", "", "address (u64)"),
-    Op(3, "FREE", "<Q", "", ""),
+    Op(3, "FREE", "<Q"),
     Op(4, "LOAD", "<", "code object, or compressed bundle", "module (u64)"),
     Op(5, "UNLOAD", "<Q", "", ""),
     Op(
@@ -61,7 +61,7 @@ OPS = (
     Op(7, "SYMBOL", "<Q", "name", "address (u64), bytes (u64)"),
     Op(8, "LAUNCH", "<QQ3I3III", "kernel arguments"),
     Op(9, "COPIED", "<QQII"),
-    Op(10, "SYNCHRONIZE", "<Q", "", "what kernels printed"),
+    Op(10, "SETTLE", "<", "", "what kernels printed"),
     Op(11, "NEW_STREAM", "<QI"),
     Op(12, "RECORD", "<QQ"),
     Op(13, "WAIT", "<QQ"),
@@ -75,8 +75,9 @@ OPS = (
         "texts, each after its bytes (u32)",
         "lowered names, log, code: texts",
     ),
+    Op(18, "WAITED", "<Q"),
+    Op(19, "EVENT_WAITED", "<Q"),
 )
-BY_NUMBER = {op.number: op for op in OPS}
 
 
 def header() -> str:

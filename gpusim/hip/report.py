@@ -25,6 +25,9 @@ def show(launches: Launches, out: TextIO | None = None) -> None:
     for row in table:
         cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=False))
         print(fitted("  ".join((*cells, row[-1])), sum(widths) + 2 * len(widths), out), file=out)
+    if launches.confidence is not None:
+        print(file=out)
+        print(fitted(_sampled(launches, launches.confidence), 0, out), file=out)
 
 
 def document(launches: Launches, config: dict[str, Any], exit_code: int) -> dict[str, Any]:
@@ -35,6 +38,7 @@ def document(launches: Launches, config: dict[str, Any], exit_code: int) -> dict
             "launches": totals.launches,
             "timed": totals.timed,
             "cycles": totals.cycles if totals.timed else None,
+            "cycles_half_width": totals.half_width if totals.timed and launches.confidence is not None else None,
             "time_us": totals.time_us if totals.timed else None,
             "share": _share(totals, launches) if totals.timed else None,
             "bound": totals.bound or None,
@@ -58,6 +62,14 @@ def _ordered(launches: Launches) -> list[tuple[str, KernelTotals]]:
     return sorted(launches.totals.items(), key=lambda item: (-item[1].cycles, -item[1].instructions, item[0]))
 
 
+def _sampled(launches: Launches, confidence: float) -> str:
+    """How much of the timed launches was simulated."""
+    whole = sum(totals.timed_instructions for totals in launches.totals.values())
+    simulated = sum(totals.simulated for totals in launches.totals.values())
+    share = simulated / whole if whole else 1.0
+    return f"sampled: {share:.1%} of the timed instructions simulated; half-widths (±) at {100 * confidence:g} %"
+
+
 def _share(totals: KernelTotals, launches: Launches) -> float:
     whole = sum(other.cycles for other in launches.totals.values())
     return totals.cycles / whole if whole else 0.0
@@ -69,5 +81,8 @@ def _cells(totals: KernelTotals, launches: Launches) -> tuple[str, ...]:
         return count, "–", "–", "–", "–", f"{totals.instructions:,}"
     timed = "" if totals.timed == totals.launches else f" ({totals.timed:,} timed)"
     share = f"{100 * _share(totals, launches):.1f} %"
-    times = (f"{totals.cycles:,}", f"{totals.time_us:,.1f}", share, totals.bound)
+    cycles = f"{totals.cycles:,}"
+    if totals.half_width:
+        cycles += f" ± {max(1, round(totals.half_width)):,}"
+    times = (cycles, f"{totals.time_us:,.1f}", share, totals.bound)
     return count + timed, *times, f"{totals.instructions:,}"

@@ -4,22 +4,25 @@ import os
 import select
 import socket
 import struct
+import time
 from collections.abc import Callable
+from typing import Any
 
 from gpusim.base.errors import GpusimError, SimulationError, UserError
 from gpusim.base.progress import Progress, Reporter
 from gpusim.base.version import __version__
 from gpusim.core.cu.spec import SIMDS
+from gpusim.core.facts import RunFacts
 from gpusim.core.occupancy import Occupancy, OccupancyError, occupancy
 from gpusim.hip import device
-from gpusim.hip.clock import StreamClock
+from gpusim.hip.clock import PLACES, StreamClock
 from gpusim.hip.code import CodeStore, UnknownCodeError, arguments_of
 from gpusim.hip.compilation import CompileRequest, compile_program
 from gpusim.hip.errors import HipError
 from gpusim.hip.hostcall import HostCalls
 from gpusim.hip.image import shared_memory
-from gpusim.hip.launching import Launcher, Launches, Options
-from gpusim.hip.protocol import ANSWER, BY_NUMBER, REQUEST, Copied
+from gpusim.hip.launching import LATENCY, Launcher, Launches, Options
+from gpusim.hip.protocol import ANSWER, OPS, REQUEST, Copied, Op
 from isa.architecture import LANES
 from isa.device_memory import Allocation, DeviceMemoryError
 from isa.execution.faults import ExecutionFault
@@ -27,11 +30,12 @@ from isa.grid import GridError
 from isa.launch import Launch
 from isa.object.code_object import CodeObjectError, Kernel
 
-_REQUEST_BYTES = struct.calcsize(REQUEST)
+_REQUEST = struct.Struct(REQUEST)
 _RECEIVED_AT_ONCE = 1 << 20
 _KINDS = ("hipMalloc", "hipHostMalloc", "hipMallocManaged")  # by the number of the request
 _ALL_STREAMS = (1 << 64) - 1
 _BLOCK_STEP = LANES
+_LOOK_S = 0.05
 _PAGE_BYTES = 4096  # what a GPU's driver allocates at least
 
 
@@ -57,6 +61,8 @@ class Session:
         self.connection = connection
         self._gpu, self._reporter, self._stopped = options.gpu, reporter, stopped
         self._exact = options.exact
+        self._us_of_byte = 1e6 / options.gpu.dram.bytes_per_s
+        self._looked_s = 0.0  # when it was last looked whether the process is there
         self._memory = shared_memory(file, options.gpu.memory_mib << 20)
         os.close(file)
         self._allocations: dict[int, Allocation] = {}
@@ -67,6 +73,9 @@ class Session:
         self._error = HipError.Success  # of what was told and not answered, first of all
         self._fatal = False  # after a fault nothing runs any more
         self._received = bytearray()
+        self._served: dict[int, tuple[Op, struct.Struct, Callable[..., Any]]] = {
+            op.number: (op, struct.Struct(op.layout), getattr(self, f"_{op.name.lower()}")) for op in OPS
+        }
         self._process = 0
 
     def receive(self) -> bool:
@@ -76,22 +85,20 @@ class Session:
         except ConnectionResetError:
             return False
         self._received += data
-        while len(self._received) >= _REQUEST_BYTES:
-            number, size = struct.unpack_from(REQUEST, self._received)
-            end = _REQUEST_BYTES + size
+        while len(self._received) >= _REQUEST.size:
+            number, size = _REQUEST.unpack_from(self._received)
+            end = _REQUEST.size + size
             if len(self._received) < end:
                 break
-            body = bytes(memoryview(self._received)[_REQUEST_BYTES:end])
+            body = bytes(memoryview(self._received)[_REQUEST.size : end])
             del self._received[:end]
             self._serve(number, body)
         return bool(data)
 
     def _serve(self, number: int, body: bytes) -> None:
-        op = BY_NUMBER[number]
-        size = struct.calcsize(op.layout)
-        values = struct.unpack_from(op.layout, body)
+        op, values, serve = self._served[number]
         try:
-            status, answer = HipError.Success, getattr(self, f"_{op.name.lower()}")(*values, body[size:])
+            status, answer = HipError.Success, serve(*values.unpack_from(body), body[values.size :])
         except GpusimError as error:
             status, answer = self._failed(error), b""
         if op.answer is None:
@@ -112,6 +119,11 @@ class Session:
                 self._reporter.say(f"gpusim: {line}")
         return status
 
+    def end(self) -> None:
+        """The process is gone, or nothing more is done for it."""
+        self.connection.close()
+        self._clock.finish()
+
     # --- requests, by their names
 
     def _hello(self, process: int, version: bytes) -> bytes:
@@ -129,12 +141,8 @@ class Session:
         self._allocations[allocation.address] = allocation
         return struct.pack("<Q", allocation.address)
 
-    def _free(self, address: int, _: bytes) -> tuple[HipError, bytes]:
-        allocation = self._allocations.pop(address, None)
-        if allocation is None:
-            return HipError.InvalidValue, b""
-        self._memory.free(allocation)
-        return HipError.Success, b""
+    def _free(self, address: int, _: bytes) -> None:
+        self._memory.free(self._allocations.pop(address))
 
     def _load(self, data: bytes) -> bytes:
         return struct.pack("<Q", self._code.load(data))
@@ -161,29 +169,38 @@ class Session:
             return
         kernel = self._code.kernel(function)
         launch = Launch(kernel, self._memory, kernarg, (gx, gy, gz), (bx, by, bz), lds)  # type: ignore[arg-type]
-        launch = self._calls.with_buffer(launch)
+        self._run(self._calls.with_buffer(launch), stream)
+
+    def _run(self, launch: Launch, stream: int) -> None:
         serve = self._calls.serve if self._calls.are_made_by(launch) else None
         try:
             facts = self._launcher.run(launch, self._go_on, serve)
         except (ExecutionFault, SimulationError):
             self._fatal = True
             raise
-        timed = facts.roofline is not None
-        start, end = self._clock.kernel(stream, facts.time_us if timed else 0.0)
-        times = {"started_us": start, "ended_us": end} if timed else {}
-        self._launcher.note(launch, facts, process=self._process, stream=stream, **times)
+        note = self._launcher.note(launch, facts, process=self._process, stream=stream)
+        if facts.roofline is None:
+            self._clock.kernel(stream, 0.0, {})
+        else:
+            self._clock.kernel(stream, facts.time_us, self._demands(launch, facts), note)
         self._fatal |= facts.partial
+
+    def _demands(self, launch: Launch, facts: RunFacts) -> dict[str, float]:
+        """What a kernel that was simulated alone needs of the GPU: of each unit, of the places for workgroups."""
+        x, y, z = launch.workgroups
+        held = occupancy(launch, self._gpu.cu).workgroups_per_cu * self._gpu.cus
+        units = {name: n / max(facts.cycles, 1) for name, n in facts.roofline.items() if name != LATENCY}
+        return {**units, PLACES: min(1.0, x * y * z / held)}
 
     def _copied(self, stream: int, size: int, way: int, blocking: int, _: bytes) -> None:
         self._launcher.bytes_moved()
         if way == Copied.OVER_LINK:
             time_us = self._gpu.host_link.copy_us(size)
         else:  # each byte is read and written, or only written
-            time_us = self._gpu.kernel_launch_us + 2 * size / self._gpu.dram.bytes_per_s * 1e6
+            time_us = self._gpu.kernel_launch_us + 2 * size * self._us_of_byte
         self._clock.copy(stream, time_us, way == Copied.OVER_LINK, bool(blocking))
 
-    def _synchronize(self, stream: int, _: bytes) -> tuple[HipError, bytes]:
-        self._clock.synchronize(None if stream == _ALL_STREAMS else stream)
+    def _settle(self, _: bytes) -> tuple[HipError, bytes]:
         error = self._error
         self._error = HipError.LaunchFailure if self._fatal else HipError.Success
         printed, self._calls.printed = bytes(self._calls.printed), bytearray()
@@ -197,6 +214,12 @@ class Session:
 
     def _wait(self, stream: int, event: int, _: bytes) -> None:
         self._clock.wait(stream, event)
+
+    def _waited(self, stream: int, _: bytes) -> None:
+        self._clock.synchronize(None if stream == _ALL_STREAMS else stream)
+
+    def _event_waited(self, event: int, _: bytes) -> None:
+        self._clock.wait_for(event)
 
     def _elapsed(self, first: int, last: int, _: bytes) -> bytes:
         return struct.pack("<f", self._clock.elapsed_ms(first, last))
@@ -235,6 +258,10 @@ class Session:
 
     def _go_on(self, _: Progress) -> bool:
         """Whether a launch is worth going on with: the user has not asked for the end, the process is still there."""
+        now = time.monotonic()
+        if now - self._looked_s < _LOOK_S:
+            return True
+        self._looked_s = now
         poll = select.poll()
         poll.register(self.connection, select.POLLHUP)
         return not self._stopped() and not poll.poll(0)

@@ -41,6 +41,9 @@ class Served(Protocol):
     def receive(self) -> bool:
         """Do what has come over the connection; False: the process has closed its end."""
 
+    def end(self) -> None:
+        """The process is gone, or nothing more is done for it: close the connection."""
+
 
 NewSession = Callable[[socket.socket, int], Served]
 
@@ -148,12 +151,12 @@ def _serve(
                             sessions += 1
                     elif not key.data.receive():
                         waiting.unregister(key.fileobj)
-                        key.data.connection.close()
+                        key.data.end()
                         sessions -= 1
         finally:
             for key in list(waiting.get_map().values()):
                 if not isinstance(key.data, str):
-                    key.data.connection.close()
+                    key.data.end()
             os.close(ended)
 
 

@@ -14,6 +14,7 @@ from gpusim.energy.spec import EnergySpec
 from gpusim.jobs.dense_choice import choose_dense, likely_dense
 from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from gpusim.jobs.operators import OperatorTask, gpu_facts
+from gpusim.jobs.vendor import LibraryTask, library_product
 from gpusim.results.record import KernelChoice
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec, sib_layout
@@ -22,6 +23,7 @@ from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, build_
 from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel
 from workloads.operators.sparse_tiling import dense_cycles, sparse_cycles
 from workloads.shapes import GemmShape, Layer, gemm_shape
+from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
 # which of `kernels.dense` and `kernels.sparse` each engine mode runs
 _RUN_BY: dict[EngineMode, tuple[str, ...]] = {"off": ("dense",), "on": ("sparse",), "both": ("dense", "sparse")}
@@ -144,6 +146,8 @@ class GemmJob:
             likely = self._variant(likely_dense(self._problem.shape, self.gpu), name)
             # a run that is stopped at some cycle is a look at its beginning, for which nothing is measured
             return likely if self._config.run.max_cycles else replace(likely, decide=partial(self._decide, name))
+        if kernel in VENDOR_PRODUCTS:
+            return Variant(kernel, False, partial(self._prepare_library, VENDOR_PRODUCTS[kernel]), name)
         row = GEMM_KERNELS[kernel]
         return Variant(kernel, row.uses_engine, partial(self._prepare, row), name)
 
@@ -154,6 +158,18 @@ class GemmJob:
     def resolved(self) -> dict[str, Any]:
         """The configuration."""
         return self._config.resolved()
+
+    def _variant(self, kernel: str, name: str) -> Variant:
+        """Of a kernel, or of a library, by its name."""
+        if kernel in VENDOR_PRODUCTS:
+            return Variant(kernel, False, partial(self._prepare_library, VENDOR_PRODUCTS[kernel]), name)
+        if kernel in VENDOR_PRODUCTS:
+            return Variant(kernel, False, partial(self._prepare_library, VENDOR_PRODUCTS[kernel]), name)
+        row = GEMM_KERNELS[kernel]
+        return Variant(kernel, row.uses_engine, partial(self._prepare, row), name)
+
+    def _prepare_library(self, product: VendorProduct) -> Task:
+        return LibraryTask(library_product(product, self._problem.shape, self._problem.data, self.gpu))
 
     def _prepare(self, kernel: GemmKernel) -> Task:
         operator = self.operator(kernel.name)

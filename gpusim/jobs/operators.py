@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import LaunchCommand
+from gpusim.host.command_processor import HostCommand, LaunchCommand
 from workloads.operators.operator import GpuFacts, Operator, before
 from workloads.operators.verify import Verification, verify
 
@@ -20,7 +20,7 @@ class OperatorTask:
         self._operator, self._counts, self._inputs = operator, counts or {}, before(operator)
 
     @property
-    def commands(self) -> Sequence[LaunchCommand]:
+    def commands(self) -> Sequence[HostCommand]:
         """The launches; the operands are there already, as in a network between its other operators."""
         return [LaunchCommand(launch) for launch in self._operator.launches]
 

@@ -91,7 +91,7 @@ class Running:
             self._report(planned, len(missing), ran)
 
     def _keep(self, planned: Planned, done: Done, ran: Ran) -> None:
-        self._keeper.keep(planned.work, done.outcome, Took(done.date, done.seconds))
+        self._keeper.keep(planned.work, done.outcome, Took(done.date, done.seconds, done.host))
         ran.seconds += done.seconds
         if done.outcome.state == "done" and done.outcome.exit_code == 0:
             ran.ran += 1

@@ -87,7 +87,7 @@ if TYPE_CHECKING:
 else:
     Run = record_type(RUN)
 
-_FIRST_SLICES = 1
+_FIRST_SLICES = 64
 _BATCH_S = 0.1
 
 
@@ -256,7 +256,7 @@ def _loop(
     serve: Callable[[], None] | None,
 ) -> tuple[float, bool]:
     """Run in batches of about a tenth of a second, so that an interrupt is seen soon; to be served, slice by slice."""
-    seconds, slices = 0.0, _FIRST_SLICES
+    seconds, slices = 0.0, _FIRST_SLICES if serve is None else 1
     while True:
         cpu, wall = time.thread_time(), time.perf_counter()
         status = run_slices(address, slices)

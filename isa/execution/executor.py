@@ -154,7 +154,9 @@ class FunctionalContext:
         self.state.max_instructions = max_instructions
         self.state.max_without_end = min(WAVEFRONTS_TO_LIMIT * max_instructions, (1 << 63) - 1)
         self.trace_address = int(self.state.traces)
-        self._at_start = {name: self._keep[name].copy() for name in _COPIED}
+        held = {name: self._keep[name].view(np.uint8) for name in (*_COPIED, *_ZEROED)}  # as bytes: copied as fast
+        self._at_start = [(held[name], held[name].copy()) for name in _COPIED]
+        self._zeroed = [held[name] for name in _ZEROED]
 
     def again(self, launch: "Launch") -> None:
         """Be as if made for `launch`: of the same kernel on the same memory, with workgroups of as many wavefronts and
@@ -162,10 +164,10 @@ class FunctionalContext:
         _check_workgroup(launch)
         self._finalizer()
         self.launch = launch
-        for name, held in self._at_start.items():
-            self._keep[name][:] = held
-        for name in _ZEROED:
-            self._keep[name].view(np.uint8)[:] = 0
+        for held, at_start in self._at_start:
+            held[:] = at_start
+        for held in self._zeroed:
+            held[:] = 0
         self._lay_out_memory()
         self._lay_out_launch()
 
@@ -226,7 +228,7 @@ class FunctionalContext:
         state.memory_base = VIRTUAL_BASE
         state.memory_lines = memory.capacity_bytes // LINE_BYTES
         state.permissions = address_of(memory.permissions)
-        ends = np.array(sorted(a.end for a in memory.allocations), np.int64)
+        ends = memory.ends
         state.ends, state.end_count = self._buffer("ends", ends), len(ends)
 
     def _lay_out_launch(self) -> None:

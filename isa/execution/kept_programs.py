@@ -1,13 +1,13 @@
 """Translated kernels from one start to the next.
 
-To decode and translate a large kernel takes a tenth of a second, to load its translation some milliseconds; programs
-that use libraries launch hundreds of kernels. What is kept is named after a hash of the kernel and of all that made it
-(`gpusim.jit.cache`: where it lies, when it is not believed).
+To decode and translate an instruction takes 30 microseconds, to load its translation one; programs that use libraries
+launch hundreds of kernels of hundreds and thousands of instructions. What is kept is named after a hash of the kernel
+and of all that made it (`gpusim.jit.cache`: where it lies, when it is not believed).
 """
 
 import hashlib
-import io
 import json
+import math
 import zlib
 from dataclasses import fields
 from functools import lru_cache
@@ -23,15 +23,16 @@ from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.translation import Translation, translate
 from isa.object.code_object import Kernel
 
-LARGE_CODE_BYTES = 2048  # smaller kernels are translated faster than a file is found
+LEAST_CODE_BYTES = 128  # smaller kernels are translated as fast as a file is found
 _LEVEL = 1  # most of a row is zeros
 _SINGLE = ("start_index", "end_index", "vgprs", "patterns")
-_ARRAYS = ("table", "index_of", "with_patterns")
+_ARRAYS = ("table", "with_patterns")
+_HEAD_BYTES = 4  # of the head's length
 
 
 def program(kernel: Kernel) -> Program:
-    """The kernel's program: of a large kernel from its kept translation, which is kept when there is none."""
-    if _code_bytes(kernel) < LARGE_CODE_BYTES or JIT_DISABLED:
+    """The kernel's program: from its kept translation, which is kept when there is none."""
+    if _code_bytes(kernel) < LEAST_CODE_BYTES or JIT_DISABLED:
         return build_program(kernel)
     name = f"programs-{domain_hash('isa')}/{_identity(kernel)}"
     content = kept(name)
@@ -63,23 +64,39 @@ def _digest(code: bytes) -> str:
 
 
 def packed(translation: Translation) -> bytes:
-    """A translation as bytes."""
-    head = {name: getattr(translation, name) for name in _SINGLE}
-    text = json.dumps({**head, "operations": translation.operations}).encode()
+    """A translation as bytes: a head that names the arrays, its length before it, and the arrays' bytes after it."""
     arrays = {name: getattr(translation, name) for name in _ARRAYS}
     arrays["table"] = arrays["table"].view(np.uint8)
-    constants = {f"constants_{f.name}": getattr(translation.constants, f.name) for f in fields(ConstantValues)}
-    out = io.BytesIO()
-    np.savez(out, head=np.frombuffer(text, np.uint8), **arrays, **constants)
-    return zlib.compress(out.getvalue(), _LEVEL)
+    # a code object's kernels share their text, of which each has a small part
+    arrays["dwords"] = np.flatnonzero(translation.index_of >= 0)
+    arrays["indices"] = translation.index_of[arrays["dwords"]]
+    arrays |= {f.name: getattr(translation.constants, f.name) for f in fields(ConstantValues)}
+    head = {name: getattr(translation, name) for name in _SINGLE} | {
+        "operations": translation.operations,
+        "code_dwords": len(translation.index_of),
+        "arrays": [(name, array.dtype.str, array.shape) for name, array in arrays.items()],
+    }
+    text = json.dumps(head).encode()
+    parts = (len(text).to_bytes(_HEAD_BYTES, "little"), text, *(array.tobytes() for array in arrays.values()))
+    return zlib.compress(b"".join(parts), _LEVEL)
 
 
 def unpacked(content: bytes) -> Translation:
     """The translation that `packed` made bytes of."""
-    with np.load(io.BytesIO(zlib.decompress(content))) as arrays:
-        head = json.loads(arrays["head"].tobytes())
-        constants = ConstantValues(**{f.name: arrays[f"constants_{f.name}"] for f in fields(ConstantValues)})
-        held = {name: arrays[name] for name in _ARRAYS}
-    held["table"] = held["table"].view(layout_of(PROGRAM_ROW))
-    operations = tuple((name, mode) for name, mode in head.pop("operations"))
-    return Translation(operations=operations, constants=constants, **head, **held)
+    whole = zlib.decompress(content)
+    at = _HEAD_BYTES + int.from_bytes(whole[:_HEAD_BYTES], "little")
+    head = json.loads(whole[_HEAD_BYTES:at])
+    arrays = {}
+    for name, kind, shape in head["arrays"]:
+        arrays[name] = array = np.frombuffer(whole, kind, math.prod(shape), at).reshape(shape)
+        at += array.nbytes
+    index_of = np.full(head["code_dwords"], -1, np.int32)
+    index_of[arrays["dwords"]] = arrays["indices"]
+    return Translation(
+        arrays["table"].view(layout_of(PROGRAM_ROW)),
+        tuple((name, mode) for name, mode in head["operations"]),
+        ConstantValues(**{f.name: arrays[f.name] for f in fields(ConstantValues)}),
+        index_of,
+        with_patterns=arrays["with_patterns"],
+        **{name: head[name] for name in _SINGLE},
+    )

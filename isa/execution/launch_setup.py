@@ -47,7 +47,9 @@ def unload_image(memory: DeviceMemory, kernel: Kernel) -> None:
     base = _images.get(memory, {}).pop((kernel.image, kernel.image_address), None)
     if base is not None:
         address = base + kernel.image_address // _PAGE_BYTES * _PAGE_BYTES
-        memory.free(next(a for a in memory.allocations if a.address == address))
+        image = memory.at(address)
+        if image is not None:
+            memory.free(image)
 
 
 class LaunchBlock:

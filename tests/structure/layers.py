@@ -75,6 +75,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "workloads.data",
         "workloads.networks",
         "workloads.operators",
+        "workloads.vendor",
     ),
     "gpusim.store": ("gpusim.base",),
     # gpusim.store: a script asks it under the name gpusim.results.open
@@ -116,10 +117,16 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.host",
         ),
     ),
+    "gpusim.hip": (
+        *("gpusim.base", "gpusim.jit", "isa.object", "isa", "isa.execution", "memory.dram.standards"),
+        *("gpusim.core.cu", "gpusim.core", "gpusim.sampling", "workloads.toolchain"),
+        *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.host"),
+    ),
     "gpusim.jobs": (
         *("gpusim.base", "isa.object", "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.energy"),
-        *("workloads", "workloads.data", "workloads.operators", "gpusim.config"),
+        *("workloads", "workloads.data", "workloads.operators", "workloads.vendor", "gpusim.config"),
         *("gpusim.sampling", "gpusim.results", "gpusim.report", "gpusim.report.page", "gpusim.host", "gpusim.api"),
+        "gpusim.hip",
     ),
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "workloads", "workloads.networks"),
@@ -155,11 +162,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.bench": (
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
         *("workloads.toolchain", "workloads.operators", "gpusim.config", "gpusim.jobs"),
-    ),
-    "gpusim.hip": (
-        *("gpusim.base", "gpusim.jit", "isa.object", "isa", "isa.execution", "memory.dram.standards"),
-        *("gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
-        *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.host"),
     ),
     "gpusim.sampling_check": (
         *("gpusim.base", *_KERNEL, "isa.execution", "spartan", "gpusim.core", "gpusim.sampling", "workloads.operators"),

@@ -1,5 +1,6 @@
 """Do unmodified HIP programs run on the simulated GPU: do they compute, end and fail as on a card?"""
 
+import ctypes.util
 import json
 import os
 import re
@@ -11,13 +12,24 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter
+from gpusim.config.gpu import load_gpu
 from gpusim.hip.built import COMPILERS
+from gpusim.hip.recording import HostWrite, record
+from gpusim.hip.supervisor import Program
+from gpusim.jobs.vendor import library_product
+from isa.execution.emulator import run_functional
 from isa.object.bundle import code_objects
 from tests.support.bundles import HOST, bundle, compressed, entry
+from workloads.data.operands import SyntheticOperands
+from workloads.shapes import GemmShape
 from workloads.toolchain.compilers import for_hip
 from workloads.toolchain.errors import KernelBuildError
+from workloads.vendor.libraries import VENDOR_PRODUCTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests/hip/programs"
@@ -157,6 +169,35 @@ def test_streams_and_events_are_simulated_time(tmp_path: Path) -> None:
     assert re.search(r"^ +5 .* 100\.0 % +\w+ .*add_one$", done.stderr, re.MULTILINE)
 
 
+def test_kernels_of_several_streams_run_at_a_time(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    done = run(["--json", str(file)], PROGRAMS / "runtime", "overlap")
+    assert done.returncode == 0, done.stdout + done.stderr
+    serial, beside, *_ = (float(text) for text in re.findall(r"([\d.]+) ms", done.stdout))
+    assert beside < 0.3 * serial
+    launches = json.loads(file.read_text())["launches"]
+    spans = [(one["launch"]["started_us"], one["launch"]["ended_us"]) for one in launches]
+    assert all(before[1] + 5 == pytest.approx(after[0]) for before, after in pairwise(spans[:4]))
+    assert max(start for start, _ in spans[4:8]) < min(end for _, end in spans[4:8])
+
+
+def test_a_sampled_program_has_all_its_results_and_half_widths(tmp_path: Path) -> None:
+    rows, launches = {}, {}
+    for timing in ("on", "sample"):
+        file = tmp_path / f"{timing}.json"
+        options = ["--timing", timing, "--set", "cus_per_array=1", "--json", str(file)]
+        done = run([*options, *(["--error", "5%"] * (timing == "sample"))], PROGRAMS / "runtime", "grid", 1000)
+        assert done.returncode == 0, done.stdout + done.stderr
+        result = json.loads(file.read_text())
+        (rows[timing],), launches[timing] = result["kernels"], result["launches"]
+    sampled, whole = launches["sample"][0], launches["on"][0]
+    assert sampled["sampling"]["fraction"] < 0.8 and "sampling" not in whole
+    assert sampled["kernel"]["workgroups"] == 1000
+    assert rows["sample"]["cycles_half_width"] > 0 and rows["on"]["cycles_half_width"] is None
+    assert rows["sample"]["cycles"] == pytest.approx(rows["on"]["cycles"], rel=0.01)
+    assert "half-widths (±) at 95 %" in done.stderr and re.search(r"[\d,]+ ± [\d,]+", done.stderr)
+
+
 def test_kernels_are_timed_by_name(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     done = run(["--kernels", "^sum$", "--json", str(file), "--quiet"], PROGRAMS / "runtime", "basic")
@@ -180,8 +221,10 @@ def test_a_printing_kernel_takes_the_same_cycles_each_time(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--timing", "sample"], "not sampled; allowed: on, off"),
-        (["--timing", "maybe"], "allowed: on, off"),
+        (["--timing", "sample", "--timeline", "x.json"], "a sampled launch has none"),
+        (["--timing", "sample", "--error", "2"], "a percentage"),
+        (["--error", "2%"], "--error: belongs to --timing sample"),
+        (["--timing", "maybe"], "allowed: on, off, sample"),
         (["--bounds", "some"], "allowed: page, exact"),
         (["--timing", "off", "--kernels", "x"], "nothing is timed"),
         (["--kernels", "("], "no regular expression"),
@@ -259,3 +302,33 @@ def test_two_programs_at_once() -> None:
         out, err = process.communicate(timeout=120)
         assert process.returncode == 0, out + err
         assert "200" in err
+
+
+@pytest.mark.parametrize("execute", [True, False])
+def test_what_was_recorded_runs_again(execute: bool) -> None:
+    gpu = load_gpu("mi6", ["memory_mib=64"])
+    program = Program([str(PROGRAMS / "runtime"), "rewrite"])
+    recording = record(program, gpu, Reporter(quiet=True), execute)
+    assert len(recording.launches) == 2 and recording.memory is not None
+    assert recording.code_of_exit == (0 if execute else 1)  # it looks at what was not computed
+    if not execute:
+        return
+    *_, held = recording.allocations  # although it was freed
+    for _ in range(2):
+        recording.begin()
+        for step in recording.steps:
+            if isinstance(step, HostWrite):
+                step.again()
+            else:
+                run_functional(step)
+        found = recording.memory.view(held, np.int32)
+        assert found[4] == 2 and found[5] == 101
+
+
+@pytest.mark.skipif(ctypes.util.find_library("rocblas") is not None, reason="rocBLAS is installed")
+def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GPUSIM_VENDOR_ROOT", raising=False)
+    data = SyntheticOperands(0.5, 1)
+    for product in VENDOR_PRODUCTS.values():
+        with pytest.raises(UserError, match=rf"{product.library} is not there: .*apt install {product.package}"):
+            library_product(product, GemmShape(4, 4, 4), data, load_gpu("mi6", ["memory_mib=64"]))

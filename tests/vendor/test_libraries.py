@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vendor.programs import CALLS, SHARDS, VARIABLE, Shard, built_calls, run_call, run_shard
+from tests.vendor.programs import CALLS, SHARDS, VARIABLE, Shard, built_calls, run_call, run_product, run_shard
 
 pytestmark = pytest.mark.skipif(not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with AMD's libraries")
 SMALL = (
@@ -42,3 +42,16 @@ def test_a_call_has_metrics(calls: Path) -> None:
     assert float(printed.split()[0]) > 0
     assert all(launch["kernel"]["cycles"] and launch["l2"] for launch in result["launches"])
     assert len(CALLS) == 5
+
+
+def test_layers_by_libraries_are_right_and_mac_is_faster(tmp_path: Path) -> None:
+    small = {"kind": "gemm", "name": "small", "m": 96, "n": 300, "k": 500}
+    results = {
+        name: run_product(name, sparse, 0.8, tmp_path, small)
+        for name, sparse in (("rocblas", False), ("rocblas_mac", False), ("rocsparse", True))
+    }
+    assert all(result["verification"]["passed"] for result in results.values())
+    cycles = {name: result["kernel"]["cycles"] for name, result in results.items()}
+    assert cycles["rocblas_mac"] < cycles["rocblas"]
+    kernels = [launch["kernel"]["name"] for launch in results["rocsparse"]["launches"]]
+    assert "gemmi" in kernels[-1] and any("dense2csc" in name for name in kernels[:-1])

@@ -139,7 +139,7 @@ hipError_t variable(const void* host, void** address, size_t* size) {
   CONNECT();
   auto found = host_variables().find(host);
   if (found == host_variables().end()) return fail(hipErrorInvalidSymbol);
-  if (hipError_t before = finish()) return fail(before);
+  if (hipError_t before = settle()) return fail(before);
   hipError_t error = find_symbol(found->second.module, found->second.name, address, nullptr);
   if (size) *size = found->second.size;
   return fail(error == hipErrorNotFound ? hipErrorInvalidSymbol : error);
@@ -212,7 +212,7 @@ API hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   if (!module || !image) return fail(hipErrorInvalidValue);
   auto m = std::make_unique<Module>();
   find_code(m.get(), static_cast<const char*>(image));
-  if (hipError_t before = finish()) return fail(before);
+  if (hipError_t before = settle()) return fail(before);
   if (hipError_t error = load(m.get())) return fail(error);
   *module = reinterpret_cast<hipModule_t>(m.release());
   return hipSuccess;
@@ -237,7 +237,7 @@ API hipError_t hipModuleUnload(hipModule_t module) {
   CONNECT();
   auto m = reinterpret_cast<Module*>(module);
   if (!m) return fail(hipErrorInvalidHandle);
-  hipError_t before = finish();
+  hipError_t before = settle();
   hipError_t error = ask(Request(OP_UNLOAD).put(m->id)).status;
   delete m;
   return fail(before ? before : error);
@@ -245,7 +245,7 @@ API hipError_t hipModuleUnload(hipModule_t module) {
 API hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
   CONNECT();
   if (!function || !module || !name) return fail(hipErrorInvalidValue);
-  if (hipError_t before = finish()) return fail(before);
+  if (hipError_t before = settle()) return fail(before);
   Function* found;
   if (hipError_t error = find_function(reinterpret_cast<Module*>(module), name, &found)) return fail(error);
   *function = reinterpret_cast<hipFunction_t>(found);
@@ -254,7 +254,7 @@ API hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module,
 API hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, size_t* size, hipModule_t module, const char* name) {
   CONNECT();
   if (!module || !name) return fail(hipErrorInvalidValue);
-  if (hipError_t before = finish()) return fail(before);
+  if (hipError_t before = settle()) return fail(before);
   return fail(find_symbol(reinterpret_cast<Module*>(module), name, address, size));
 }
 API hipError_t hipGetFuncBySymbol(hipFunction_t* function, const void* host) {

@@ -16,7 +16,10 @@ namespace {
 std::recursive_mutex mutex;
 enum class State { NEW, CONNECTED, NONE, FORKED } state = State::NEW;
 int line = -1;        // our end
-bool pending = false;  // something was told since the last answer
+bool started = false;  // something may be under way, or has failed
+bool noted = false;    // the simulated clock may be ahead of the host's
+std::string unsent;    // what was told and can wait for what is sent next
+constexpr size_t MOST_UNSENT = 64 << 10;
 Device gpu;
 thread_local hipError_t last_error = hipSuccess;
 
@@ -46,17 +49,15 @@ void read_all(void* data, size_t size) {
   }
 }
 
-void write_request(const Request& request) {
+void put_off(const Request& request) {
   uint32_t head[2] = {request.op, uint32_t(request.body.size())};
-  if (request.body.size() < 4096) {  // in one piece
-    char small[8 + 4096];
-    memcpy(small, head, sizeof head);
-    memcpy(small + sizeof head, request.body.data(), request.body.size());
-    write_all(small, sizeof head + request.body.size());
-    return;
-  }
-  write_all(head, sizeof head);
-  write_all(request.body.data(), request.body.size());
+  unsent.append(reinterpret_cast<const char*>(head), sizeof head).append(request.body);
+}
+
+void write_request(const Request& request) {
+  put_off(request);
+  write_all(unsent.data(), unsent.size());
+  unsent.clear();
 }
 
 bool pass_descriptors(int to, int first, int second) {
@@ -119,6 +120,7 @@ void in_child_of_fork() {
   new (&mutex) std::recursive_mutex;  // whoever held it is not in this process
   if (state == State::CONNECTED) {
     close(line);
+    unsent.clear();
     state = State::FORKED;
   }
 }
@@ -162,16 +164,31 @@ Answer ask(const Request& request) {
 
 void tell(const Request& request) {
   std::lock_guard<std::recursive_mutex> held(mutex);
-  pending = true;
+  noted = true;
+  put_off(request);
+  if (unsent.size() < MOST_UNSENT) return;
+  write_all(unsent.data(), unsent.size());
+  unsent.clear();
+}
+
+void start(const Request& request) {
+  std::lock_guard<std::recursive_mutex> held(mutex);
+  started = noted = true;
   write_request(request);
 }
 
 hipError_t finish(uint64_t stream) {
   std::lock_guard<std::recursive_mutex> held(mutex);
-  if (!pending) return hipSuccess;
-  Answer answer = ask(Request(OP_SYNCHRONIZE).put<uint64_t>(stream));
-  // an error stays; and of the other streams the simulated clock does not yet know that they were waited for
-  pending = answer.status != hipSuccess || stream != ~0ull;
+  if (noted) tell(Request(OP_WAITED).put<uint64_t>(stream));
+  if (stream == ~0ull) noted = false;  // of the other streams the clock does not yet know that they were waited for
+  return settle();
+}
+
+hipError_t settle() {
+  std::lock_guard<std::recursive_mutex> held(mutex);
+  if (!started) return hipSuccess;
+  Answer answer = ask(Request(OP_SETTLE));
+  started = answer.status != hipSuccess;  // an error stays
   if (!answer.body.empty()) {
     fwrite(answer.body.data(), 1, answer.body.size(), stdout);
     fflush(stdout);

@@ -54,8 +54,11 @@ struct Device {
 bool connected();         // connects at the first call; false where there is no simulator: why was said
 const Device& device();   // of a connected program
 Answer ask(const Request& request);
-void tell(const Request& request);           // not answered: done before the next that is asked
-hipError_t finish(uint64_t stream = ~0ull);  // all that was told is done; the first error of it
+void tell(const Request& request);   // not answered: done before the next that is asked, sent no later than that
+void start(const Request& request);  // the same of what the device then works at: sent at once
+hipError_t settle();                 // what was started is done and its bytes are there; the first error of it
+// The same, and the host waits on the simulated clock: for a stream, by default for all.
+hipError_t finish(uint64_t stream = ~0ull);
 hipError_t fail(hipError_t error);           // keeps an error for hipGetLastError
 hipError_t take_last_error(bool keep);
 void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -47,10 +47,10 @@ hipError_t launch(Function* f, const uint64_t grid[3], dim3 block, size_t lds, h
     return fail(hipErrorInvalidValue);
   }
   Request request(OP_LAUNCH);
-  request.put(f->id).put<uint64_t>(uint64_t(stream));
+  request.put(f->id).put(number(stream));
   for (int i = 0; i < 3; i++) request.put<uint32_t>(grid[i]);
   request.put(block).put<uint32_t>(lds).put<uint32_t>(0).bytes(arguments.data(), arguments.size());
-  tell(request);
+  start(request);
   return launches_block() ? fail(finish()) : hipSuccess;
 }
 

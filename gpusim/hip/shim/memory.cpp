@@ -1,6 +1,7 @@
 // Memory: allocated by the simulator, read and written by the program itself. Copies are the program's own moves of
 // bytes, done once the device has done what it was told before; the simulator hears how many bytes took which way.
 #include "memory.h"
+#include "streams.h"
 
 #include <map>
 #include <mutex>
@@ -16,8 +17,6 @@ hipError_t allocate(void** pointer, size_t size, Kind kind, unsigned flags = 0) 
   if (!pointer) return fail(hipErrorInvalidValue);
   *pointer = nullptr;
   if (!size) return hipSuccess;
-  hipError_t before = finish();  // memory that a kernel of before still uses is not to be given away
-  if (before) return fail(before);
   Answer answer = ask(Request(OP_ALLOCATE).put<uint64_t>(size).put<uint32_t>(uint32_t(kind)));
   if (answer.status) return fail(answer.status);
   auto address = answer.get<uint64_t>();
@@ -27,7 +26,8 @@ hipError_t allocate(void** pointer, size_t size, Kind kind, unsigned flags = 0) 
   return hipSuccess;
 }
 
-hipError_t release(void* pointer) {
+// waits: for all streams, as hipFree does
+hipError_t release(void* pointer, bool waits = true) {
   CONNECT();
   if (!pointer) return hipSuccess;
   auto address = reinterpret_cast<uint64_t>(pointer);
@@ -35,9 +35,9 @@ hipError_t release(void* pointer) {
     std::lock_guard<std::mutex> held(mutex);
     if (!allocations.erase(address)) return fail(hipErrorInvalidValue);
   }
-  hipError_t before = finish();
-  hipError_t freed = ask(Request(OP_FREE).put(address)).status;
-  return fail(before ? before : freed);
+  hipError_t before = waits ? finish() : hipSuccess;
+  tell(Request(OP_FREE).put(address));
+  return fail(before);
 }
 
 bool on_device(const void* p) {
@@ -46,13 +46,13 @@ bool on_device(const void* p) {
 }
 
 void tell_copied(size_t size, Copied way, hipStream_t stream, bool blocking) {
-  tell(Request(OP_COPIED).put<uint64_t>(uint64_t(stream)).put<uint64_t>(size).put<uint32_t>(way).put<uint32_t>(blocking));
+  tell(Request(OP_COPIED).put(number(stream)).put<uint64_t>(size).put<uint32_t>(way).put<uint32_t>(blocking));
 }
 
 hipError_t fill(void* to, const void* pattern, size_t width, size_t count, hipStream_t stream, bool blocking) {
   CONNECT();
   if (count && !to) return fail(hipErrorInvalidValue);
-  if (hipError_t error = finish()) return fail(error);
+  if (hipError_t error = settle()) return fail(error);
   auto at = static_cast<char*>(to);
   if (width == 1) {
     memset(at, *static_cast<const char*>(pattern), count);
@@ -70,7 +70,7 @@ hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from,
   if (!width || !rows || !slices) return hipSuccess;
   if (!to || !from) return fail(hipErrorInvalidValue);
   if (width > to_row || width > from_row) return fail(hipErrorInvalidPitchValue);
-  if (hipError_t error = finish()) return fail(error);
+  if (hipError_t error = settle()) return fail(error);
   for (size_t z = 0; z < slices; z++)
     for (size_t y = 0; y < rows; y++) memmove(to + z * to_slice + y * to_row, from + z * from_slice + y * from_row, width);
   bool within = on_device(to) && on_device(from);
@@ -81,7 +81,7 @@ hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from,
 hipError_t fill_rows(hipPitchedPtr to, int value, hipExtent extent, hipStream_t stream, bool blocking) {
   CONNECT();
   if (!to.ptr) return fail(hipErrorInvalidValue);
-  if (hipError_t error = finish()) return fail(error);
+  if (hipError_t error = settle()) return fail(error);
   for (size_t z = 0; z < extent.depth; z++)
     for (size_t y = 0; y < extent.height; y++)
       memset(static_cast<char*>(to.ptr) + (z * to.ysize + y) * to.pitch, value, extent.width);
@@ -123,7 +123,7 @@ hipError_t copy(void* to, const void* from, size_t size, hipStream_t stream, boo
   CONNECT();
   if (!size) return hipSuccess;
   if (!to || !from) return fail(hipErrorInvalidValue);
-  if (hipError_t error = finish()) return fail(error);
+  if (hipError_t error = settle()) return fail(error);
   memmove(to, from, size);
   bool within = on_device(to) && on_device(from);
   tell_copied(size, within ? COPIED_WITHIN_DEVICE : COPIED_OVER_LINK, stream, blocking);
@@ -153,7 +153,7 @@ API hipError_t hipMalloc3D(hipPitchedPtr* p, hipExtent extent) {
   return hipMallocPitch(&p->ptr, &p->pitch, extent.width, extent.height * extent.depth);
 }
 API hipError_t hipFree(void* p) { return release(p); }
-API hipError_t hipFreeAsync(void* p, hipStream_t) { return release(p); }
+API hipError_t hipFreeAsync(void* p, hipStream_t) { return release(p, false); }
 API hipError_t hipHostFree(void* p) { return release(p); }
 API hipError_t hipFreeHost(void* p) { return release(p); }
 API hipError_t hipMemGetInfo(size_t* available, size_t* total) {

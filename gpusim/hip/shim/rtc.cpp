@@ -41,7 +41,7 @@ API int hiprtcAddNameExpression(Program* program, const char* expression) {
 API int hiprtcCompileProgram(Program* program, int count, const char** options) {
   if (!program) return INVALID_PROGRAM;
   if (!connected()) return INTERNAL;
-  finish();  // a kernel's error is its own, and stays
+  settle();  // a kernel's error is its own, and stays
   Request request(OP_COMPILE);
   request.put<uint32_t>(program->expressions.size()).text(program->source).text(program->name);
   for (const auto& expression : program->expressions) request.text(expression);

@@ -17,9 +17,6 @@ struct ihipEvent_t {
 namespace {
 constexpr unsigned NON_BLOCKING = 1, DISABLE_TIMING = 2;
 
-// handles that stand for the default stream
-uint64_t number(hipStream_t s) { return uint64_t(s) <= 2 ? 0 : uint64_t(s); }
-
 hipError_t create(hipStream_t* stream, unsigned flags, int priority) {
   CONNECT();
   if (!stream) return fail(hipErrorInvalidValue);
@@ -40,6 +37,9 @@ hipError_t wait(hipStream_t stream, hipEvent_t event) {
   return hipSuccess;
 }
 }  // namespace
+
+// 1 and 2 are handles for the default stream, and for a thread's
+uint64_t number(hipStream_t stream) { return uint64_t(stream) <= 2 ? 0 : uint64_t(stream); }
 
 bool launches_block() {
   static const bool block = [] {
@@ -64,7 +64,7 @@ API hipError_t hipExtStreamCreateWithCUMask(hipStream_t* s, uint32_t, const uint
 API hipError_t hipStreamDestroy(hipStream_t s) {
   CONNECT();
   if (!number(s)) return fail(hipErrorInvalidHandle);
-  hipError_t error = finish();
+  hipError_t error = settle();
   delete s;
   return fail(error);
 }
@@ -96,16 +96,16 @@ API hipError_t hipStreamAttachMemAsync(hipStream_t, void*, size_t, unsigned) { r
 API hipError_t hipStreamAddCallback(hipStream_t s, hipStreamCallback_t call, void* data, unsigned) {
   CONNECT();
   if (!call) return fail(hipErrorInvalidValue);
-  call(s, finish(), data);
+  call(s, finish(number(s)), data);
   return hipSuccess;
 }
 API hipError_t hipStreamAddCallback_spt(hipStream_t s, hipStreamCallback_t call, void* data, unsigned flags) {
   return hipStreamAddCallback(s, call, data, flags);
 }
-API hipError_t hipLaunchHostFunc(hipStream_t, hipHostFn_t call, void* data) {
+API hipError_t hipLaunchHostFunc(hipStream_t s, hipHostFn_t call, void* data) {
   CONNECT();
   if (!call) return fail(hipErrorInvalidValue);
-  if (hipError_t error = finish()) return fail(error);
+  if (hipError_t error = finish(number(s))) return fail(error);
   call(data);
   return hipSuccess;
 }
@@ -140,7 +140,9 @@ API hipError_t hipEventRecord_spt(hipEvent_t e, hipStream_t s) { return record(e
 API hipError_t hipEventRecordWithFlags(hipEvent_t e, hipStream_t s, unsigned) { return record(e, s); }
 API hipError_t hipEventSynchronize(hipEvent_t e) {
   CONNECT();
-  return e ? fail(finish()) : fail(hipErrorInvalidHandle);
+  if (!e) return fail(hipErrorInvalidHandle);
+  if (e->recorded) tell(Request(OP_EVENT_WAITED).put<uint64_t>(uint64_t(e)));
+  return fail(settle());
 }
 API hipError_t hipEventQuery(hipEvent_t e) { return hipEventSynchronize(e); }
 API hipError_t hipEventElapsedTime(float* ms, hipEvent_t from, hipEvent_t to) {
@@ -148,7 +150,7 @@ API hipError_t hipEventElapsedTime(float* ms, hipEvent_t from, hipEvent_t to) {
   if (!ms) return fail(hipErrorInvalidValue);
   if (!from || !to || !from->recorded || !to->recorded) return fail(hipErrorInvalidHandle);
   if ((from->flags | to->flags) & DISABLE_TIMING) return fail(hipErrorInvalidHandle);
-  if (hipError_t error = finish()) return fail(error);
+  if (hipError_t error = settle()) return fail(error);
   Answer answer = ask(Request(OP_ELAPSED).put<uint64_t>(uint64_t(from)).put<uint64_t>(uint64_t(to)));
   *ms = answer.get<float>();
   return fail(answer.status);

@@ -59,6 +59,12 @@ __global__ void sum(const double* x, double* out, int n) {
   }
 }
 __global__ void add_one(int* x) { x[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+__global__ void iterate(float* x, int n) {
+  float* mine = x + blockIdx.x * blockDim.x + threadIdx.x;
+  float v = *mine;
+  for (int i = 0; i < n; i++) v += 1;
+  *mine = v;
+}
 __global__ void bump_managed() { managed_value++; }
 __global__ void read_table(int* out) { out[threadIdx.x] = table[threadIdx.x]; }
 __global__ void store(int* p) { p[threadIdx.x] = 7; }
@@ -164,6 +170,77 @@ static int streams() {
   printf("kernels %.4f ms, copy beside them %.4f ms, all %.4f ms\n", k, c, all);
   EXPECT(all > k && all < k + c);
   CHECK(hipStreamDestroy(s));
+  return 0;
+}
+
+// A grid of `blocks` workgroups whose every result is looked at.
+static int grid(int blocks) {
+  float* x;
+  CHECK(hipMalloc((void**)&x, blocks * 1024));
+  for (int i = 0; i < 2; i++) iterate<<<blocks, 256>>>(x, 150);
+  CHECK(hipDeviceSynchronize());
+  for (int i = 0; i < blocks * 256; i++) EXPECT(x[i] == 300);
+  return 0;
+}
+
+// The host writes between launches that add to what is there.
+static int rewrite() {
+  int *x, host[64];
+  CHECK(hipMalloc((void**)&x, 256));
+  CHECK(hipMemset(x, 0, 256));
+  add_one<<<1, 64>>>(x);
+  CHECK(hipDeviceSynchronize());
+  x[5] = 100;
+  add_one<<<1, 64>>>(x);
+  CHECK(hipMemcpy(host, x, sizeof host, hipMemcpyDeviceToHost));
+  EXPECT(host[4] == 2 && host[5] == 101);
+  CHECK(hipFree(x));
+  return 0;
+}
+
+// Kernels of one workgroup each, one after another in one stream and beside one another in four.
+static int overlap() {
+  constexpr int STREAMS = 4;
+  hipStream_t s[STREAMS];
+  hipEvent_t start, one, last[STREAMS];
+  float *x, serial, all, at;
+  CHECK(hipMalloc((void**)&x, STREAMS * 256));
+  CHECK(hipEventCreate(&start));
+  CHECK(hipEventCreate(&one));
+  for (int i = 0; i < STREAMS; i++) {
+    CHECK(hipStreamCreateWithFlags(&s[i], hipStreamNonBlocking));
+    CHECK(hipEventCreate(&last[i]));
+  }
+  CHECK(hipEventRecord(start, s[0]));
+  for (int i = 0; i < STREAMS; i++) iterate<<<1, 64, 0, s[0]>>>(x + 64 * i, 2000);
+  CHECK(hipEventRecord(one, s[0]));
+  CHECK(hipEventElapsedTime(&serial, start, one));
+  CHECK(hipEventRecord(start, s[0]));
+  for (int i = 0; i < STREAMS; i++) {
+    iterate<<<1, 64, 0, s[i]>>>(x + 64 * i, 2000);
+    CHECK(hipEventRecord(last[i], s[i]));
+  }
+  all = 0;
+  for (int i = 0; i < STREAMS; i++) {
+    CHECK(hipEventElapsedTime(&at, start, last[i]));
+    all = at > all ? at : all;
+  }
+  for (int i = 0; i < STREAMS * 64; i++) EXPECT(x[i] == 4000);
+  printf("serial %.4f ms, overlapped %.4f ms\n", serial, all);
+  // an asynchronous copy is not waited for, nor does it wait for another stream's kernels
+  int *b, *host;
+  CHECK(hipMalloc((void**)&b, 4096));
+  CHECK(hipHostMalloc((void**)&host, 4096, 0));
+  CHECK(hipDeviceSynchronize());
+  CHECK(hipEventRecord(start, s[0]));
+  iterate<<<1, 64, 0, s[0]>>>(x, 20000);
+  CHECK(hipEventRecord(one, s[0]));
+  CHECK(hipMemcpyAsync(b, host, 4096, hipMemcpyHostToDevice, s[1]));
+  CHECK(hipEventRecord(last[1], s[1]));
+  CHECK(hipEventElapsedTime(&at, start, last[1]));
+  CHECK(hipEventElapsedTime(&serial, start, one));
+  printf("kernel %.4f ms, copy beside it %.4f ms\n", serial, at);
+  EXPECT(at < serial);
   return 0;
 }
 
@@ -392,6 +469,9 @@ int main(int count, char** arguments) {
   if (!strcmp(name, "basic")) return basic();
   if (!strcmp(name, "device")) return device();
   if (!strcmp(name, "streams")) return streams();
+  if (!strcmp(name, "grid")) return grid(atoi(arguments[2]));
+  if (!strcmp(name, "rewrite")) return rewrite();
+  if (!strcmp(name, "overlap")) return overlap();
   if (!strcmp(name, "memory")) return memory();
   if (!strcmp(name, "occupancy")) return occupancy();
   if (!strcmp(name, "module")) return module(arguments[2]);

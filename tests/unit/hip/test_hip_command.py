@@ -32,5 +32,5 @@ def test_a_program_whose_launch_was_interrupted_has_not_succeeded(
 
     monkeypatch.setattr(supervisor, "run_program", run_program)
     launches = launching.Launches(partial=cut)
-    monkeypatch.setattr(launching, "Launches", lambda: launches)
+    monkeypatch.setattr(launching, "Launches", lambda _: launches)
     assert hip_command(["program"], HipOptions(quiet=True)) == expected

@@ -1,50 +1,107 @@
 """When does a program's work happen on the simulated GPU? Against the rules, one by one and together."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.hip.clock import DEFAULT, StreamClock
+from gpusim.hip.clock import DEFAULT, HARDWARE_QUEUES, PLACES, StreamClock
 
 LAUNCH_US = 5.0
 A, B, C = 0x10, 0x20, 0x30
+WHOLE = {PLACES: 1.0}
+Span = tuple[float, float]
+
+
+class Recorded(StreamClock):
+    """A clock that keeps when kernels ran."""
+
+    def __init__(self) -> None:
+        super().__init__(LAUNCH_US)
+        self.spans: dict[str, Span] = {}
+        for stream in (A, B):
+            self.new_stream(stream, blocking=False)
+        self.new_stream(C, blocking=True)
+
+    def run(self, name: str, stream: int, time_us: float, demands: dict[str, float] | None = None) -> None:
+        self.kernel(
+            stream,
+            time_us,
+            WHOLE if demands is None else demands,
+            lambda start, end: self.spans.update({name: (start, end)}),
+        )
+
+    def all(self) -> dict[str, Span]:
+        self.finish()
+        return self.spans
 
 
 @pytest.fixture
-def clock() -> StreamClock:
-    clock = StreamClock(LAUNCH_US)
-    clock.new_stream(A, blocking=False)
-    clock.new_stream(B, blocking=False)
-    clock.new_stream(C, blocking=True)
-    return clock
+def clock() -> Recorded:
+    return Recorded()
 
 
-def test_a_stream_is_in_order(clock: StreamClock) -> None:
-    assert clock.kernel(A, 10) == (5, 15)
-    assert clock.kernel(A, 10) == (20, 30)
+def test_a_stream_is_in_order(clock: Recorded) -> None:
+    clock.run("first", A, 10)
+    clock.run("second", A, 10)
     clock.record(1, A)
     clock.copy(A, 7, over_link=True, blocking=False)
     clock.record(2, A)
     assert clock.elapsed_ms(1, 2) == pytest.approx(0.007)
+    assert clock.spans == {"first": (5, 15), "second": (20, 30)}
 
 
-def test_kernels_of_several_streams_follow_one_another_without_a_gap(clock: StreamClock) -> None:
-    assert clock.kernel(A, 10) == (5, 15)
-    assert clock.kernel(B, 10) == (15, 25)  # its launch hides behind the other kernel
+def test_kernels_that_leave_room_for_one_another_overlap(clock: Recorded) -> None:
+    clock.run("left", A, 10, {PLACES: 0.5, "dram": 0.2})
+    clock.run("right", B, 20, {PLACES: 0.5, "dram": 0.8})
+    assert clock.all() == {"left": (5, 15), "right": (5, 25)}
 
 
-def test_copies_go_on_beside_kernels(clock: StreamClock) -> None:
-    clock.kernel(A, 100)
+def test_kernels_that_need_the_same_unit_slow_one_another(clock: Recorded) -> None:
+    clock.run("short", A, 10, {PLACES: 0.25, "dram": 0.75})
+    clock.run("long", B, 20, {PLACES: 0.25, "dram": 0.75})
+    spans = clock.all()
+    assert spans["short"] == (5, 20)  # at two thirds of its pace
+    assert spans["long"] == (5, 30)  # 10 us of it are left then
+
+
+def test_kernels_that_fill_the_gpu_take_as_long_as_one_after_another(clock: Recorded) -> None:
+    clock.run("left", A, 10)
+    clock.run("right", B, 10)
+    assert clock.all() == {"left": (5, 25), "right": (5, 25)}
+
+
+def test_what_the_host_has_waited_for_is_not_slowed_any_more(clock: Recorded) -> None:
+    clock.run("first", A, 10)
+    clock.synchronize(A)
+    clock.run("second", B, 10)
+    assert clock.all() == {"first": (5, 15), "second": (20, 30)}
+
+
+def test_there_are_as_many_kernels_at_a_time_as_hardware_queues(clock: Recorded) -> None:
+    for k in range(HARDWARE_QUEUES + 1):
+        clock.new_stream(100 + k, blocking=False)
+        clock.run(f"{k}", 100 + k, 10, {PLACES: 0.01})
+    spans = clock.all()
+    assert Counter(spans.values()) == {(5, 15): HARDWARE_QUEUES, (15, 25): 1}
+
+
+def test_copies_go_on_beside_kernels(clock: Recorded) -> None:
+    clock.run("kernel", A, 100)
     clock.copy(B, 40, over_link=True, blocking=False)
     clock.record(1, B)
     clock.record(2, A)
     assert clock.elapsed_ms(1, 2) == pytest.approx(0.065)
-    clock.copy(B, 10, over_link=False, blocking=False)  # within the device: after the kernel
+    clock.run("reader", A, 10, {"dram": 1.0})
+    clock.copy(B, 10, over_link=False, blocking=False)  # within the device: takes DRAM from the kernel
     clock.record(3, B)
-    assert clock.elapsed_ms(2, 3) == pytest.approx(0.010)
+    clock.record(4, A)
+    assert clock.elapsed_ms(2, 3) == pytest.approx(0.015)
+    assert clock.elapsed_ms(3, 4) == pytest.approx(0.005)
 
 
-def test_two_copies_share_the_link(clock: StreamClock) -> None:
+def test_two_copies_share_the_link(clock: Recorded) -> None:
     clock.copy(A, 40, over_link=True, blocking=False)
     clock.copy(B, 40, over_link=True, blocking=False)
     clock.record(1, A)
@@ -52,60 +109,84 @@ def test_two_copies_share_the_link(clock: StreamClock) -> None:
     assert clock.elapsed_ms(1, 2) == pytest.approx(0.040)
 
 
-def test_the_default_stream_waits_for_blocking_streams_alone(clock: StreamClock) -> None:
+def test_the_default_stream_waits_for_blocking_streams_alone(clock: Recorded) -> None:
     clock.copy(A, 500, over_link=True, blocking=False)
-    clock.kernel(C, 50)
-    assert clock.kernel(DEFAULT, 10) == (60, 70)
-    assert clock.kernel(C, 10) == (75, 85)
-    assert clock.kernel(B, 1) == (85, 86)
+    clock.run("before", C, 50)
+    clock.run("default", DEFAULT, 10)
+    clock.run("after", C, 10)
+    assert clock.all() == {"before": (5, 55), "default": (60, 70), "after": (75, 85)}
 
 
-def test_an_event_orders_streams(clock: StreamClock) -> None:
+def test_an_event_orders_streams(clock: Recorded) -> None:
     clock.copy(A, 90, over_link=True, blocking=False)
     clock.record(1, A)
     clock.wait(B, 1)
-    assert clock.kernel(B, 10) == (95, 105)
+    clock.run("after", B, 10)
     clock.wait(A, 99)  # never recorded
+    clock.wait_for(99)
+    clock.wait_for(1)
+    assert clock.host_us == 90
+    assert clock.all() == {"after": (95, 105)}
 
 
-def test_the_host_launches_nothing_while_it_waits(clock: StreamClock) -> None:
-    clock.kernel(A, 100)
+def test_the_host_launches_nothing_while_it_waits(clock: Recorded) -> None:
+    clock.run("first", A, 100)
     clock.synchronize(B)
     assert clock.host_us == 0
     clock.synchronize(A)
     assert clock.host_us == 105
-    assert clock.kernel(B, 1) == (110, 111)
+    clock.run("second", B, 1)
     clock.copy(A, 9, over_link=True, blocking=True)
     assert clock.host_us == 114
+    assert clock.spans["second"] == (110, 111)
     with pytest.raises(KeyError):
         clock.elapsed_ms(1, 2)
 
 
+shares = st.sampled_from([0.0, 0.1, 0.5, 1.0])
 work = st.tuples(
-    st.sampled_from(["kernel", "copy", "inside", "sync"]), st.sampled_from([DEFAULT, A, B, C]), st.integers(0, 50)
+    st.sampled_from(["kernel", "copy", "inside", "sync", "event", "wait"]),
+    st.sampled_from([DEFAULT, A, B, C]),
+    st.integers(0, 50),
+    st.tuples(shares, shares, shares),
 )
 
 
 @given(st.lists(work, max_size=30))
-def test_no_two_kernels_at_once_and_no_stream_out_of_order(program: list[tuple[str, int, int]]) -> None:
-    clock = StreamClock(LAUNCH_US)
-    for stream, blocking in ((A, False), (B, False), (C, True)):
-        clock.new_stream(stream, blocking)
-    gpu_free, last = 0.0, {}
-    for number, (kind, stream, time_us) in enumerate(program):
+def test_no_part_does_more_than_it_can_and_nothing_is_slower_than_one_after_another(
+    program: list[tuple[str, int, int, tuple[float, float, float]]],
+) -> None:
+    clock = Recorded()
+    needed: Counter[str] = Counter()
+    serial = 0.0
+    last: dict[int, int] = {}
+    order: list[tuple[int, int]] = []
+    for number, (kind, stream, time_us, needs) in enumerate(program):
         host = clock.host_us
         if kind == "kernel":
-            start, end = clock.kernel(stream, time_us)
-            assert start >= max(gpu_free, host + LAUNCH_US) and end == start + time_us
-            gpu_free = end
+            demands = dict(zip(("valu", "dram", PLACES), needs, strict=True))
+            clock.run(f"{number}", stream, time_us, demands)
+            needed.update({part: time_us * share for part, share in demands.items()})
+            serial += LAUNCH_US + time_us
         elif kind == "sync":
             clock.synchronize(stream)
+        elif kind == "event":
+            clock.record(-1, stream)
+        elif kind == "wait":
+            clock.wait(stream, -1)
         else:
             clock.copy(stream, time_us, kind == "copy", blocking=False)
+            needed["link" if kind == "copy" else "dram"] += time_us
+            serial += time_us
         clock.record(number, stream)
         if stream in last:
-            assert clock.elapsed_ms(last[stream], number) >= 0
+            order.append((last[stream], number))
         last[stream] = number
         assert clock.host_us >= host
     clock.synchronize()
-    assert clock.host_us >= gpu_free
+    assert clock.host_us <= serial + 1e-6
+    assert all(clock.host_us >= time_us - 1e-6 for time_us in needed.values())
+    assert all(clock.elapsed_ms(before, after) >= 0 for before, after in order)
+    for name, (start, end) in clock.all().items():
+        assert end - start >= program[int(name)][2] - 1e-6
+        assert start >= LAUNCH_US

@@ -38,20 +38,20 @@ def test_packing_loses_nothing(kernel: Kernel) -> None:
     assert np.array_equal(first.unit_prefix, second.unit_prefix)
 
 
-def test_a_large_kernel_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     shelf: dict[str, bytes] = {}
     monkeypatch.setattr(kept_programs, "JIT_DISABLED", False)
     monkeypatch.setattr(kept_programs, "keep", shelf.__setitem__)
     monkeypatch.setattr(kept_programs, "kept", shelf.get)
     kernel = max(KERNEL_LIST, key=lambda k: len(k.code))
-    monkeypatch.setattr(kept_programs, "LARGE_CODE_BYTES", 1)
+    monkeypatch.setattr(kept_programs, "LEAST_CODE_BYTES", 1)
     first = kept_programs.program(kernel)
     assert len(shelf) == 1
     monkeypatch.setattr(kept_programs, "translate", None)  # not called again
     again = kept_programs.program(kernel)
     assert np.array_equal(again.table["kind"], first.table["kind"]) and again.vgprs == first.vgprs
     assert again.instructions == first.instructions
-    monkeypatch.setattr(kept_programs, "LARGE_CODE_BYTES", 1 << 30)
+    monkeypatch.setattr(kept_programs, "LEAST_CODE_BYTES", 1 << 30)
     assert np.array_equal(kept_programs.program(kernel).table["kind"], first.table["kind"])
 
 

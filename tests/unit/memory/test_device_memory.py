@@ -110,6 +110,8 @@ def test_allocations_never_overlap_and_all_memory_comes_back(steps):
         held.append(allocation)
         ordered = sorted(held, key=lambda a: a.address)
         assert all(a.end + GUARD_BYTES <= b.address for a, b in pairwise(ordered))
+        assert list(memory.ends) == [a.end for a in ordered]
+        assert all(a < b and b < c for (a, b), (c, _) in pairwise(memory._free))
     for allocation in held:
         memory.free(allocation)
     assert memory._next == GUARD_BYTES

@@ -1,0 +1,143 @@
+"""Layers by the matrix products of vendors' libraries, which run on the simulated GPU as they are.
+
+The library is called by a program of gpusim's (`gpusim/hip/programs/product.cpp`) whose launches are kept: which
+kernels a library takes for a shape, with which arguments, is its own decision. They are simulated as any other
+operator's.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand
+from gpusim.jobs.operators import OperatorTask
+from isa.launch import Launch
+from workloads.data.patterns import sparsity_of, zero_lines_of
+from workloads.operators.gemm import GemmBuffers, GemmData, gemm_reference
+from workloads.operators.operator import Work
+from workloads.operators.verify import Expected
+from workloads.shapes import GemmShape
+from workloads.vendor.libraries import VendorProduct
+
+if TYPE_CHECKING:
+    from gpusim.hip.recording import Recording
+
+ROOT_VARIABLE = "GPUSIM_VENDOR_ROOT"
+_NO_LIBRARY = 4  # the program's exit code
+
+
+@dataclass(frozen=True)
+class LibraryProduct:
+    """C = A·B as a library computes it (workloads.operators.operator.Operator)."""
+
+    product: VendorProduct
+    buffers: GemmBuffers
+    recording: "Recording"
+
+    @property
+    def name(self) -> str:
+        """The product's name in configurations."""
+        return self.product.name
+
+    @property
+    def launches(self) -> "tuple[Launch, ...]":
+        """In the library's order."""
+        return self.recording.launches
+
+    @property
+    def inputs(self) -> Mapping[str, np.ndarray]:
+        """A [K, M] and B [N, K], without what pads them."""
+        shape = self.buffers.shape
+        return {"A": self.buffers.a_stored[: shape.k, : shape.m], "B": self.buffers.b_stored[:, : shape.k]}
+
+    @property
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """C [N, M], without what pads it."""
+        return {"C": self.buffers.c_stored[:, : self.buffers.shape.m]}
+
+    @property
+    def work(self) -> Work:
+        """Of the definition; a sparse product needs a multiply-accumulate a row of A for each non-zero of B. What is
+        stored is C alone: what a library puts elsewhere is its own affair."""
+        m, n, k = self.buffers.shape.m, self.buffers.shape.n, self.buffers.shape.k
+        needed = m * int(np.count_nonzero(self.inputs["B"])) if self.product.sparse else m * n * k
+        return Work(m * n * k, needed, 4 * (m * k + k * n), 4 * m * n, 4 * m * n)
+
+    def zero_fractions(self) -> tuple[float, float]:
+        """Of the elements of B, and of its lines of 16 elements of a column."""
+        held, k = self.buffers.b_stored, self.buffers.shape.k
+        return sparsity_of(held, k), zero_lines_of(held, k)
+
+    def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
+        """A·B in FP64; libraries compute in FP32."""
+        return gemm_reference(inputs["A"], inputs["B"], half_precision_b=False)
+
+
+class LibraryTask(OperatorTask):
+    """The launches, and between them what the host writes for them (gpusim.jobs.job.Task)."""
+
+    def __init__(self, operator: LibraryProduct) -> None:
+        zeros, zero_lines = operator.zero_fractions()
+        super().__init__(operator, {"zero_fraction": zeros, "zero_line_fraction": zero_lines})
+        self._recording = operator.recording
+
+    @property
+    def commands(self) -> Sequence[HostCommand]:
+        """The program's steps, from memory as it was before the first of them."""
+        self._recording.begin()
+        return [
+            LaunchCommand(step)
+            if isinstance(step, Launch)
+            else CopyCommand("written by the library's host code", len(step.content), step.again)
+            for step in self._recording.steps
+        ]
+
+
+def library_product(product: VendorProduct, shape: GemmShape, data: GemmData, gpu: GpuSpec) -> LibraryProduct:
+    """The product by a library of the user's, from the folder that GPUSIM_VENDOR_ROOT names or from the system.
+
+    Raises UserError where it is not there, and what `data` raises.
+    """
+    from gpusim.hip.built import libraries
+    from gpusim.hip.recording import record
+    from gpusim.hip.supervisor import Program
+
+    a = np.zeros((shape.padded_k, shape.lda), np.float32)
+    b = np.zeros((shape.n, shape.ldb), np.float32)
+    data.fill(a, b, shape)
+    named = os.environ.get(ROOT_VARIABLE)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / name for name in ("a", "b")]
+        a.tofile(files[0])
+        b.tofile(files[1])
+        sizes = (shape.m, shape.n, shape.k, shape.lda, shape.ldb, shape.ldc)
+        how = "sparse" if product.sparse else "dense"
+        words = [str(libraries() / "product"), how, *map(str, (*sizes, *files))]
+        program = Program(words, Path(named) if named else None)
+        recording = record(program, gpu, Reporter(quiet=False), execute=product.sparse)
+    if recording.code_of_exit == _NO_LIBRARY:
+        raise UserError(
+            f"{product.name}: {product.library} is not there: install it (Debian: apt install {product.package}), or"
+            f" name the folder with it in {ROOT_VARIABLE}"
+        )
+    if recording.code_of_exit or recording.memory is None:
+        raise UserError(
+            f"{product.name}: the program that calls {product.library} ended with code {recording.code_of_exit}"
+        )
+    if product.multiply_accumulate:
+        from workloads.vendor.multiply_accumulate import with_multiply_accumulate
+
+        recording.with_code(with_multiply_accumulate)
+    held = [
+        replace(allocation, size_bytes=4 * elements)  # without the rest of its page
+        for allocation, elements in zip(recording.allocations, (a.size, b.size, shape.ldc * shape.n), strict=False)
+    ]
+    return LibraryProduct(product, GemmBuffers(shape, recording.memory, *held), recording)
