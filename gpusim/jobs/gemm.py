@@ -141,7 +141,7 @@ class GemmJob:
         return self._variant(kernel, name), KernelChoice(kernel, {}, {}, estimated, zeros)
 
     def _variant(self, kernel: str, name: str) -> Variant:
-        """Of a kernel by its name; AUTO: of the likeliest one, with what decides."""
+        """Of a kernel, or of a library, by its name; AUTO: of the likeliest one, with what decides."""
         if kernel == AUTO:
             likely = self._variant(likely_dense(self._problem.shape, self.gpu), name)
             # a run that is stopped at some cycle is a look at its beginning, for which nothing is measured
@@ -158,15 +158,6 @@ class GemmJob:
     def resolved(self) -> dict[str, Any]:
         """The configuration."""
         return self._config.resolved()
-
-    def _variant(self, kernel: str, name: str) -> Variant:
-        """Of a kernel, or of a library, by its name."""
-        if kernel in VENDOR_PRODUCTS:
-            return Variant(kernel, False, partial(self._prepare_library, VENDOR_PRODUCTS[kernel]), name)
-        if kernel in VENDOR_PRODUCTS:
-            return Variant(kernel, False, partial(self._prepare_library, VENDOR_PRODUCTS[kernel]), name)
-        row = GEMM_KERNELS[kernel]
-        return Variant(kernel, row.uses_engine, partial(self._prepare, row), name)
 
     def _prepare_library(self, product: VendorProduct) -> Task:
         return LibraryTask(library_product(product, self._problem.shape, self._problem.data, self.gpu))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusim.sampling.estimate import Ratios, ratios
+from gpusim.sampling.estimate import LEAST_FOR_DRIFT, Ratios, ratios
 from gpusim.sampling.grid import Left, block_weights, kept
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.spec import SamplingSpec
@@ -16,7 +16,6 @@ _STOP_FROM_LAPS = 8  # in what is left: from here on one lap at least is measure
 _MOST_TRIED = 16
 _LEAST_LAPS = 16  # where they are no larger a part of the grid than the next: a few may resemble one another by chance
 _LEAST_SHARE = 0.05
-_FEW = 3  # laps of which all but the last may be left out
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,11 @@ class Measured:
     def first(self, last_jump: float, columns: Columns, spec: SamplingSpec) -> int:
         """How many laps are to be left out, as those before they had settled: by what the error becomes smallest.
 
-        At most half of them: the more there are to choose from, the more the best is so by chance.
+        At most half of them: the more there are to choose from, the more the best is so by chance. What is left is
+        enough to see whether it moves on.
         """
         count = len(self.laps)
-        most = max(count // 2, min(count, _FEW) - 1)
+        most = max(0, min(count // 2, count - LEAST_FOR_DRIFT))
         pace = Measured(self.laps[:, :, (columns.cycles, columns.work)], self.counts, self.jumps, self.lap_rounds)
 
         def error(first: int) -> float:
@@ -75,7 +75,7 @@ def following(measured: Measured, columns: Columns, spec: SamplingSpec, left: Le
     few = min(_LEAST_LAPS, int(left.total / left.lap * _LEAST_SHARE)) - len(measured.laps)
     if elsewhere and few <= 0 and found.squares(found.doubts, columns.cycles) <= wanted:
         return Next(left.jump(0), True)
-    if found.squares((found.drift,), columns.cycles) > wanted / 2:
+    if len(measured.laps) < LEAST_FOR_DRIFT or found.squares((found.drift,), columns.cycles) > wanted / 2:
         return Next(0, False)
     needed = _more(_Outlook(measured, first, found, columns.cycles, spec), left, wanted)
     more = max(needed, few) if needed else 0

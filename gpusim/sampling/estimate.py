@@ -22,7 +22,7 @@ from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling.student import MANY_DEGREES, quantile
 
 SETTLING_FROM_ROUNDS = 2.0  # what `SamplingSpec.unsettled` and `unsettled_spread` are said of
-_LEAST_FOR_DRIFT = 4
+LEAST_FOR_DRIFT = 2  # laps
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def ratios(laps: np.ndarray, weights: np.ndarray, age: float, columns: Columns, 
 def _drift(totals: np.ndarray, columns: Columns, found: Noise, scale: float) -> np.ndarray:
     """Half of what the later laps' ratios differ from the earlier ones', beyond what chance explains. [column]"""
     half = len(totals) // 2
-    if len(totals) < _LEAST_FOR_DRIFT:
+    if len(totals) < LEAST_FOR_DRIFT:
         return np.zeros(totals.shape[1])
     earlier, later = (part.sum(axis=0) for part in (totals[:half], totals[-half:]))
     apart = later / max(float(later[columns.work]), 1) - earlier / max(float(earlier[columns.work]), 1)

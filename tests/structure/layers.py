@@ -136,7 +136,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.sweep": (
         *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.results", "gpusim.store"),
-        *("gpusim.keeping",),
+        *("gpusim.results.metrics", "gpusim.keeping"),
         *("gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim.reproduce": (

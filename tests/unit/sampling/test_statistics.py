@@ -111,7 +111,7 @@ def test_half_widths_are_no_wider_than_need_be() -> None:
     rng = np.random.default_rng(7)
     widths = [half_width(laps_of(1 + rng.standard_normal((16, WINDOWS)) * 0.02)) for _ in range(50)]
     ideal = 1.96 * 0.02 / np.sqrt(16 * WINDOWS) * SKIPPED
-    assert ideal < np.mean(widths) < 1.3 * ideal
+    assert ideal < np.mean(widths) < 1.5 * ideal
 
 
 def test_a_slow_drift_widens_the_bar_to_where_it_leads() -> None:
