@@ -9,6 +9,7 @@ from pydantic import field_validator, model_validator
 from gpusim.base.spec import Spec, param
 from isa.region import LINE_ELEMENTS, MAX_ROWS, SparseRegion
 from isa.trace import LINE_BYTES
+from memory.l2_share import L2_PARTITIONS, SETS, L2Share
 from spartan.replacement import REPLACEMENT
 
 METADATA_BYTES = 6
@@ -41,6 +42,19 @@ class EngineSpec(Spec):
         ge=0.0625,
         le=MAX_BUFFER_KIB,
         multiple_of=0.0625,
+    )
+    l2_share: float = param(
+        0.5,
+        "part of L2 that the engine's SRAM takes while a launch uses it, down to 0: SRAM of its own beside L2",
+        "Dong 2020, section 6.5: half, as SIB and prefetch buffer of table 6.4 have 1 of 2 MiB",
+        ge=0,
+        lt=1,
+    )
+    l2_partition: str = param(
+        SETS,
+        "what is divided: " + "; ".join(f"{name}: {meaning}" for name, meaning in L2_PARTITIONS.items()),
+        f"{_GUESS}: L2 keeps its associativity; not specified by Dong 2020",
+        among=L2_PARTITIONS,
     )
     compaction_units: int = param(32, "compaction processing units", "Dong 2020, table 6.4", ge=1, le=MAX_UNITS)
     entry_sizes: tuple[tuple[int, int], ...] = param(
@@ -147,8 +161,13 @@ class EngineSpec(Spec):
         return int(self.prefetch_buffer_kib * 1024) // LINE_BYTES
 
     @property
+    def l2_taken(self) -> L2Share:
+        """What L2 gives up to the engine."""
+        return L2Share(self.l2_share, self.l2_partition)
+
+    @property
     def sram_kib(self) -> float:
-        """SRAM taken from L2: SIB and prefetch buffer."""
+        """SRAM that must fit the share of L2, if there is one: SIB and prefetch buffer."""
         return self.sib_kib + self.prefetch_buffer_kib
 
 

@@ -93,7 +93,8 @@ def simulate(
     x, y, z = launch.workgroups
     huge_pages = x * y * z * launch.wavefronts_per_workgroup >= HUGE_PAGE_WAVEFRONTS
     context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS, max_instructions, huge_pages)
-    m = new_machine(gpu, launch, fit, uses_engine, not huge_pages, huge_pages)
+    taken = engine_spec.l2_taken if engine_spec is not None and uses_engine else None
+    m = new_machine(gpu, launch, fit, taken, not huge_pages, huge_pages)
     if warm is not None:
         warm.restore(m)
     code, fetched = _code_tables(launch.kernel, gpu.cu, context.first_address)

@@ -7,6 +7,7 @@ from gpusim.jit import LANES, Field, State, address_in, counter_fields, i16, i32
 from memory.address_map import MAX_L2_CHANNELS, l2_local_line
 from memory.cache.counters import L2_COUNTERS
 from memory.cache.write_policy import ALL_BYTES, THROUGH, Write, write_allocate_param, write_number, write_param
+from memory.l2_share import L2Share, sets_and_ways_left
 from memory.sets.replacement import (
     Replacement,
     check_replacement,
@@ -87,13 +88,19 @@ class L2Spec(Spec):
         check_replacement(self.replacement, self.ways)
         return self
 
-    def cache_kib(self, uses_engine: bool) -> float:
-        """What caches lines: all of L2, or the half that the compaction engine leaves (Dong 2020, section 6.5)."""
-        return self.size_kib / 2 if uses_engine else float(self.size_kib)
+    def sets_and_ways(self, taken: L2Share | None = None) -> tuple[int, int]:
+        """Sets and ways of a channel that cache lines while a share of L2 is `taken`; ValueError for a share that
+        cannot be taken.
+        """
+        sets = self.size_kib * 1024 // 64 // self.channels // self.ways
+        left = sets_and_ways_left(sets, self.ways, taken)
+        check_replacement(self.replacement, left[1])
+        return left
 
-    def engine_kib(self) -> float:
-        """What the compaction engine takes of L2 for its SRAM while it is in use."""
-        return self.size_kib - self.cache_kib(uses_engine=True)
+    def cache_kib(self, taken: L2Share | None = None) -> float:
+        """What caches lines: all of L2, or what is left of it while a share is taken."""
+        sets, ways = self.sets_and_ways(taken)
+        return sets * ways * self.channels * 64 / 1024
 
 
 MSHR = State(
@@ -140,21 +147,22 @@ L2 = State(
 )
 
 
-def configure_l2(m, spec: L2Spec, uses_engine: bool, seed: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the L2 in the machine record and empty it. seed: of random replacement."""
+def configure_l2(m, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the L2 in the machine record and empty it. taken: the share that caches nothing; seed: of random
+    replacement.
+    """
     l2 = m.l2
-    lines = int(spec.cache_kib(uses_engine) * 1024) // 64 // spec.channels
-    l2.channels, l2.ways = spec.channels, spec.ways
-    l2.sets = lines // spec.ways
+    l2.channels = spec.channels
+    l2.sets, l2.ways = spec.sets_and_ways(taken)
     l2.latency, l2.fill_latency = spec.latency_cycles, spec.fill_latency_cycles
     l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets
     l2.write, l2.allocate = write_number(spec.write), int(spec.write_allocate)
     l2.passes_on = int(l2.write == THROUGH or not l2.allocate)
     channels = slice(0, spec.channels)
-    l2.stride, l2.replacement = stride_of(spec.ways), policy_number(spec.replacement)
+    l2.stride, l2.replacement = stride_of(int(l2.ways)), policy_number(spec.replacement)
     l2.order[channels] = [first_order(spec.replacement, seed, channel) for channel in range(spec.channels)]
-    clear_rows(l2.rows, spec.channels * int(l2.sets), spec.ways)
+    clear_rows(l2.rows, spec.channels * int(l2.sets), int(l2.ways))
     l2.stalled_since[channels] = -1
     l2.m_free_count[channels] = l2.mshrs
     l2.m_free[channels, : l2.mshrs] = range(int(l2.mshrs) - 1, -1, -1)
