@@ -107,8 +107,12 @@ Workload = Annotated[
 class KernelsSpec(Spec):
     """Which kernels compute the layer."""
 
-    dense: str = param("sgemm", "kernel with the engine off", "the fastest; of Dong 2020's baseline's shape: sgemm_4x4")
-    sparse: str = param("sgemm_dib_tiled", "kernel with the engine on; software: conversion kernel and no engine", "")
+    dense: str = param("sgemm", "kernel with the engine off", "the fastest; Dong 2020's baseline: mmm_local")
+    sparse: str = param(
+        "sgemm_dib_tiled",
+        "kernel with the engine on; software: conversion kernel and no engine",
+        "the fastest; Dong 2020's: dib_algorithm3",
+    )
 
     @field_validator("dense")
     @classmethod
