@@ -13,7 +13,8 @@ from gpusim.energy.spec import EnergySpec
 from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from gpusim.jobs.operators import OperatorTask, gpu_facts
 from isa.device_memory import DeviceMemory
-from spartan.engine_spec import EngineSpec, sib_layout
+from spartan.engine_spec import EngineSpec
+from spartan.sib_layout import sib_layout
 from workloads.data.operands import CapturedOperands, SyntheticOperands
 from workloads.operators.gemm import GemmData, GemmOperator, build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel

@@ -83,6 +83,12 @@ class L2Spec(Spec):
     write: Write = write_param("back", "AMD GCN whitepaper (2012): write-back, with byte masks")
     write_allocate: bool = write_allocate_param(True, "AMD GCN whitepaper (2012): write-allocate, with byte masks")
 
+    flush_at_end: bool = param(
+        False,
+        "whether a kernel ends with a flush, in its cycles: dirty lines go to DRAM, and stay",
+        "assumed: L2 is coherent for the GPU's next kernel; true counts what a kernel leaves to others",
+    )
+
     @model_validator(mode="after")
     def _ways_suit_the_policy(self) -> "L2Spec":
         check_replacement(self.replacement, self.ways)
@@ -140,6 +146,11 @@ L2 = State(
         "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
         "waits_for": Field((MAX_L2_CHANNELS,), "resource + 1 that the oldest request found used up, 0: look it up"),
+        "flushes": Field((), "1: when nothing is to be done any more, dirty lines are written back"),
+        "flush_at": Field((MAX_L2_CHANNELS,), "slots of a channel that a flush has gone over"),
+        "attributed_to": Field((MAX_L2_CHANNELS,), "cycle up to which the present stall is attributed"),
+        "engine_part": Field((MAX_L2_CHANNELS,), "its cycles that are the engine's"),
+        "freed_by_engine": Field((MAX_L2_CHANNELS,), "1: a compacted line ended the wait of the oldest request"),
         "missed_in": Field((MAX_L2_CHANNELS,), "slot of way 0 of the set in which a request has missed last"),
         **counter_fields(L2_COUNTERS, MAX_L2_CHANNELS),
         "stalled_since": Field((MAX_L2_CHANNELS,), "cycle from which it waits, -1 if it does not"),
@@ -158,6 +169,7 @@ def configure_l2(m, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # 
     l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets
     l2.write, l2.allocate = write_number(spec.write), int(spec.write_allocate)
+    l2.flushes = int(spec.flush_at_end)
     l2.passes_on = int(l2.write == THROUGH or not l2.allocate)
     channels = slice(0, spec.channels)
     l2.stride, l2.replacement = stride_of(int(l2.ways)), policy_number(spec.replacement)
@@ -168,6 +180,18 @@ def configure_l2(m, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # 
     l2.m_free[channels, : l2.mshrs] = range(int(l2.mshrs) - 1, -1, -1)
     l2.target[channels, : l2.targets, T_NEXT] = range(1, int(l2.targets) + 1)
     l2.target[channels, l2.targets - 1, T_NEXT] = -1
+
+
+def begin_flush(m) -> None:  # type: ignore[no-untyped-def]
+    """Have dirty lines written back (memory/cache/l2_flush.py) before anything else is done."""
+    m.l2.flushes = 1
+    m.l2.flush_at[:] = 0
+
+
+def await_end(m, spec: L2Spec) -> None:  # type: ignore[no-untyped-def]
+    """Have them written back when the kernel has ended, if the configuration says so."""
+    m.l2.flushes = int(spec.flush_at_end)
+    m.l2.flush_at[:] = 0
 
 
 @jit
