@@ -35,14 +35,14 @@ class SamplingSpec(Spec):
         0.3, "lag-1 autocorrelation of laps from which they count as fewer", "custom for batch means", gt=0, lt=1
     )
     unsettled_spread: float = param(
-        0.3,
+        0.5,
         "standard uncertainty of a lap's pace after two rounds, from not having settled: times the windows' spread",
         _MEASURED,
         ge=0,
         le=10,
     )
-    unsettled: float = param(0.002, "the same: what it is at least, relative", _MEASURED, ge=0, le=1)
-    settling_rounds: float = param(2, "rounds in which both fall to a half", _MEASURED, gt=0, le=1e6)
+    unsettled: float = param(0.003, "the same: what it is at least, relative", _MEASURED, ge=0, le=1)
+    settling_rounds: float = param(3, "rounds in which both fall to a half", _MEASURED, gt=0, le=1e6)
     tail_rounds: float = param(
         0.5,
         "rounds that are dispatched after the last jump, at least",
