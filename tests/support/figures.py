@@ -172,7 +172,7 @@ def claim_cells(layer: str, batch: int, data: str) -> tuple[list[str], list[str]
     import gpusim
     from gpusim.jobs.kinds import job_of
 
-    name, sets = f"layer{layer}.yaml", {"workload.batch": batch}
+    name, sets = f"layer{layer}.yaml", {"workload.batch": batch, "kernels.dense": DENSE[0]}
     if data != "real":
         sets["workload.data"] = "synthetic"
     if data == "equal":
@@ -210,7 +210,7 @@ def best_cycles() -> str:
 
     rows, speed_ups = [], []
     for layer in LAYERS:
-        name, sets = f"layer{layer}.yaml", {"workload.batch": 128}
+        name, sets = f"layer{layer}.yaml", {"workload.batch": 128, "kernels.dense": DENSE[0]}
         both = gpusim.run(name, engine="both", sets=sets, checked=True, quiet=True)
         older = gpusim.run(name, engine="off", sets={**sets, "kernels.dense": "sgemm_4x4"}, checked=True, quiet=True)
         packed = gpusim.run(name, engine="on", sets={**sets, "kernels.sparse": "software"}, checked=True, quiet=True)
