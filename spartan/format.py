@@ -7,7 +7,7 @@ sparse line i of the dense column lies, so pointer and leading dimension stay th
 
 import numpy as np
 
-from gpusim.jit import address_of, jit, ld_u32, st_i32
+from gpusim.jit import address_of, jit, ld_u32, load, st_i32
 from isa.region import LINE_ELEMENTS, MAX_ROWS
 
 HALF_RELATIVE_ERROR = 2.0**-11  # round to nearest even, 11 significant bits
@@ -49,7 +49,11 @@ def half_bits(word):
 
 
 @jit
-def _pack_columns(source, image, lines, rows, columns, leading_dimension):
+def pack_columns(source, image, lines, rows, columns, leading_dimension) -> None:
+    """Compact columns in memory, as `pack` does: addresses of the dense matrix, its image and its lines.
+
+    An entry point of the core: without its machine code every run with an engine would begin with the compiler.
+    """
     for c in range(columns):
         column = source + 4 * c * leading_dimension
         target = image + 4 * c * leading_dimension
@@ -81,7 +85,8 @@ def pack(dense: np.ndarray, rows: int, columns: int, leading_dimension: int) -> 
         raise ValueError(f"pack: {dense.size} elements do not hold {columns} columns of {leading_dimension}")
     image = np.zeros(dense.size, np.uint32)
     lines = np.zeros(columns, np.int64)
-    _pack_columns(address_of(dense), address_of(image), address_of(lines), rows, columns, leading_dimension)
+    load((pack_columns,))
+    pack_columns(address_of(dense), address_of(image), address_of(lines), rows, columns, leading_dimension)
     return image, lines
 
 

@@ -17,6 +17,10 @@ from gpusim.base.follow import enter_work, left
 POLL_S = 0.2
 
 
+class ProcessLostError(SimulationError):
+    """A process ended without having said what came of its work: something ended it from outside, or it crashed."""
+
+
 class Children:
     """At most `limit` processes at a time; what each returned, or raised, comes back by its key.
 
@@ -41,6 +45,11 @@ class Children:
     def running(self) -> int:
         """Processes that have not come back."""
         return len(self._running)
+
+    @property
+    def connections(self) -> list[Connection]:
+        """One of each process, ready when it has come back: to wait for beside others."""
+        return list(self._running)
 
     def start(self, key: Any, work: Callable[[], Any]) -> None:
         """Fork a process that does `work`; its result must be picklable."""
@@ -72,7 +81,7 @@ class Children:
                 _, result = connection.recv()
             except (EOFError, OSError):
                 process.join()
-                result = SimulationError(f"{self._name(key)}: {_end(process.exitcode)}")
+                result = ProcessLostError(f"{self._name(key)}: {_end(process.exitcode)}")
             finally:
                 connection.close()
             process.join()
@@ -82,12 +91,21 @@ class Children:
 
     def stop(self) -> None:
         """End all that are running."""
-        for connection, (key, process) in self._running.items():
-            process.terminate()
-            process.join()
-            connection.close()
-            left(self._name(key))
-        self._running.clear()
+        for connection in self.connections:
+            self._end(connection)
+
+    def end(self, key: Any) -> None:
+        """End the process of this key, if it is running."""
+        for connection, (running, _) in list(self._running.items()):
+            if running == key:
+                self._end(connection)
+
+    def _end(self, connection: Connection) -> None:
+        key, process = self._running.pop(connection)
+        process.terminate()
+        process.join()
+        connection.close()
+        left(self._name(key))
 
     def _name(self, key: Any) -> str:
         """Of a process's work, for people."""

@@ -1,6 +1,7 @@
 """Values with half-widths of their confidence intervals: which can be told apart, and which no other one beats."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 Estimate = tuple[float, float]  # a value and its half-width: 0 of what is exact
 
@@ -25,6 +26,29 @@ def front(points: Sequence[Sequence[Estimate]]) -> list[bool]:
         if chosen[number] or any(width for _, width in point):  # whom an exact one beats, those beat who beat it
             rivals.append(number)
     return chosen
+
+
+Standing = Literal["front", "not distinguishable", ""]
+
+
+def standings(points: Sequence[Sequence[Estimate]]) -> list[Standing]:
+    """Of each point whether it is on the front (`front`), and whether more than noise keeps it there.
+
+    'not distinguishable': beside another point of the front it is nowhere smaller by more than the half-widths;
+    '': another point beats it.
+    """
+    found: list[Standing] = ["front" if chosen else "" for chosen in front(points)]
+    chosen = [number for number, standing in enumerate(found) if standing]
+    for one in chosen:
+        if any(_by_noise(points[one], points[other]) for other in chosen if other != one):
+            found[one] = "not distinguishable"
+    return found
+
+
+def _by_noise(a: Sequence[Estimate], b: Sequence[Estimate]) -> bool:
+    """Whether nothing but noise makes one point better than another, anywhere; exact ones have none."""
+    noisy = any(width for _, width in (*a, *b))
+    return noisy and not any(x[0] < y[0] and differ(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _beats(a: Sequence[Estimate], b: Sequence[Estimate]) -> bool:

@@ -172,6 +172,16 @@ def compare(
     compare_command(runs, store, json_file, everything)
 
 
+def _objective(name: str, how: str) -> Any:
+    return typer.Option(
+        name,
+        metavar="WHAT",
+        help=f"A metric, a path of the configuration, or a sum of such that is to be {how}; repeatable.",
+        default_factory=list,
+        show_default=False,
+    )
+
+
 class MethodChoice(StrEnum):
     """What `--method` may be."""
 
@@ -179,6 +189,7 @@ class MethodChoice(StrEnum):
     ZIP = "zip"
     RANDOM = "random"
     SOBOL = "sobol"
+    SEARCH = "search"
 
 
 @dataclass(frozen=True)
@@ -196,9 +207,21 @@ class SweepOptions:
         ),
     ] = field(default_factory=list)
     method: Annotated[MethodChoice | None, typer.Option("--method", help="How points are chosen.")] = None
-    points: Annotated[int | None, typer.Option("--points", metavar="N", min=1, help="How many: random, sobol.")] = None
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Of random and sobol.")] = None
+    points: Annotated[
+        int | None, typer.Option("--points", metavar="N", min=1, help="How many: random, sobol, search.")
+    ] = None
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Of random, sobol, search.")] = None
+    minimize: Annotated[list[str], _objective("--minimize", "small")] = field(default_factory=list)
+    maximize: Annotated[list[str], _objective("--maximize", "large")] = field(default_factory=list)
     jobs: JobsOption = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Run the points on the workers of this Dask scheduler, such as tcp://host:8786 (extra 'cluster').",
+        ),
+    ] = None
     storing: Annotated[
         str | None, typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]")
     ] = None

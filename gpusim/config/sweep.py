@@ -1,6 +1,6 @@
 """The file of `gpusim sweep`: what is run, which of its values are varied, how points are chosen among them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,8 +19,9 @@ from gpusim.config.yaml_values import parse_value
 SWEEP_FOLDER = "sweeps"
 NETWORK_FILES = (".onnx", ".dnnmark")  # that are no configurations
 KINDS = ("run", "exec", "net")
-Scalar = bool | int | float | str | None
-Method = Literal["grid", "zip", "random", "sobol"]
+DRAWN = ("random", "sobol", "search")  # methods that are told how many points to choose
+Method = Literal["grid", "zip", "random", "sobol", "search"]
+Direction = Literal["minimize", "maximize"]
 
 
 class RangeSpec(Spec):
@@ -40,6 +41,16 @@ class RangeSpec(Spec):
         return self
 
 
+class SearchSpec(Spec):
+    """How method search asks for points: Optuna's tree-structured Parzen estimator (Bergstra et al. 2011)."""
+
+    batch: int = param(
+        8, "points asked for at a time and run side by side; the next ones follow from their results", "user", ge=1,
+        le=10_000,
+    )  # fmt: skip
+    random: int = param(10, "points drawn at random before the first that follows from results", "Optuna's", ge=1)
+
+
 class SweepSpec(Spec):
     """A sweep: exactly one of run, exec and net says what is varied."""
 
@@ -53,11 +64,19 @@ class SweepSpec(Spec):
     )
     method: Method = param(
         "grid",
-        "grid: every combination; zip: the first values of all axes, the second, …; random; sobol: spread evenly",
+        "grid: every combination; zip: the first values of all axes, the second, …; random; sobol: spread evenly; "
+        "search: each where earlier ones say that the objectives are best",
         "",
     )
-    points: int | None = param(None, "how many, by random and sobol", "user", ge=1, le=1_000_000)
-    seed: int = param(1, "of random and sobol", "arbitrary", ge=0, lt=2**32)
+    points: int | None = param(None, "how many, by random, sobol and search", "user", ge=1, le=1_000_000)
+    seed: int = param(1, "of random, sobol and search", "arbitrary", ge=0, lt=2**32)
+    objectives: dict[str, Direction] = param(
+        {}, "what is looked for: minimize or maximize, by metric, by path of the configuration, or sums of such", "user"
+    )
+    variant: str | None = param(
+        None, "whose metrics the objectives are, where runs have several; the last one if not given", "user"
+    )
+    search: SearchSpec = param(SearchSpec(), "how method search asks for points", "")
     constraints: list[str] = param([], "what a point has to fulfil: comparisons of axes' paths", "user")
 
     @model_validator(mode="after")
@@ -69,9 +88,15 @@ class SweepSpec(Spec):
             if path in self.sets:
                 raise ValueError(f"{path} is an axis, and has one value in sets")
             self._check_axis(path, values)
-        drawn = self.method in ("random", "sobol")
+        drawn = self.method in DRAWN
         if drawn != (self.points is not None):
             raise ValueError(f"method {self.method} {'needs' if drawn else 'takes no'} points")
+        if self.method == "search" and not self.objectives:
+            raise ValueError("method search needs objectives, such as {kernel.cycles: minimize}")
+        if self.method != "search" and "search" in self.model_fields_set:
+            raise ValueError(f"search: says how method search asks for points; the method is {self.method}")
+        if self.variant is not None and not self.objectives:
+            raise ValueError("variant: says whose metrics the objectives are; there are none")
         return self
 
     def _check_axis(self, path: str, values: list[Any] | RangeSpec) -> None:
@@ -100,7 +125,8 @@ class SweepSpec(Spec):
 class Overrides:
     """What options say of a sweep; None and empty: what its file says.
 
-    sets: `path=value`, or an axis as `path=a,b,c`; axes, fixed: the same as values by path.
+    sets: `path=value`, or an axis as `path=a,b,c`; axes, fixed: the same as values by path; minimize, maximize: these
+    objectives instead of the file's.
     """
 
     sets: tuple[str, ...] = ()
@@ -109,6 +135,8 @@ class Overrides:
     seed: int | None = None
     axes: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    minimize: Sequence[str] = ()
+    maximize: Sequence[str] = ()
 
 
 def load_sweep(name: str | Mapping[str, Any], overrides: Overrides) -> tuple[SweepSpec, files.Document]:
@@ -129,6 +157,9 @@ def load_sweep(name: str | Mapping[str, Any], overrides: Overrides) -> tuple[Swe
     for key, option in (("method", overrides.method), ("points", overrides.points), ("seed", overrides.seed)):
         if option is not None:
             tree.replace((key,), option, f"--{key} {option}", ())
+    objectives = {**dict.fromkeys(overrides.minimize, "minimize"), **dict.fromkeys(overrides.maximize, "maximize")}
+    if objectives:
+        tree.replace(("objectives",), objectives, "--minimize, --maximize", ())
     if not tree.data.get("axes"):
         what = name if isinstance(name, str) else "sweep"
         raise UserError(

@@ -19,11 +19,12 @@ from gpusim.jit.compile_lock import assume_held, compile_lock
 from gpusim.jit.compile_progress import compiling
 from isa.execution.executor import compile_interpreter, load_interpreter
 from spartan.engine import engine_finish
+from spartan.format import pack_columns
 
 if TYPE_CHECKING:
     import subprocess
 
-_ENTRY_POINTS = (run_cycles, engine_finish)
+_ENTRY_POINTS = (run_cycles, engine_finish, pack_columns)
 
 _PROGRAM = "from gpusim.core.prepare import compile_in_another_process as run; run({rooms}, {interpreter})"
 

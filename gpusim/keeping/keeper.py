@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shlex
 import sqlite3
 import sys
@@ -39,17 +40,18 @@ class Found:
 
 @dataclass(frozen=True)
 class Took:
-    """When a run began, and how many real seconds it took."""
+    """When a run began, how many real seconds it took, and the name of its host."""
 
     date: str
     seconds: float
+    host: str
 
 
 class Started:
     """When a run began; what it takes goes on."""
 
     def __init__(self) -> None:
-        self.date, self._clock = now(), time.monotonic()
+        self.date, self.host, self._clock = now(), platform.node(), time.monotonic()
 
     @property
     def seconds(self) -> float:
@@ -116,18 +118,32 @@ class Keeper:
                 raise
         return number
 
-    def sweep(self, identity: str, title: str, specification: Any, points: Sequence[Mapping[str, Any]]) -> int:
-        """The number of a sweep by this code, which is made if need be, with the values of all its points."""
+    def sweep(self, identity: str, title: str, specification: Any, points: int) -> int:
+        """The number of a sweep by this code, which is made if need be. points: how many it is to have."""
         key = (identity, sources_hash())
+        said = {"title": title, "specification": json.dumps(specification), "points": points}
         with writing(self._connection, self.path) as db:
             row = db.execute("SELECT id FROM sweeps WHERE hash = ? AND sources = ?", key).fetchone()
-            if row is not None:
-                return int(row[0])
-            values = {"hash": key[0], "sources": key[1], "title": title, "points": len(points), "started": now()}
-            number = _insert(db, "sweeps", {**values, "specification": json.dumps(specification)})
-            rows = ((number, path, n, _axis(v)) for n, point in enumerate(points) for path, v in point.items())
-            db.executemany("INSERT INTO axes VALUES (?, ?, ?, ?)", rows)
-        return number
+            if row is None:
+                return _insert(db, "sweeps", {"hash": key[0], "sources": key[1], "started": now(), **said})
+            columns = ", ".join(f"{column} = ?" for column in said)
+            db.execute(f"UPDATE sweeps SET {columns} WHERE id = ?", [*said.values(), row[0]])
+        return int(row[0])
+
+    def choose(self, sweep: int, first: int, points: Sequence[Mapping[str, Any]]) -> None:
+        """Store which values points of a sweep have, all of them or none, the first one under this number."""
+        rows = ((sweep, path, n, axis_value(v)) for n, point in enumerate(points, first) for path, v in point.items())
+        with writing(self._connection, self.path) as db:
+            db.executemany("INSERT OR IGNORE INTO axes VALUES (?, ?, ?, ?)", rows)
+
+    def chosen(self, sweep: int) -> list[dict[str, Any]]:
+        """The points of a sweep in order, their values as `axis_value` makes them."""
+        found: dict[int, dict[str, Any]] = {}
+        sql = "SELECT number, path, value FROM axes WHERE sweep = ? ORDER BY number"
+        with errors(self.path):
+            for number, path, value in self._connection.execute(sql, [sweep]):
+                found.setdefault(number, {})[path] = value
+        return list(found.values())
 
     def points_there(self, sweep: int, retry: bool = False) -> set[int]:
         """Points of which there is a run; retry: those that failed are none."""
@@ -164,7 +180,7 @@ class Keeper:
                 "started": started.date,
                 "ended": now(),
                 "wall_s": started.seconds,
-                "host": _host(),
+                "host": started.host,
                 "command": _command(),
                 "folder": os.getcwd(),
                 "gpusim": __version__,
@@ -255,8 +271,8 @@ def _insert(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int:
     return cursor.lastrowid
 
 
-def _axis(value: Any) -> Any:
-    """A value of an axis: what is neither number nor text as JSON."""
+def axis_value(value: Any) -> Any:
+    """A value of an axis as stores have it: what is neither number nor text as JSON."""
     return json.dumps(value) if isinstance(value, list | Mapping) else _storable(value)
 
 
@@ -267,12 +283,6 @@ def _storable(value: Any) -> Any:
     if isinstance(value, int):
         return value if abs(value) <= MOST_INTEGER else float(value)
     return json.dumps(value, separators=(",", ":")) if isinstance(value, list) else value
-
-
-def _host() -> str:
-    import platform
-
-    return platform.node()
 
 
 def _command() -> str:

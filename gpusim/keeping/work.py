@@ -55,14 +55,7 @@ class Work:
     @cached_property
     def inputs_hash(self) -> str:
         """Of the contents of the files, in order; what cannot be read is the run's error."""
-        h = hashlib.sha256()
-        for path in self.inputs:
-            try:
-                with path.open("rb") as file:
-                    h.update(hashlib.file_digest(file, "sha256").digest())
-            except OSError:
-                h.update(b"missing")
-        return h.hexdigest()[:16]
+        return hash_of_files(self.inputs)
 
     @cached_property
     def identity(self) -> str:
@@ -70,6 +63,18 @@ class Work:
         network = self.network.identity if self.network is not None else ""
         parts = (self.kind, self.configuration_hash, self.inputs_hash, sources_hash(), network)
         return _hash(repr(parts).encode())
+
+
+def hash_of_files(files: Sequence[Path]) -> str:
+    """Of their contents, in order; one that cannot be read has a hash too."""
+    h = hashlib.sha256()
+    for path in files:
+        try:
+            with path.open("rb") as file:
+                h.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError:
+            h.update(b"missing")
+    return h.hexdigest()[:16]
 
 
 def identity_of(*parts: Any) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +11,7 @@ from typing import Any
 from gpusim.base.errors import UserError, nearest, unknown_name
 from gpusim.store.file import errors, readable
 from gpusim.store.sweeps import DEFAULT_METRICS, SweepTable, sweep_table
-from gpusim.store.table import Table
+from gpusim.store.table import NOTHING, VALUE, Column, Subject, Table
 
 LOOK_UP_EVERY = 200_000  # of SQLite's steps: when Ctrl-C is looked after
 _ALLOWED = {
@@ -20,9 +20,6 @@ _ALLOWED = {
     sqlite3.SQLITE_FUNCTION,
     getattr(sqlite3, "SQLITE_RECURSIVE", 33),
 }
-
-
-Measured = tuple[str, int, str, Any, float | None]
 
 
 class Results:
@@ -111,16 +108,15 @@ class Results:
         check_metrics(metrics, known)
         heads = ("id", "name", "kind", "title", "gpu", "state")
         where = self._where("runs", equal)
-        sql = f"SELECT {', '.join(heads)} FROM runs{where} ORDER BY id"
-        by_run = {row[0]: row for row in self.rows(sql, list(equal.values())).rows}
-        measured: dict[int, dict[str, dict[str, Any]]] = {}
-        for metric, run, variant, value, _ in self.whole_runs(
-            f"SELECT id FROM runs{where}", list(equal.values()), metrics or known
-        ):
-            measured.setdefault(run, {}).setdefault(variant, {})[metric] = value
-        found = [(run, variant, held) for run in by_run for variant, held in measured.get(run, {}).items()]
-        shown = metrics or [m for m in known if any(_is_plain(held.get(m)) for _, _, held in found)]
-        rows = [(*by_run[run], variant, *map(held.get, shown)) for run, variant, held in found]
+        sql = f"SELECT id, {', '.join(heads)} FROM runs{where} ORDER BY id"
+        by_run = {number: row for number, *row in self.rows(sql, list(equal.values())).rows}
+        runs = (f"SELECT id FROM runs{where}", tuple(equal.values())) if equal else None
+        subjects, columns = self.whole_runs(runs, metrics or known)
+        shown = metrics or [m for m in known if any(_is_plain(row[VALUE]) for row in columns[m].values())]
+        chosen = [columns[metric] for metric in shown]
+        measured = [one for one in subjects if any(one[0] in column for column in chosen)]
+        cells = [[column.get(subject, NOTHING)[VALUE] for subject, _, _ in measured] for column in chosen]
+        rows = [(*by_run[run], variant, *values) for (_, run, variant), *values in zip(measured, *cells, strict=True)]
         return Table(["run", *heads[1:], "variant", *shown], rows)
 
     def sweep(self, which: int | str, /, *metrics: str) -> SweepTable:
@@ -136,11 +132,25 @@ class Results:
         """Names of the metrics of which the store has a value."""
         return [row[0] for row in self.rows("SELECT DISTINCT name FROM metric_names ORDER BY id").rows]
 
-    def whole_runs(self, runs: str, parameters: Sequence[Any], metrics: Sequence[str]) -> Iterator[Measured]:
-        """(metric, run, variant, value, half-width or None) of whole runs; runs: SELECT of their numbers."""
-        sql = f"{_WHOLE_RUNS} AND subjects.run IN ({runs})"
-        for metric in metrics:
-            yield from ((metric, *row) for row in self.rows(sql, [metric, *parameters]).rows)  # type: ignore[misc]
+    def whole_runs(
+        self, runs: tuple[str, Sequence[Any]] | None, metrics: Sequence[str]
+    ) -> tuple[list[Subject], dict[str, Column]]:
+        """What whole runs and their variants have of metrics, in the order of the runs; runs: SELECT of their numbers,
+        with its values; None: all."""
+        of_runs, values = (f" AND run IN ({runs[0]})", runs[1]) if runs is not None else ("", ())
+        sql = f"SELECT id, run, variant FROM subjects WHERE layer IS NULL AND launch IS NULL{of_runs} ORDER BY run, id"
+        subjects: list[Subject] = self.rows(sql, values).rows  # type: ignore[assignment]
+        numbers = [subject for subject, _, _ in subjects] or [0]
+        sql = """
+            SELECT subject, value, half_width FROM metric_values JOIN metric_names ON metric = id
+            WHERE name = ? AND subject BETWEEN ? AND ?
+        """  # what lies between and is of other runs costs less than to leave it out
+        span = (min(numbers), max(numbers))
+        columns: dict[str, Column] = {
+            metric: {row[0]: row for row in self.rows(sql, [metric, *span]).rows}  # type: ignore[misc]
+            for metric in metrics
+        }
+        return subjects, columns
 
     def configuration(self, run: int) -> dict[str, Any]:
         """The resolved configuration of a run."""
@@ -163,15 +173,6 @@ class Results:
                 else f"{self.path}: there is no run '{text}' in it; it has {numbers}"
             )  # fmt: skip
         return row
-
-
-_WHOLE_RUNS = """
-    SELECT subjects.run, subjects.variant, metric_values.value, metric_values.half_width
-    FROM metric_names
-    JOIN metric_values ON metric = metric_names.id
-    JOIN subjects ON subjects.id = subject
-    WHERE metric_names.name = ? AND layer IS NULL AND launch IS NULL
-"""
 
 
 def check_metrics(metrics: Sequence[str], known: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.intervals import Estimate, differ, front
 from gpusim.base.sizes import sizes
 from gpusim.store.sweep_html import sweep_html
-from gpusim.store.table import Table
+from gpusim.store.table import NOTHING, VALUE, WIDTH, Table
 
 if TYPE_CHECKING:
     from gpusim.store.reading import Results
@@ -36,7 +36,10 @@ class SweepTable(Table):
         self.sources: str = row["sources"]
         self.specification: dict[str, Any] = json.loads(row["specification"])
         self.metrics = list(metrics)
-        self.axes: dict[str, list[Any]] = {path: _ordered([one[path] for one in self]) for path in axes}
+        places = {path: self.columns.index(path) for path in axes}
+        self.axes: dict[str, list[Any]] = {
+            path: _ordered([one[place] for one in self.rows]) for path, place in places.items()
+        }
 
     @property
     def label(self) -> str:
@@ -126,27 +129,37 @@ def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) ->
     """A sweep by its number or its name; raises UserError."""
     row = sweep_row(results, which)
     number = row["id"]
-    sql = "SELECT number, path, value FROM axes WHERE sweep = ? ORDER BY number"
-    axes: dict[int, dict[str, Any]] = {}
-    for point, path, value in results.rows(sql, [number]).rows:
-        axes.setdefault(point, {})[path] = value
-    paths = [path for path in json.loads(row["specification"])["axes"] if any(path in held for held in axes.values())]
-    measured: dict[int, dict[str, dict[str, Any]]] = {}
-    sampled: set[str] = set()
-    for metric, run, variant, value, width in results.whole_runs(_RUNS, [number], metrics):
-        held = measured.setdefault(run, {}).setdefault(variant, {})
-        held[metric] = value
-        if width is not None:
-            held[metric + HALF_WIDTH] = width
-            sampled.add(metric)
-    columns = [c for m in metrics for c in ((m, m + HALF_WIDTH) if m in sampled else (m,))]
+    axes = {path: _axis(results, number, path) for path in json.loads(row["specification"])["axes"]}
+    axes = {path: values for path, values in axes.items() if values}
+    subjects, columns = results.whole_runs((_RUNS, [number]), metrics)
+    by_run: dict[int, list[tuple[int, str]]] = {}
+    for subject, run, variant in subjects:
+        if any(subject in column for column in columns.values()):
+            by_run.setdefault(run, []).append((subject, variant))
     sql = "SELECT number, run, state FROM points JOIN runs ON runs.id = run WHERE points.sweep = ? ORDER BY number"
-    rows = [
-        (point, *(axes[point].get(path) for path in paths), run, state, variant, *map(held.get, columns))
+    found = [
+        (point, run, state, subject, variant)
         for point, run, state in results.rows(sql, [number]).rows
-        for variant, held in measured.get(run, {"": {}}).items()
+        for subject, variant in by_run.get(run, _NO_SUBJECT)
     ]
-    return SweepTable(row, paths, metrics, Table(["point", *paths, "run", "state", "variant", *columns], rows))
+    points, runs, states, of, variants = zip(*found, strict=True) if found else ((),) * 5
+    heads, cells = [], []  # of metrics
+    for metric, column in columns.items():
+        sampled = any(row[WIDTH] is not None for row in column.values())
+        for head, place in ((metric, VALUE), (metric + HALF_WIDTH, WIDTH))[: 1 + sampled]:
+            heads.append(head)
+            cells.append([column.get(subject, NOTHING)[place] for subject in of])
+    varied = [map(values.get, points) for values in axes.values()]
+    rows = list(zip(points, *varied, runs, states, variants, *cells, strict=True))
+    return SweepTable(row, list(axes), metrics, Table(["point", *axes, "run", "state", "variant", *heads], rows))
+
+
+_NO_SUBJECT = [(0, "")]  # of a run without values, as of a point that failed
+
+
+def _axis(results: "Results", sweep: int, path: str) -> dict[int, Any]:
+    """The values of an axis by points."""
+    return dict(results.rows("SELECT number, value FROM axes WHERE sweep = ? AND path = ?", [sweep, path]).rows)
 
 
 _RUNS = "SELECT run FROM points WHERE sweep = ?"

@@ -5,6 +5,11 @@ from typing import Any, overload
 
 from gpusim.base.errors import UserError
 
+Subject = tuple[int, int, str]  # what values are of: its number, run and variant
+Column = dict[int, tuple[int | None, Any, float | None]]  # a metric's rows by subject: that, value, half-width
+VALUE, WIDTH = 1, 2  # places in such a row
+NOTHING = (None, None, None)
+
 
 class Table(Sequence[dict[str, Any]]):
     """The rows that a question found, each a dict; columns: their names, in order."""

@@ -1,8 +1,10 @@
 """Where the points of a sweep are run: processes of this machine; another place is another class of this interface."""
 
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from typing import Protocol
 
-from gpusim.base.children import Children
+from gpusim.base.children import Children, ProcessLostError
 from gpusim.base.errors import GpusimError
 from gpusim.base.progress import Reporter, reporting
 from gpusim.core.prepare import prepare_core
@@ -10,9 +12,15 @@ from gpusim.keeping.keeper import Started
 from gpusim.keeping.outcome import failed
 from gpusim.sweep.tasks import Done, Task, done
 
+ATTEMPTS = 2  # of a task whose process is lost: the second loss is more likely its own doing than an accident
+
 
 class Executor(Protocol):
-    """Runs tasks side by side; what becomes of each comes back under its key, whatever happens to who runs it."""
+    """Runs tasks side by side; what becomes of each comes back under its key, whatever happens to who runs it.
+
+    A task whose process, worker or machine is lost is run again by another one, and is its point's error only when
+    that happens repeatedly. Raises UserError or SimulationError where nothing can be run any more.
+    """
 
     @property
     def full(self) -> bool:
@@ -29,7 +37,16 @@ class Executor(Protocol):
         """What has come back within a moment."""
 
     def stop(self) -> None:
-        """End all that is running."""
+        """End all that is running: nothing of it comes back."""
+
+
+@dataclass
+class _Running:
+    """A task that has a process. started: at its first attempt."""
+
+    task: Task
+    started: Started
+    attempts: int = 1
 
 
 class LocalProcesses:
@@ -38,7 +55,7 @@ class LocalProcesses:
     def __init__(self, jobs: int, reporter: Reporter) -> None:
         self._reporter, self._is_ready = reporter, False
         self._children = Children(jobs, nested=True, what="point")
-        self._started: dict[int, Started] = {}
+        self._tasks: dict[int, _Running] = {}
 
     @property
     def full(self) -> bool:
@@ -50,25 +67,50 @@ class LocalProcesses:
         """Processes."""
         return self._children.running
 
-    def submit(self, key: int, task: Task) -> None:
-        """Fork a process, the first one once the core is there, so that none compiles it."""
+    @property
+    def connections(self) -> list[Connection]:
+        """One of each process, ready when `finished` has something of it."""
+        return self._children.connections
+
+    def prepare(self) -> None:
+        """Have the core ready, so that no process compiles it; again: nothing to do."""
         if not self._is_ready:
             with reporting(self._reporter):
                 prepare_core()
             self._is_ready = True
-        self._started[key] = Started()
-        self._children.start(key, lambda: done(task))
+
+    def submit(self, key: int, task: Task) -> None:
+        """Fork a process."""
+        self.prepare()
+        self._tasks[key] = _Running(task, Started())
+        self._start(key)
 
     def finished(self) -> list[tuple[int, Done]]:
-        """Of processes that have ended, also of those that died."""
+        """Of processes that have ended; one that was lost is forked again, and comes back when it is lost again."""
         found = []
         for key, result in self._children.outcomes():
-            started = self._started.pop(key)
+            running = self._tasks[key]
+            if isinstance(result, ProcessLostError) and running.attempts < ATTEMPTS:
+                running.attempts += 1
+                self._reporter.say(f"{result}: running it again")
+                self._start(key)
+                continue
+            del self._tasks[key]
             if isinstance(result, GpusimError):
-                result = Done(failed(str(result), 1), started.date, started.seconds)
+                result = Done(failed(str(result), 1), running.started.date, running.started.seconds)
             found.append((key, result))
         return found
+
+    def end(self, key: int) -> None:
+        """End one task, which does not come back, if it is running."""
+        self._children.end(key)
+        self._tasks.pop(key, None)
 
     def stop(self) -> None:
         """End the processes."""
         self._children.stop()
+        self._tasks.clear()
+
+    def _start(self, key: int) -> None:
+        task = self._tasks[key].task
+        self._children.start(key, lambda: done(task))

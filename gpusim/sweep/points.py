@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ Point = Mapping[str, Any]
 
 
 def points_of(spec: SweepSpec) -> list[Point]:
-    """The points in order, each path → value; raises UserError where there are none, or too many."""
+    """The points in order, each path → value, of all methods but search; raises UserError where there are none, or too
+    many."""
     known = {**spec.sets, **dict.fromkeys(spec.axes)}
     constraints = [Constraint(text, known) for text in spec.constraints]
-    drawn = {"grid": _grid, "zip": _zip, "random": _random, "sobol": _sobol}[spec.method](spec)
+    drawn = _DRAWN[spec.method](spec)
     found: list[Point] = []
     seen: set[str] = set()
     for point in drawn:
@@ -36,7 +37,7 @@ def points_of(spec: SweepSpec) -> list[Point]:
     return found
 
 
-def _listed(path: str, axis: list[Any] | RangeSpec) -> list[Any]:
+def listed(axis: list[Any] | RangeSpec) -> list[Any]:
     """The values of an axis in order."""
     if isinstance(axis, list):
         return axis
@@ -58,7 +59,7 @@ def _at(axis: list[Any] | RangeSpec, part: float) -> Any:
 
 
 def _grid(spec: SweepSpec) -> Iterator[Point]:
-    axes = [_listed(path, axis) for path, axis in spec.axes.items()]
+    axes = [listed(axis) for path, axis in spec.axes.items()]
     count = math.prod(map(len, axes))
     if count > MOST_POINTS:
         raise UserError(f"axes: their grid has {count:,} points; allowed are {MOST_POINTS:,}: method random takes some")
@@ -66,7 +67,7 @@ def _grid(spec: SweepSpec) -> Iterator[Point]:
 
 
 def _zip(spec: SweepSpec) -> Iterator[Point]:
-    axes = {path: _listed(path, axis) for path, axis in spec.axes.items()}
+    axes = {path: listed(axis) for path, axis in spec.axes.items()}
     lengths = {path: len(values) for path, values in axes.items()}
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{path} has {length}" for path, length in lengths.items())
@@ -74,9 +75,10 @@ def _zip(spec: SweepSpec) -> Iterator[Point]:
     return (dict(zip(axes, values, strict=True)) for values in zip(*axes.values(), strict=True))
 
 
-def _random(spec: SweepSpec) -> Iterator[Point]:
+def random_points(spec: SweepSpec, seed: Any) -> Iterator[Point]:
+    """Points at random, some of them several times; many more than are asked for."""
     assert spec.points is not None
-    draws = np.random.default_rng(spec.seed)
+    draws = np.random.default_rng(seed)
     for _ in range(spec.points * _TRIES):
         yield _point(spec, draws.random(len(spec.axes)).tolist())
 
@@ -95,3 +97,11 @@ def _sobol(spec: SweepSpec) -> Iterator[Point]:
 
 def _point(spec: SweepSpec, parts: Sequence[float]) -> Point:
     return {path: _at(axis, part) for (path, axis), part in zip(spec.axes.items(), parts, strict=True)}
+
+
+_DRAWN: dict[str, Callable[[SweepSpec], Iterator[Point]]] = {
+    "grid": _grid,
+    "zip": _zip,
+    "random": lambda spec: random_points(spec, spec.seed),
+    "sobol": _sobol,
+}

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,12 @@ from gpusim.config.sweep import SweepSpec
 from gpusim.keeping.keeper import Keeper, Started, Took
 from gpusim.keeping.outcome import Outcome, failed
 from gpusim.keeping.work import Work, identity_of
+from gpusim.store.reading import Results
 from gpusim.sweep.executor import Executor
+from gpusim.sweep.objectives import Objectives, read
 from gpusim.sweep.points import Point, points_of
-from gpusim.sweep.tasks import check_paths, prepared
+from gpusim.sweep.search import Search
+from gpusim.sweep.tasks import Done, check_paths, prepared
 
 
 @dataclass
@@ -55,30 +58,65 @@ class Sweep:
     number: int = 0
     progress: Progress = field(default_factory=lambda: Progress(0))
 
+    def __post_init__(self) -> None:
+        self._points: list[Point] = []
+        self._waiting: dict[str, list[int]] = {}  # work that is being done → points that want it
+        self._working: dict[int, Work] = {}
+        self._said = _Said(self.reporter, self.progress)
+
     def run(self) -> Progress:
         """Run what is missing; an interrupt gives up what is running. Raises UserError before anything runs."""
         check_paths(self.spec)
-        points = points_of(self.spec)
-        self.number = self.keeper.sweep(self.identity, self.title, self.spec.model_dump(mode="json"), points)
+        objectives, search = Objectives(self.spec), Search(self.spec) if self.spec.method == "search" else None
+        points = points_of(self.spec) if search is None else []
+        planned = len(points) if search is None else self.spec.points
+        assert planned is not None
+        self.number = self.keeper.sweep(self.identity, self.title, self.spec.model_dump(mode="json"), planned)
+        chosen = self.keeper.chosen(self.number)
+        if search is None:
+            if len(chosen) < len(points):
+                self.keeper.choose(self.number, 0, points)
+        else:
+            points = [search.point_of(stored) for stored in chosen]
         there = set() if self.fresh else self.keeper.points_there(self.number, self.retry)
-        self.progress = Progress(len(points), stored=len(there))
-        said = _Said(self.reporter, self.progress, self.spec.axes)
-        waiting: dict[str, list[int]] = {}  # work that is being done → points that want it
-        working: dict[int, Work] = {}
+        self.progress.points, self.progress.stored = planned, len(there)
+        self._said.begin()
         try:
-            for number, point in enumerate(points):
-                if number in there:
-                    continue
-                while self.executor.full and not self.interrupt.asked:
-                    self._collect(points, working, waiting, said)
-                if self.interrupt.asked:
-                    return self.progress
-                self._begin(number, point, working, waiting, said)
-            while self.executor.running and not self.interrupt.asked:
-                self._collect(points, working, waiting, said)
+            while self._run(points, there) and search is not None and len(self._points) < planned:
+                more = search.next(self._points, self._values(objectives))
+                self.keeper.choose(self.number, len(self._points), more)
+                points = [*self._points, *more]
+                if not more:
+                    self.progress.points = len(points)
+                    break
         finally:
             self.executor.stop()
         return self.progress
+
+    def _run(self, points: Sequence[Point], there: Collection[int]) -> bool:
+        """Run the points that are new, but for those that are there; False where an interrupt came."""
+        begun, self._points = len(self._points), list(points)
+        for number in range(begun, len(points)):
+            if number in there:
+                continue
+            while self.executor.full and not self.interrupt.asked:
+                self._collect()
+            if self.interrupt.asked:
+                return False
+            self._begin(number, points[number])
+        while self.executor.running and not self.interrupt.asked:
+            self._collect()
+        return not self.interrupt.asked
+
+    def _values(self, objectives: Objectives) -> list[list[float] | None]:
+        """The objectives' values at each point, as the store has them."""
+        found: list[list[float] | None] = [None] * len(self._points)
+        with Results(self.keeper.path) as results:
+            table, estimates = read(results, self.number, objectives)
+            for row, values in zip(table, estimates, strict=True):
+                if values is not None:
+                    found[row["point"]] = [value for value, _ in values]
+        return found
 
     @property
     def any_failed(self) -> bool:
@@ -92,51 +130,48 @@ class Sweep:
 
     @property
     def identity(self) -> str:
-        """The same for the same specification, whatever it is called and wherever its file lies."""
-        said = {key: value for key, value in self.spec.model_dump(mode="json").items() if key != "title"}
+        """The same for the same points, whatever the sweep is called, wherever its file lies and what is looked for."""
+        others = {"title"} if self.spec.method == "search" else {"title", "objectives", "variant", "search"}
+        said = {key: value for key, value in self.spec.model_dump(mode="json").items() if key not in others}
         return identity_of(json.dumps(said, sort_keys=True))
 
-    def _begin(
-        self, number: int, point: Point, working: dict[int, Work], waiting: dict[str, list[int]], said: "_Said"
-    ) -> None:
+    def _begin(self, number: int, point: Point) -> None:
         """Find the point in the store, or have it run; one that cannot be is stored with what is wrong."""
         started = Started()
         try:
             work, task = prepared(self.spec, point, self.file)
         except UserError as error:
-            outcome = failed("; ".join(error.problems))
-            self._keep(self._without_configuration(point), outcome, started.date, started.seconds, [number])
+            done = Done(failed("; ".join(error.problems)), started.date, started.seconds)
+            self._keep(self._without_configuration(point), done, [number])
             self.progress.failed += 1
-            said.point(point, outcome)
+            self._said.point(point, done.outcome)
             return
         found = self.keeper.found(work)
         if found is not None:
             self.keeper.keep_point(self.number, [number], found.number)
             self.progress.found += 1
-            said.known()
+            self._said.known()
             return
-        waiting.setdefault(work.identity, []).append(number)
-        if len(waiting[work.identity]) == 1:
-            working[number] = work
+        self._waiting.setdefault(work.identity, []).append(number)
+        if len(self._waiting[work.identity]) == 1:
+            self._working[number] = work
             self.executor.submit(number, task)
 
-    def _collect(
-        self, points: Sequence[Point], working: dict[int, Work], waiting: dict[str, list[int]], said: "_Said"
-    ) -> None:
+    def _collect(self) -> None:
         for number, done in self.executor.finished():
             if self.interrupt.asked:
                 return
-            work = working.pop(number)
-            numbers = waiting.pop(work.identity)
-            self._keep(work, done.outcome, done.date, done.seconds, numbers)
+            work = self._working.pop(number)
+            numbers = self._waiting.pop(work.identity)
+            self._keep(work, done, numbers)
             if done.outcome.state == "failed":
                 self.progress.failed += len(numbers)
             else:
                 self.progress.ran += len(numbers)
-            said.point(points[number], done.outcome)
+            self._said.point(self._points[number], done.outcome)
 
-    def _keep(self, work: Work, outcome: Outcome, date: str, seconds: float, numbers: Sequence[int]) -> None:
-        self.keeper.keep(work, outcome, Took(date, seconds), self.number, numbers)
+    def _keep(self, work: Work, done: Done, numbers: Sequence[int]) -> None:
+        self.keeper.keep(work, done.outcome, Took(done.date, done.seconds, done.host), self.number, numbers)
 
     def _without_configuration(self, point: Point) -> Work:
         """Of a point that no configuration can be made of."""
@@ -149,10 +184,15 @@ class _Said:
 
     EVERY_S = 5.0
 
-    def __init__(self, reporter: Reporter, progress: Progress, axes: Mapping[str, Any]) -> None:
-        self._reporter, self._progress, self._axes = reporter, progress, axes
+    def __init__(self, reporter: Reporter, progress: Progress) -> None:
+        self._reporter, self._progress = reporter, progress
         self._start = self._said = time.monotonic()
-        self._before = progress.known
+        self._before = 0
+
+    def begin(self) -> None:
+        """Now it begins."""
+        self._start = self._said = time.monotonic()
+        self._before = self._progress.known
         self.known()
 
     def known(self, label: str = "") -> None:

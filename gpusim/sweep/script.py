@@ -1,20 +1,20 @@
 """`gpusim.run_sweep`: a sweep, run from a script, and its points as a table."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, get_args
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
 from gpusim.config.sweep import Method, Overrides, load_sweep
 from gpusim.keeping.keeper import Keeper
 from gpusim.store.project import store_to_read
 from gpusim.store.reading import Results
 from gpusim.store.sweeps import SweepTable
-from gpusim.sweep.executor import LocalProcesses
 from gpusim.sweep.running import Sweep
+from gpusim.sweep.where import executor_for
 
 
 def run_sweep(
@@ -28,18 +28,19 @@ def run_sweep(
     metrics: Sequence[str] = (),
     store: str | Path | None = None,
     jobs: int | None = None,
+    cluster: str | None = None,
     fresh: bool = False,
     retry: bool = False,
     quiet: bool = False,
 ) -> SweepTable:
     """Run what a store does not have yet of a sweep, as `gpusim sweep` does, and return all points that it has then.
 
-    sweep: a sweep's file, a mapping such as one holds, or a configuration that `axes` vary; axes: values by path that
-    are varied, each a list, or a range `{"low": …, "high": …, "steps": …}`; sets: values by path that all points have;
-    method: "grid", "zip", "random" or "sobol", the last two with `points` and `seed`; metrics: columns, without any
-    kernel.cycles and kernel.time_us; store: None: what `gpusim.toml` names, or gpusim.db; jobs: processes, None: as
-    many as processors; fresh: run all points again; retry: those again that failed; quiet: no progress on standard
-    error.
+    sweep: a sweep's file, a mapping such as one holds, or a configuration that `axes` vary; axes: values by path
+    that are varied, each a list, or a range `{"low": …, "high": …, "steps": …}`; sets: values by path that all
+    points have; method: "grid", "zip", "random", "sobol" or "search", the last three with `points` and `seed`;
+    metrics: columns, without any kernel.cycles and kernel.time_us; store: None: what `gpusim.toml` names, or
+    gpusim.db; jobs: processes, None: as many as processors; cluster: address of a Dask scheduler whose workers run
+    the points; fresh: run all points again; retry: those again that failed; quiet: no progress on standard error.
 
     A point that fails is a row of state "failed", and the rest goes on. Raises UserError before anything runs for what
     is no sweep, and KeyboardInterrupt after Ctrl-C: what has ended is stored, and the same call goes on.
@@ -52,8 +53,10 @@ def run_sweep(
     spec, document = load_sweep(given, Overrides((), method, points, seed, axes or {}, sets or {}))
     path = store_to_read(None if store is None else str(store))
     reporter = Reporter(quiet)
-    with Keeper(path, fresh) as keeper, Interrupt() as interrupt:
-        executor = LocalProcesses(jobs if jobs is not None else default_jobs(), reporter)
+    with Interrupt() as interrupt, ExitStack() as stack:
+        executor = executor_for(jobs, cluster, reporter)
+        stack.callback(executor.stop)
+        keeper = stack.enter_context(Keeper(path, fresh))
         interrupt.deferred = True
         running = Sweep(spec, document.path, keeper, executor, reporter, interrupt, retry, fresh)
         running.run()

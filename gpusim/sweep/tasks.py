@@ -1,37 +1,30 @@
 """From a point to its work: a configuration that is checked here, and a task that runs it, wherever that is."""
 
+import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
-from gpusim.base.errors import GpusimError, UserError, nearest, unknown_name
+from gpusim.base.errors import GpusimError, UserError, nearest
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config import files
 from gpusim.config.exec import EXAMPLE_FOLDER, ExecConfig, load_exec
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.models import all_paths
-from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings, load_settings
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.sweep import SweepSpec
 from gpusim.config.tree import Assignment
-from gpusim.config.workload import EngineMode
 from gpusim.jobs import runner
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
 from gpusim.keeping.asked import work_of_exec, work_of_run
 from gpusim.keeping.keeper import Started
-from gpusim.keeping.outcome import EXIT_NOT_AS_EXPECTED, Outcome, exit_code, failed, of_records
+from gpusim.keeping.outcome import Outcome, exit_code, failed, of_records
 from gpusim.keeping.work import Work
-from gpusim.networks.modes import run_modes
-from gpusim.networks.run import DataChoice, Wanted
-from gpusim.networks.script import Phase
-from gpusim.networks.stored import of_network, work_of_network
-from workloads.networks.graph import Network
 
 # what a point may say beside the paths of its configuration, and of what kind of sweep
 CONFIG, NETWORK = "config", "network"
@@ -39,15 +32,20 @@ CONFIG, NETWORK = "config", "network"
 
 @dataclass(frozen=True)
 class Done:
-    """What a task left behind, and when it was done."""
+    """What a task left behind, when it was done, and where: the host's name."""
 
     outcome: Outcome
     date: str
     seconds: float
+    host: str = field(default_factory=platform.node)
 
 
 class Task(Protocol):
     """A point's run, which can be sent to another process."""
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """What it reads beside what it holds."""
 
     def run(self) -> Outcome:
         """Do it; raises what a run raises."""
@@ -72,6 +70,11 @@ class RunTask:
 
     config: RunConfig
 
+    @property
+    def files(self) -> Sequence[Path]:
+        """Stored activations."""
+        return self.config.inputs
+
     def run(self) -> Outcome:
         """Simulate."""
         return _ran(job_of(self.config))
@@ -84,23 +87,14 @@ class ExecTask:
     config: ExecConfig
     path: Path
 
+    @property
+    def files(self) -> Sequence[Path]:
+        """Code object and arrays."""
+        return self.config.inputs(self.path)
+
     def run(self) -> Outcome:
         """Execute."""
         return _ran(ExecJob(self.config, self.path, Reporter(quiet=True)))
-
-
-@dataclass(frozen=True)
-class NetTask:
-    """`gpusim net`."""
-
-    network: Network
-    settings: NetworkSettings
-    wanted: Wanted
-
-    def run(self) -> Outcome:
-        """Run an iteration."""
-        found = run_modes(self.network, self.settings, self.wanted, Reporter(quiet=True), Interrupt())
-        return of_network(found, EXIT_NOT_AS_EXPECTED if found.passed is False else 0)
 
 
 def _ran(job: Job) -> Outcome:
@@ -114,10 +108,15 @@ def prepared(spec: SweepSpec, values: Mapping[str, Any], beside: Path) -> tuple[
     return _KINDS[spec.kind](spec.varied, sets, beside)
 
 
+def known_paths(spec: SweepSpec) -> list[str]:
+    """The paths of all that a point may say."""
+    model: Any = {"run": RunConfig, "exec": ExecConfig, "net": NetworkSettings}[spec.kind]
+    return [".".join(path) for path in all_paths(model)] + list(_BESIDE[spec.kind])
+
+
 def check_paths(spec: SweepSpec) -> None:
     """Raise UserError for an axis or a fixed value that no configuration of this kind has; it names the nearest."""
-    model: Any = {"run": RunConfig, "exec": ExecConfig, "net": NetworkSettings}[spec.kind]
-    known = [".".join(path) for path in all_paths(model)] + list(_BESIDE[spec.kind])
+    known = known_paths(spec)
     free = _FREE[spec.kind]
     problems = [
         f"{where}: {_unknown(path, known)}"
@@ -158,26 +157,12 @@ def _exec(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[W
 
 
 def _net(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Work, Task]:
+    from gpusim.sweep.network_tasks import of_point
+
     said, laid = _assigned(sets, _BESIDE["net"])
-    network = _network(str(said.get(NETWORK, varied)))
     gpu = next((a.value for a in laid if a.path == ("gpu",)), "mi6")
     settings = load_settings(_opened(gpu, GPU_FOLDER, beside), [a for a in laid if a.path != ("gpu",)])
-    choices = (("phase", get_args(Phase)), ("data", get_args(DataChoice)), ("engine", get_args(EngineMode)))
-    for name, allowed in choices:
-        if name in said and said[name] not in allowed:
-            raise UserError(f"{name}: {unknown_name('choice', str(said[name]), allowed)}")
-    batch = said.get("batch", network.batch or 1)
-    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
-        raise UserError(f"batch: {batch!r} is not allowed: must be a whole number of at least 1")
-    layers = said.get("layers")
-    wanted = Wanted(
-        batch,
-        said.get("phase") == "train",
-        None if layers is None else str(layers),
-        said.get("data", "auto"),
-        engine=said.get("engine", "off"),
-    )
-    return work_of_network(network, settings, wanted, None), NetTask(network, settings, wanted)
+    return of_point(str(said.get(NETWORK, varied)), said, settings)
 
 
 def _opened(name: Any, folder: str, beside: Path) -> files.Document:
@@ -186,11 +171,6 @@ def _opened(name: Any, folder: str, beside: Path) -> files.Document:
         return files.opened(name, folder)
     path = files.find(str(name), folder, beside)
     return files.Document(path, files.read(path), [path])
-
-
-@lru_cache(maxsize=64)
-def _network(name: str) -> Network:
-    return load_network(name)
 
 
 _KINDS: dict[str, Callable[[str, Sequence[tuple[str, Any]], Path], tuple[Work, Task]]] = {

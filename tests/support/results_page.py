@@ -77,13 +77,16 @@ def speed() -> str:
         path = Path(folder) / "s.db"
         points = [{"engine.sib_kib": 1 + n % 100, "engine.prefetch_buffer_kib": 1 + n // 100} for n in range(POINTS)]
         with Keeper(path) as keeper:
-            sweep = keeper.sweep("speed", "speed", {"axes": points[0]}, points)
+            sweep = keeper.sweep("speed", "speed", {"axes": points[0]}, len(points))
+            keeper.choose(sweep, 0, points)
             start = time.process_time()
             for number in range(STORED):
                 engine = {**base.configuration["engine"], "number": number}
                 work = replace(base, configuration={**base.configuration, "engine": engine})
                 keeper.found(work)
-                keeper.keep(work, of_records(records, [""], 0), Took("2026-01-01T00:00:00Z", 1.0), sweep, [number])
+                keeper.keep(
+                    work, of_records(records, [""], 0), Took("2026-01-01T00:00:00Z", 1.0, "host"), sweep, [number]
+                )
             stored_ms = (time.process_time() - start) / STORED * 1e3
         _multiply(path)
         rows = [

@@ -26,7 +26,8 @@ def stored_sweep(
             axes.setdefault(path, []).append(value)
     specification = {"run": "layerB", "sets": dict(sets or {}), "axes": axes}
     with Keeper(store) as keeper:
-        number = keeper.sweep(title, title, specification, [values for values, _ in points])
+        number = keeper.sweep(title, title, specification, len(points))
+        keeper.choose(number, 0, [values for values, _ in points])
         for place, (values, metrics) in enumerate(points):
             held = nested({**(configuration or {}), **(sets or {}), **values})
             work = Work("run", title, {**held, "of": title}, (), "MI6")

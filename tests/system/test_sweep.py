@@ -1,10 +1,12 @@
 """Does a sweep lose nothing: killed workers, killed sweeps, points that fail; and is the result that of one worker?"""
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,6 +82,60 @@ def test_a_killed_sweep_goes_on(folder: Path, capfd: Any) -> None:
     assert points("gpusim.db") == points("whole.db")
 
 
+def children(process: int) -> list[int]:
+    """Processes that a process has forked."""
+    try:
+        return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def test_points_whose_processes_are_killed_are_run_again(folder: Path) -> None:
+    draws = random.Random(int(os.environ.get("GPUSIM_KILL_SEED", "1")))
+    script = f"from gpusim.cli.main import invoke; raise SystemExit(invoke({[*SWEEP, '--jobs', '2']!r}))"
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    killed = 0
+    while process.poll() is None and killed < 3:
+        time.sleep(draws.uniform(0.0, 0.1))
+        for child in children(process.pid)[:1]:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+                killed += 1
+    _, said = process.communicate()
+    assert "its process was ended by SIGKILL, as where memory is short: running it again" in said
+    assert invoke([*SWEEP, "--jobs", "2", "--retry"]) == 0  # a point that was lost twice has failed
+    assert invoke([*SWEEP, "--jobs", "1", "--store", "whole.db"]) == 0
+    assert points("gpusim.db") == points("whole.db")
+
+
+SEARCH = [
+    *[*SWEEP[:-1], "gpu.l1.fill_latency_cycles=" + ",".join(map(str, range(2, 90)))],
+    *["--method", "search", "--points", "18", "--minimize", "kernel.cycles"],
+    *["--maximize", "gpu.l1.fill_latency_cycles - 1"],
+]
+
+
+def test_a_search_that_is_killed_goes_on_to_the_same_points(folder: Path, capfd: Any) -> None:
+    pytest.importorskip("optuna")
+    draws = random.Random(int(os.environ.get("GPUSIM_KILL_SEED", "2")))
+    script = f"from gpusim.cli.main import invoke; invoke({[*SEARCH, '--jobs', '2', '--quiet']!r})"
+    for _ in range(3):
+        process = subprocess.Popen([sys.executable, "-c", script])
+        before = count()
+        while count() == before and process.poll() is None:
+            time.sleep(0.02)
+        time.sleep(draws.uniform(0.0, 0.4))
+        process.kill()
+        process.wait()
+    assert invoke([*SEARCH, "--jobs", "2"]) == 0
+    said = capfd.readouterr()
+    assert "18 of 18 points" in said.err and "Pareto front by kernel.cycles (least), gpu.l1" in said.err
+    assert said.out.splitlines()[0].split("\t")[-3:] == ["kernel.cycles", "gpu.l1.fill_latency_cycles - 1", "front"]
+    assert count() == 18
+    assert invoke([*SEARCH, "--jobs", "1", "--store", "whole.db"]) == 0
+    assert points("gpusim.db") == points("whole.db")
+
+
 def count() -> int:
     """Runs that the store has; 0 before there is one."""
     try:
@@ -116,6 +172,14 @@ def test_equal_work_of_a_run_and_of_another_sweep_is_found(folder: Path, capfd: 
     assert invoke([*SWEEP[:-1], "gpu.l1.fill_latency_cycles=2,1,3"]) == 0
     assert "3 of 3 points: 1 ran, 2 equal runs were there" in capfd.readouterr().err
     assert count() == 3
+
+
+def test_a_metric_that_no_point_has_is_said_and_the_others_are_shown(folder: Path, capfd: Any) -> None:
+    asked = ["--metric", "engine.requests", "--metric", "kernel.cycles"]
+    assert invoke([*SWEEP[:-1], "gpu.l1.fill_latency_cycles=2,4", *asked]) == 0
+    out, err = capfd.readouterr()
+    assert "engine.requests: does not apply to any point" in err
+    assert out.splitlines()[0].split("\t")[-1] == "kernel.cycles"
 
 
 def test_points_of_equal_work_are_run_once(folder: Path, capfd: Any) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.base.intervals import Estimate, differ, front
+from gpusim.base.intervals import Estimate, differ, front, standings
 from gpusim.base.sizes import sizes
 
 VALUES = st.integers(0, 6).map(float)
@@ -45,3 +45,13 @@ def test_a_front_of_many_points_takes_no_square_of_them() -> None:
 def test_sizes_are_in_kib() -> None:
     values = {"engine.sib_kib": 4, "gpu.memory_mib": 2, "a.b_bytes": 512, "kernels.sparse": "k", "x.y_kib": None}
     assert sizes(values) == {"engine.sib_kib": 4.0, "gpu.memory_mib": 2048.0, "a.b_bytes": 0.5}
+
+
+def test_nobody_wins_by_noise_alone() -> None:
+    equal, other = [(100.0, 5.0), (4.0, 0.0)], [(102.0, 5.0), (4.0, 0.0)]
+    assert standings([equal, other]) == ["not distinguishable", "not distinguishable"]
+    assert standings([[(100.0, 1.0)], [(102.5, 1.0)]]) == ["front", ""]
+    assert standings([[(100.0, 0.0)], [(100.0, 0.0)]]) == ["front", "front"]
+    larger = [(99.0, 5.0), (8.0, 0.0)]  # its fewer cycles may be noise, its size is not
+    assert standings([equal, larger]) == ["front", "not distinguishable"]
+    assert standings([]) == []

@@ -70,10 +70,17 @@ assert invoke(["exec", "vector_add", *(word for s in sets for word in ("--set", 
 """
 
 
+RUN = """
+from gpusim.cli.main import invoke
+assert invoke(["run", "layerC", "--set", "workload.batch=1", "--set", "run.engine=on", "--quiet"]) == 0
+"""
+
+
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
-def test_a_run_with_a_warm_cache_needs_neither_compiler_nor_drawing() -> None:
-    imported(EXEC)  # compiles what is not in the cache
-    found = imported(EXEC)
+@pytest.mark.parametrize("script", [EXEC, RUN])
+def test_a_run_with_a_warm_cache_needs_neither_compiler_nor_drawing(script: str) -> None:
+    imported(script)  # compiles what is not in the cache
+    found = imported(script)
     assert "isa.execution.interpreter" in found
     assert found & {*DRAWING, *COMPILER} == set()
 

@@ -31,7 +31,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             work = Work("run" if number < 2 else "exec", title, {"engine": {"sib_kib": number}}, (), "MI6")
             keeper.keep(work, of_records([RunRecord(False, title, [facts])], [""], 0), Started())
         keeper.keep(Work("run", "bad", {"engine": {"sib_kib": 0}}, (), "MI6"), failed("it does not fit"), Started())
-        sweep = keeper.sweep("s", "s", {}, [{"a": 1}, {"a": 2}])
+        sweep = keeper.sweep("s", "s", {}, 2)
+        keeper.choose(sweep, 0, [{"a": 1}, {"a": 2}])
         keeper.keep_point(sweep, [0], 2)
         keeper.keep_point(sweep, [1], 4)
     return tmp_path / "gpusim.db"

@@ -24,7 +24,8 @@ def test_what_the_page_shows_of_python_works(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     facts = RunFacts.of(kernel={"name": "k", "cycles": 3, "clock_ghz": 1.0}, l2={"hits": 1})
     with Keeper(Path("gpusim.db")) as keeper:
-        sweep = keeper.sweep("s", "s", {"axes": {"a.b": [1]}}, [{"a.b": 1}])
+        sweep = keeper.sweep("s", "s", {"axes": {"a.b": [1]}}, 1)
+        keeper.choose(sweep, 0, [{"a.b": 1}])
         outcome = of_records([RunRecord(False, "k", [facts])], [""], 0)
         keeper.keep(Work("run", "layer", {}, (), "g"), outcome, Started(), sweep, [0])
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

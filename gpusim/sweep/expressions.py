@@ -1,0 +1,109 @@
+"""Expressions over values by their paths: what a point has to fulfil, what a search looks for."""
+
+import ast
+import operator
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from gpusim.base.errors import UserError, nearest, unknown_name
+
+_BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+_NODES = (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant, ast.List, ast.Tuple)
+_ALLOWED = "numbers, texts, paths, + - * / // %, comparisons, in, and, or, not, parentheses"
+_MOST_NAMED = 40  # of known paths, in a message
+
+
+class Expression:
+    """Arithmetic, comparisons and logic over values by their paths.
+
+    section: of the sweep's file, for messages; what: it is to be, 'condition'; known: paths that it may name. Raises
+    UserError for any other, and for what is no such expression.
+    """
+
+    def __init__(self, text: str, known: Collection[str], section: str, what: str) -> None:
+        self.text, self._section, self._what = text, section, what
+        self.paths: list[str] = []
+        try:
+            self._body = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise self._no_expression() from None
+        self._check(self._body, known)
+
+    def value(self, values: Mapping[str, Any]) -> Any:
+        """What it comes to; raises UserError where the values do not go together."""
+        try:
+            return self._value(self._body, values)
+        except (TypeError, ZeroDivisionError, OverflowError) as error:
+            raise UserError(f"{self._section}: '{self.text}': {error}") from None
+
+    def _no_expression(self) -> UserError:
+        return UserError(f"{self._section}: '{self.text}': is no {self._what} (allowed: {_ALLOWED})")
+
+    def _check(self, node: ast.AST, known: Collection[str]) -> None:
+        path = _path(node)
+        if path is not None:
+            if path not in known:
+                raise UserError(f"{self._section}: '{self.text}': {_unknown(path, known)}")
+            self.paths.append(path)
+            return
+        if not isinstance(node, _NODES):
+            raise self._no_expression()
+        operators = [getattr(node, "op", None), *getattr(node, "ops", [])]
+        for one in operators:
+            if one is not None and type(one) not in (*_BINARY, ast.And, ast.Or, ast.Not, ast.USub):
+                raise self._no_expression()
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.expr):
+                self._check(part, known)
+
+    def _value(self, node: ast.AST, values: Mapping[str, Any]) -> Any:
+        path = _path(node)
+        if path is not None:
+            return values[path]
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.List | ast.Tuple):
+            return [self._value(part, values) for part in node.elts]
+        if isinstance(node, ast.UnaryOp):
+            value = self._value(node.operand, values)
+            return not value if isinstance(node.op, ast.Not) else -value
+        if isinstance(node, ast.BoolOp):
+            parts = (self._value(part, values) for part in node.values)
+            return all(parts) if isinstance(node.op, ast.And) else any(parts)
+        if isinstance(node, ast.BinOp):
+            return _BINARY[type(node.op)](self._value(node.left, values), self._value(node.right, values))
+        assert isinstance(node, ast.Compare)
+        sides = [self._value(part, values) for part in (node.left, *node.comparators)]
+        return all(_BINARY[type(op)](a, b) for op, a, b in zip(node.ops, sides[:-1], sides[1:], strict=True))
+
+
+def _path(node: ast.AST) -> str | None:
+    """The dotted path that a name or an attribute spells."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        before = _path(node.value)
+        return None if before is None else f"{before}.{node.attr}"
+    return None
+
+
+def _unknown(path: str, known: Collection[str]) -> str:
+    if len(known) <= _MOST_NAMED:
+        return unknown_name("value", path, known)
+    guess = nearest(path, known)
+    return f"unknown value '{path}'" + (f"; did you mean '{guess}'?" if guess else "")

@@ -1,0 +1,89 @@
+"""What a sweep looks for: its objectives' values at each point, and which points are on the Pareto front."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.base.intervals import Estimate, Standing, standings
+from gpusim.config.sweep import SweepSpec
+from gpusim.results import metrics
+from gpusim.store.reading import Results
+from gpusim.store.sweeps import HALF_WIDTH, SweepTable
+from gpusim.sweep.expressions import Expression
+from gpusim.sweep.tasks import known_paths
+
+
+class Objectives:
+    """The objectives of a sweep; raises UserError for one that names neither a metric nor a configuration's value."""
+
+    def __init__(self, spec: SweepSpec) -> None:
+        self._spec = spec
+        known = [*(metric.path for metric in metrics.METRICS), *known_paths(spec)]
+        self._expressions = [Expression(text, known, "objectives", "objective") for text in spec.objectives]
+        used = dict.fromkeys(path for expression in self._expressions for path in expression.paths)
+        self.metrics = [path for path in used if metrics.describe(path) is not None]
+        self._values = [path for path in used if path not in self.metrics]
+        self._signs = [1 if direction == "minimize" else -1 for direction in spec.objectives.values()]
+
+    def of(self, results: Results, table: SweepTable) -> list[list[Estimate] | None]:
+        """Of each row of a table that has `metrics` as columns: each objective's value and half-width.
+
+        None where the row is another variant's, the point failed, or a value is missing.
+        """
+        rows, fixed = list(table), self._configured(results, table)
+        last = {row["point"]: row["variant"] for row in rows}  # dense before sparse
+        return [
+            self._at(row, {path: values.get(row["run"]) for path, values in fixed.items()})
+            if row["state"] == "done" and row["variant"] == (self._spec.variant or last[row["point"]])
+            else None
+            for row in rows
+        ]
+
+    def standings(self, found: Sequence[Sequence[Estimate] | None]) -> list[Standing]:
+        """Of each row whether it is on the front, by the values that `of` found."""
+        known = [values for values in found if values is not None]
+        signed = [[(sign * v, w) for sign, (v, w) in zip(self._signs, values, strict=True)] for values in known]
+        of_known = iter(standings(signed))
+        return ["" if values is None else next(of_known) for values in found]
+
+    def _configured(self, results: Results, table: SweepTable) -> dict[str, dict[int, Any]]:
+        """What the configurations have of values that are no axes: path → run → value."""
+        sql = """
+            SELECT runs.id, json_extract(json, ?)
+            FROM points JOIN runs ON runs.id = run JOIN configurations ON configuration = hash WHERE points.sweep = ?
+        """
+        wanted = {path: "$" + "".join(f'."{step}"' for step in path.split(".")) for path in self._values}
+        return {
+            path: dict(results.rows(sql, [where, table.number]).rows)
+            for path, where in wanted.items()
+            if path not in table.axes
+        }
+
+    def _at(self, row: Mapping[str, Any], fixed: Mapping[str, Any]) -> list[Estimate] | None:
+        held = {**{path: row.get(path) for path in (*self.metrics, *self._values)}, **fixed}
+        widths = {path: row.get(path + HALF_WIDTH) or 0.0 for path in self.metrics}
+        if any(not isinstance(value, int | float) for value in held.values()):
+            return None
+        try:
+            return [_estimate(expression, held, widths) for expression in self._expressions]
+        except UserError:  # this point's values do not go together: a division by zero
+            return None
+
+
+def _estimate(expression: Expression, held: Mapping[str, Any], widths: Mapping[str, float]) -> Estimate:
+    """The value, and how far it may be off when each value is by its half-width, the worst ways."""
+    value, off = float(expression.value(held)), 0.0
+    for path, width in widths.items():
+        if width and path in expression.paths:
+            more, less = (expression.value({**held, path: held[path] + way * width}) for way in (1, -1))
+            off += abs(more - less) / 2
+    return value, off
+
+
+def read(
+    results: Results, number: int, objectives: Objectives, more: Sequence[str] = ()
+) -> tuple[SweepTable, list[list[Estimate] | None]]:
+    """The points of a sweep that are known, and the objectives' values at each row. more: metrics that are columns."""
+    there = results.known_metrics()
+    table = results.sweep(number, *(path for path in dict.fromkeys((*objectives.metrics, *more)) if path in there))
+    return table, objectives.of(results, table)

@@ -1,0 +1,136 @@
+"""Points that are asked for where earlier ones say that the objectives are best: Optuna's samplers, by ask and tell.
+
+The store is the truth. For each batch of points a study is made anew of what the store has of those before, with a seed
+of the batch's own: a search that goes on asks for the points that one which was never stopped asks for.
+"""
+
+import itertools
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.errors import MissingExtraError
+from gpusim.config.sweep import RangeSpec, SweepSpec
+from gpusim.keeping.keeper import axis_value
+from gpusim.sweep.constraints import Constraint
+from gpusim.sweep.points import Point, listed, random_points
+
+_TRIES = 20  # questions for a point that is new and fulfils the constraints, before one is drawn at random
+
+
+class Search:
+    """Asks for the points of a sweep of method search; raises MissingExtraError without Optuna."""
+
+    def __init__(self, spec: SweepSpec) -> None:
+        try:
+            import optuna
+        except ImportError:
+            raise MissingExtraError("method search (Optuna)", "sweep") from None
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self._optuna, self._spec = optuna, spec
+        self._axes = [_Axis(path, axis) for path, axis in spec.axes.items()]
+        known = {**spec.sets, **dict.fromkeys(spec.axes)}
+        self._constraints = [Constraint(text, known) for text in spec.constraints]
+
+    def next(self, points: Sequence[Point], values: Sequence[Sequence[float] | None]) -> list[Point]:
+        """The next batch, after those that there are; empty: all that there can be have been asked for.
+
+        values: the objectives' at each of the points, None where there are none.
+        """
+        assert self._spec.points is not None
+        there_can_be = math.prod(axis.size for axis in self._axes)
+        count = int(min(self._spec.search.batch, self._spec.points - len(points), there_can_be - len(points)))
+        seen = {repr(point) for point in points}
+        sequence = np.random.SeedSequence([self._spec.seed, len(points)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", self._optuna.exceptions.ExperimentalWarning)
+            study = self._study(points, values, int(sequence.generate_state(1)[0]))
+            found = [self._asked(study, seen) for _ in range(count)]
+        drawn = (point for point in random_points(self._spec, sequence) if self._is_new(point, seen))
+        return [point for point in (asked or next(drawn, None) for asked in found) if point is not None]
+
+    def point_of(self, stored: Mapping[str, Any]) -> Point:
+        """A point of the values that a store has of it."""
+        return {axis.path: axis.value_of(stored[axis.path]) for axis in self._axes}
+
+    def _study(self, points: Sequence[Point], values: Sequence[Sequence[float] | None], seed: int) -> Any:
+        optuna = self._optuna
+        sampler = optuna.samplers.TPESampler(
+            seed=seed, n_startup_trials=self._spec.search.random, multivariate=True, constant_liar=True
+        )
+        study = optuna.create_study(directions=list(self._spec.objectives.values()), sampler=sampler)
+        state = optuna.trial.TrialState
+        for point, found in zip(points, values, strict=True):
+            study.add_trial(
+                optuna.trial.create_trial(
+                    state=state.FAIL if found is None else state.COMPLETE,
+                    params={axis.path: axis.place_of(point[axis.path]) for axis in self._axes},
+                    distributions=self._distributions,
+                    values=found,
+                )
+            )
+        return study
+
+    def _asked(self, study: Any, seen: set[str]) -> Point | None:
+        """A point that the study asks for; None: it asks for those again that there are."""
+        for _ in range(_TRIES):
+            trial = study.ask(self._distributions)
+            point = {axis.path: axis.value_at(trial.params[axis.path]) for axis in self._axes}
+            if self._is_new(point, seen):
+                return point
+            study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
+        return None
+
+    def _is_new(self, point: Point, seen: set[str]) -> bool:
+        if repr(point) in seen or not all(c.holds({**self._spec.sets, **point}) for c in self._constraints):
+            return False
+        seen.add(repr(point))
+        return True
+
+    @property
+    def _distributions(self) -> dict[str, Any]:
+        return {axis.path: axis.distribution(self._optuna.distributions) for axis in self._axes}
+
+
+class _Axis:
+    """An axis as Optuna has it: places of a list's values, in their order where they have one, or a range's values."""
+
+    def __init__(self, path: str, axis: list[Any] | RangeSpec) -> None:
+        self.path, self._axis = path, axis
+        self._values = None if isinstance(axis, RangeSpec) and axis.steps is None else listed(axis)
+
+    @property
+    def size(self) -> float:
+        """How many values it has; infinite where it is a range without steps."""
+        return math.inf if self._values is None else len(self._values)
+
+    def distribution(self, kinds: Any) -> Any:
+        """Of Optuna's module `distributions`."""
+        if self._values is None:
+            assert isinstance(self._axis, RangeSpec)
+            low, high, log = self._axis.low, self._axis.high, self._axis.scale == "log"
+            if isinstance(low, int) and isinstance(high, int):
+                return kinds.IntDistribution(low, high, log)
+            return kinds.FloatDistribution(low, high, log)
+        if all(type(value) in (int, float) for value in self._values) and all(
+            a < b for a, b in itertools.pairwise(self._values)
+        ):
+            return kinds.IntDistribution(0, len(self._values) - 1)
+        return kinds.CategoricalDistribution(range(len(self._values)))
+
+    def value_at(self, place: Any) -> Any:
+        """What a point has there."""
+        return place if self._values is None else self._values[place]
+
+    def value_of(self, stored: Any) -> Any:
+        """The value that a store has as this one."""
+        if self._values is None:
+            return stored
+        return next(value for value in self._values if axis_value(value) == stored)
+
+    def place_of(self, value: Any) -> Any:
+        """Where a point's value is."""
+        return value if self._values is None else self._values.index(value)

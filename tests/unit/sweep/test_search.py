@@ -1,0 +1,170 @@
+"""Does a search ask for points that are new, allowed and better, and for the same ones after a stop?"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("optuna")
+
+from gpusim.base.errors import UserError
+from gpusim.config.sweep import Overrides, SweepSpec, load_sweep
+from gpusim.keeping.keeper import axis_value
+from gpusim.store.reading import Results
+from gpusim.sweep.front import with_front
+from gpusim.sweep.objectives import Objectives, read
+from gpusim.sweep.points import Point
+from gpusim.sweep.search import Search
+from tests.support.sweeps import stored_sweep
+
+SIB, BUFFER = "engine.sib_kib", "engine.prefetch_buffer_kib"
+SUM = f"{SIB} + {BUFFER}"
+ONE_BY_ONE = {"batch": 1, "random": 8}
+
+
+def spec(**values: Any) -> SweepSpec:
+    usual = {
+        "run": "layerB",
+        "axes": {SIB: {"low": 1, "high": 64}, BUFFER: [1, 2, 4, 8]},
+        "method": "search",
+        "points": 24,
+        "objectives": {"kernel.cycles": "minimize"},
+        "search": {"batch": 4, "random": 8},
+    }
+    return SweepSpec(**{**usual, **values})
+
+
+def cost(point: Point) -> list[float]:
+    return [abs(point[SIB] - 20) + abs(point[BUFFER] - 4)]
+
+
+def searched(found: SweepSpec, known: list[Point] | None = None, stop: int = 1 << 20) -> list[Point]:
+    """All points in order; a new search for each batch, as after a stop."""
+    points = list(known or [])
+    while len(points) < min(stop, found.points or 0):
+        more = Search(found).next(points, [cost(point) for point in points])
+        if not more:
+            break
+        points += more
+    return points
+
+
+def test_it_goes_the_way_that_its_objective_says() -> None:
+    drawn, less, more = (
+        [cost(point)[0] for point in searched(spec(points=32, objectives={"kernel.cycles": way}, search=ONE_BY_ONE))][
+            8:
+        ]
+        for way in ("minimize", "minimize", "maximize")
+    )
+    assert drawn == less
+    assert 2 * sum(less) < sum(more)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(1, 23), st.integers(0, 3))
+def test_one_that_was_stopped_asks_for_the_points_of_one_that_was_not(stop: int, seed: int) -> None:
+    found = spec(seed=seed)
+    search, whole = Search(found), []
+    while len(whole) < 24:
+        whole += search.next(whole, [cost(point) for point in whole])
+    assert searched(found, searched(found, stop=stop)) == whole
+    assert len({repr(point) for point in whole}) == 24
+
+
+def test_constraints_hold_and_failed_points_are_no_hindrance() -> None:
+    found = spec(constraints=[f"{SIB} + {BUFFER} <= 20"])
+    points: list[Point] = []
+    while len(points) < 24:
+        values = [cost(point) if number % 3 else None for number, point in enumerate(points)]
+        points += Search(found).next(points, values)
+    assert all(point[SIB] + point[BUFFER] <= 20 for point in points)
+
+
+def test_it_ends_where_there_are_no_more_points() -> None:
+    axes = {SIB: [4, 8, 16], BUFFER: [1, 2]}
+    assert len(searched(spec(axes=axes))) == 6
+    assert len(searched(spec(axes=axes, constraints=[f"{SIB} != 8"]))) == 4
+
+
+def test_a_point_is_again_what_it_was_after_the_store() -> None:
+    axes = {"a": [True, False], "b": [[1, 2], [3]], "c": ["x", None], "d": [1, 2.5], "e": {"low": 0.5, "high": 1.5}}
+    search = Search(spec(axes=axes))
+    (point, *_) = search.next([], [])
+    again = search.point_of({path: axis_value(value) for path, value in point.items()})
+    assert again == point and [type(v) for v in again.values()] == [type(v) for v in point.values()]
+    assert len(search.next([point], [[1.0]])) == 4
+
+
+def test_it_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(UserError, match="needs the extra 'sweep'"):
+        Search(spec())
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"points": None}, "method search needs points"),
+        ({"objectives": {}}, "method search needs objectives"),
+        ({"objectives": {"kernel.cycles": "least"}}, "minimize"),
+        ({"method": "random"}, "the method is random"),
+        ({"method": "random", "search": {}, "objectives": {}, "variant": "dense"}, "the method is random"),
+    ],
+)
+def test_a_search_that_cannot_be_says_why(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        spec(**values)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kernel.cycle", "did you mean 'kernel.cycles'"),
+        ("engine.sib", "did you mean 'engine.sib_kib'"),
+        ("kernel.cycles +", "is no objective"),
+        ("open('x')", "is no objective"),
+    ],
+)
+def test_an_objective_that_is_none_is_named_with_the_nearest(text: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        Objectives(spec(objectives={text: "minimize"}))
+
+
+def test_options_say_what_is_looked_for() -> None:
+    overrides = Overrides((f"{SIB}=4,8",), "search", 2, minimize=["kernel.cycles"], maximize=["l2.hit_rate"])
+    found, _ = load_sweep("layerB", overrides)
+    assert found.objectives == {"kernel.cycles": "minimize", "l2.hit_rate": "maximize"}
+
+
+def stored(folder: Path, found: SweepSpec, *points: tuple[int, Any]) -> int:
+    rows = [({SIB: sib}, metrics) for sib, metrics in points]
+    return stored_sweep(folder / "s.db", "s", rows, configuration={BUFFER: 3})
+
+
+def test_the_front_and_what_cannot_be_told_apart(tmp_path: Path) -> None:
+    found = spec(objectives={"kernel.cycles": "minimize", SUM: "minimize"})
+    cycles = {4: (100.0, 5.0), 8: (99.0, 5.0), 16: (50.0, 1.0), 32: (60.0, 1.0)}
+    number = stored(
+        tmp_path, found, *((sib, {"": {"kernel.cycles": held}}) for sib, held in cycles.items()), (64, "an error")
+    )
+    with Results(tmp_path / "s.db") as results:
+        table, said = with_front(results, number, found, ["kernel.cycles"])
+    assert [(row[SIB], row[SUM], row["front"]) for row in table] == [
+        *[(4, 7.0, "front"), (8, 11.0, "not distinguishable"), (16, 19.0, "front"), (32, 35.0, ""), (64, None, "")],
+    ]
+    assert said[0] == f"Pareto front by kernel.cycles (least), {SUM} (least): points 0, 2"
+    assert said[1].startswith("not distinguishable from the Pareto front") and "point 1:" in said[1]
+
+
+def test_a_product_of_sampled_values_has_their_widths_and_a_variant_is_chosen(tmp_path: Path) -> None:
+    half = {"kernel.cycles": (100.0, 5.0), "l2.hit_rate": 0.5}
+    number = stored(tmp_path, spec(), (4, {"dense": {"kernel.cycles": 7.0, "l2.hit_rate": 1.0}, "sparse": half}))
+    product = {"objectives": {"-2 * kernel.cycles * l2.hit_rate": "maximize"}}
+    with Results(tmp_path / "s.db") as results:
+        _, sparse = read(results, number, Objectives(spec(**product)))
+        _, dense = read(results, number, Objectives(spec(**product, variant="dense")))
+    assert sparse == [None, [(-100.0, 5.0)]]
+    assert dense == [[(-14.0, 0.0)], None]
