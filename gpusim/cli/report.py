@@ -68,21 +68,21 @@ def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
     short = [Path(name).name for name in names]
     found: dict[str, Result] = {}
 
-    def take(label: str, document: Any) -> None:
+    def take(label: str, source: str, document: Any) -> None:
         if label in found:
-            raise UserError(f"{label}: is named twice")
-        found[label] = read(document, label)
+            raise UserError(f"{source}: is named twice")
+        found[label] = read(document, source)
 
     with ExitStack() as stack:
         results: Results | None = None
         for name in names:
             if _is_file(name):
-                take(Path(name).name if short.count(Path(name).name) == 1 else name, _json(Path(name)))
+                take(Path(name).name if short.count(Path(name).name) == 1 else name, name, _json(Path(name)))
                 continue
             results = results or stack.enter_context(Results(store_to_read(store)))
             for run in _runs(results, name):
                 stored = stored_run(results, run)
-                take(f"run {stored.label}", stored.document())
+                take(f"run {stored.label}", f"run {stored.label}", stored.document())
     return found
 
 
