@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpusim.base.errors import UserError
+from gpusim.base.errors import UserError, nearest
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
@@ -40,6 +40,8 @@ def list_command(options: ListOptions) -> None:
         limit = options.last or count
         sql = f"SELECT {LISTED}, {_TIMES}, started {source} ORDER BY runs.id DESC LIMIT ?"
         found = results.rows(sql, [*values, limit])
+        if not count:
+            _check_paths(results, options.having)
     listing.show(found.columns, found.rows[::-1], sys.stdout)
     if count > limit:
         print(f"the newest {limit} of {count} runs; --last 0 lists all", file=sys.stderr)
@@ -66,6 +68,22 @@ def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
         where.append("json_extract(json, ?) IS json_extract(?, '$')")
         values += [path, json.dumps(value)]
     return where, values
+
+
+def _check_paths(results: Results, having: Sequence[str]) -> None:
+    """Raise UserError for a `--with` whose path no run's configuration has; it names the newest one's nearest."""
+    from gpusim.compare.sides import flat
+
+    for text in having:
+        path, _ = _path_and_value(text)
+        if results.rows("SELECT 1 FROM configurations WHERE json_type(json, ?) IS NOT NULL LIMIT 1", [path]):
+            continue
+        newest = results.rows("SELECT id FROM runs ORDER BY id DESC LIMIT 1").rows
+        known = [known for known, _ in flat(results.configuration(newest[0][0]))] if newest else []
+        plain = path.removeprefix("$.").replace('"', "")
+        guess = nearest(plain, known)
+        hint = f"; did you mean '{guess}'?" if guess else ""
+        raise UserError(f"--with {text}: no run's configuration has {plain}{hint}")
 
 
 def _path_and_value(text: str) -> tuple[str, Any]:

@@ -73,6 +73,15 @@ def test_a_sweep_is_found_by_its_name_and_its_metrics_are_checked(store: Path) -
             results.sweep("none")
 
 
+def test_what_was_to_be_sampled_but_ran_whole_has_no_half_widths(tmp_path: Path) -> None:
+    stored_sweep(
+        tmp_path / "s.db", "whole", [({SIB: 1}, {"": {TIME: (1.0, 0.0)}}), ({SIB: 2}, {"": {TIME: (2.0, 0.0)}})]
+    )
+    with Results(tmp_path / "s.db") as results:
+        table = results.sweep(1, TIME)
+    assert table.columns[-1] == TIME and [row["point"] for row in table.best()] == [0]
+
+
 class Tags(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
