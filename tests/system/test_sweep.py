@@ -191,6 +191,18 @@ def test_table_and_csv(folder: Path, capfd: Any) -> None:
     assert capfd.readouterr().out == "point\tgpu.l1.fill_latency_cycles\n0\t2\n1\t4\n"
 
 
+def test_what_is_wrong_is_said_before_anything_runs(folder: Path, capfd: Any) -> None:
+    for odd, said in (
+        (["--metric", "kernel.cycle"], "--metric: unknown metric 'kernel.cycle'; did you mean 'kernel.cycles'?"),
+        (["--minimize", "kernel.cycle"], "objectives: 'kernel.cycle': unknown value"),
+        (["--method", "search"], "method search needs points"),
+    ):
+        assert invoke([*SWEEP, *odd]) == 2
+        error = capfd.readouterr().err
+        assert said in error and len(error.splitlines()) == 1
+    assert count() == 0
+
+
 @dataclass(frozen=True)
 class Odd:
     """A task that ends in its own way."""
