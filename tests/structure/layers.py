@@ -129,7 +129,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.sweep": (
         *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.store", "gpusim.keeping"),
-        *("gpusim.jobs", "gpusim.networks"),
+        *("gpusim.results.metrics", "gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim": (
         *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
