@@ -68,7 +68,7 @@ def list_(options: ListOptions) -> None:
 
 
 def sweeps(store: StoreToRead = None) -> None:
-    """List sweeps: number, name, title, how many points it has, are known and failed, axes, code, when."""
+    """List sweeps: number, name, title, axes, how many points it has, how many are known and failed, when."""
     from gpusim.cli.results import sweeps_command
 
     sweeps_command(store)

@@ -1,7 +1,7 @@
 """`gpusim report`: results as one HTML page, and its pictures."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,10 @@ from gpusim.base.outputs import check_outputs
 from gpusim.base.pictures import require_matplotlib
 from gpusim.base.progress import Reporter
 from gpusim.keeping.stored import stored_run
+from gpusim.results import metrics
 from gpusim.store.project import store_to_read
 from gpusim.store.reading import Results
-from gpusim.store.sweeps import PREFIX, sweep_meant
+from gpusim.store.sweeps import PREFIX, SweepTable, sweep_meant
 
 if TYPE_CHECKING:
     from gpusim.report.result import Result
@@ -63,38 +64,75 @@ def _is_file(name: str) -> bool:
 
 def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
     """Results by what the page calls them: the files' names, with folders where two are the same, and runs."""
+    from gpusim.report.page.page import detailed_of
     from gpusim.report.result import read
 
     short = [Path(name).name for name in names]
     found: dict[str, Result] = {}
+    brief: dict[str, str] = {}  # results of which not all has been read → their runs
 
-    def take(label: str, document: Any) -> None:
+    def take(label: str, source: str, document: Any) -> None:
         if label in found:
-            raise UserError(f"{label}: is named twice")
-        found[label] = read(document, label)
+            raise UserError(f"{source}: is named twice")
+        found[label] = read(document, source)
 
     with ExitStack() as stack:
         results: Results | None = None
         for name in names:
             if _is_file(name):
-                take(Path(name).name if short.count(Path(name).name) == 1 else name, _json(Path(name)))
+                take(Path(name).name if short.count(Path(name).name) == 1 else name, name, _json(Path(name)))
                 continue
             results = results or stack.enter_context(Results(store_to_read(store)))
-            for run in _runs(results, name):
-                stored = stored_run(results, run)
-                take(f"run {stored.label}", stored.document())
+            sweep = sweep_meant(results, name)
+            if sweep is None:
+                stored = stored_run(results, name)
+                take(f"run {stored.label}", f"run {stored.label}", stored.document())
+                continue
+            for label, run, document in _points(results, sweep):
+                take(label, label, document)
+                brief[label] = run
+        for label in brief.keys() & detailed_of(found).keys():
+            assert results is not None
+            found[label] = read(stored_run(results, brief[label]).document(), label)
     return found
 
 
-def _runs(results: Results, name: str) -> list[str]:
-    """The run, or those of a sweep's points that have ended, in the points' order, each once; raises UserError."""
-    sweep = sweep_meant(results, name)
-    if sweep is None:
-        return [name]
-    runs = [str(row["run"]) for row in results.sweep(sweep) if row["state"] == "done"]
-    if not runs:
-        raise UserError(f"{name}: none of its points has ended")
-    return list(dict.fromkeys(runs))
+def _points(results: Results, sweep: int) -> Iterator[tuple[str, str, Any]]:
+    """Label, run and JSON object of a sweep's points that have ended, each run once; raises UserError.
+
+    The object has what is compared, which the store has by metrics: that of a network is whole.
+    """
+    from gpusim.report.page.page import COMPARED
+
+    known = set(results.known_metrics())
+    table = results.sweep(sweep, *(path for path in COMPARED if path in known))
+    rows: dict[int, list[dict[str, Any]]] = {}
+    for row in table:
+        if row["state"] == "done":
+            rows.setdefault(row["run"], [])
+            if not any(held["variant"] == row["variant"] for held in rows[row["run"]]):
+                rows[row["run"]].append(row)
+    if not rows:
+        raise UserError(f"{table.label}: none of its points has ended")
+    names = dict(results.rows("SELECT id, name FROM runs JOIN points ON run = id WHERE points.sweep = ?", [sweep]).rows)
+    for run, variants in rows.items():
+        label = f"run {run}" if names.get(run) is None else f"run {names[run]} ({run})"
+        if table.specification.get("net") or not all(row.get("kernel.cycles") for row in variants):
+            yield label, str(run), stored_run(results, str(run)).document()
+        else:
+            yield label, str(run), _brief(results.configuration(run), variants, table)
+
+
+def _brief(configuration: dict[str, Any], variants: Sequence[Mapping[str, Any]], table: SweepTable) -> dict[str, Any]:
+    """The metrics of a table's rows, one of each variant, as a run's JSON object has them."""
+    held: dict[str, Any] = {"schema_version": metrics.SCHEMA_VERSION, "partial": False, "config": configuration}
+    for row in variants:
+        tree = held.setdefault(row["variant"], {}) if row["variant"] else held
+        for path in table.columns[table.columns.index("variant") + 1 :]:
+            group, _, name = path.partition(".")
+            if row[path] is not None:
+                tree.setdefault(group, {})[name] = row[path]
+    return held
 
 
 def _json(path: Path) -> Any:

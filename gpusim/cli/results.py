@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpusim.base.errors import UserError
+from gpusim.base.errors import UserError, nearest
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
@@ -40,6 +40,8 @@ def list_command(options: ListOptions) -> None:
         limit = options.last or count
         sql = f"SELECT {LISTED}, {_TIMES}, started {source} ORDER BY runs.id DESC LIMIT ?"
         found = results.rows(sql, [*values, limit])
+        if not count:
+            _check_paths(results, options.having)
     listing.show(found.columns, found.rows[::-1], sys.stdout)
     if count > limit:
         print(f"the newest {limit} of {count} runs; --last 0 lists all", file=sys.stderr)
@@ -68,6 +70,22 @@ def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
     return where, values
 
 
+def _check_paths(results: Results, having: Sequence[str]) -> None:
+    """Raise UserError for a `--with` whose path no run's configuration has; it names the newest one's nearest."""
+    from gpusim.compare.sides import flat
+
+    for text in having:
+        path, _ = _path_and_value(text)
+        if results.rows("SELECT 1 FROM configurations WHERE json_type(json, ?) IS NOT NULL LIMIT 1", [path]):
+            continue
+        newest = results.rows("SELECT id FROM runs ORDER BY id DESC LIMIT 1").rows
+        known = [known for known, _ in flat(results.configuration(newest[0][0]))] if newest else []
+        plain = path.removeprefix("$.").replace('"', "")
+        guess = nearest(plain, known)
+        hint = f"; did you mean '{guess}'?" if guess else ""
+        raise UserError(f"--with {text}: no run's configuration has {plain}{hint}")
+
+
 def _path_and_value(text: str) -> tuple[str, Any]:
     from gpusim.config.tree import parse_set
 
@@ -79,22 +97,28 @@ def _path_and_value(text: str) -> tuple[str, Any]:
 
 
 _SWEEPS = """
-    SELECT sweeps.id AS sweep, sweeps.name, sweeps.title, sweeps.points,
-        count(runs.id) AS known, coalesce(sum(runs.state = 'failed'), 0) AS failed,
-        (SELECT group_concat(path, ', ') FROM (
-            SELECT DISTINCT path FROM axes WHERE axes.sweep = sweeps.id
-        )) AS axes, sweeps.sources AS code, sweeps.started
+    SELECT sweeps.*, count(runs.id) AS known, coalesce(sum(runs.state = 'failed'), 0) AS failed
     FROM sweeps LEFT JOIN points ON points.sweep = sweeps.id LEFT JOIN runs ON runs.id = run
     GROUP BY sweeps.id ORDER BY sweeps.id
 """
 
 
 def sweeps_command(store: str | None) -> None:
-    """Print the sweeps."""
+    """Print the sweeps; which code ran them only where that is not the same."""
     with Results(store_to_read(store)) as results:
         found = results.rows(_SWEEPS)
-    listing.show(found.columns, found.rows, sys.stdout)
-    if not found:
+    codes = {row["sources"] for row in found}
+    columns = ["sweep", "name", "title", "axes", "points", "known", "failed", "started", "code"]
+    rows = []
+    for row in found:
+        axes = list(json.loads(row["specification"]).get("axes", {}))
+        title = row["title"].removesuffix(f": {', '.join(axes)}")
+        short = ", ".join(path.rpartition(".")[2] for path in axes)
+        counts = (row["points"], row["known"], row["failed"])
+        rows.append((row["id"], row["name"], title, short, *counts, row["started"], row["sources"]))
+    shown = len(columns) if len(codes) > 1 else -1
+    listing.show(columns[:shown], [row[:shown] for row in rows], sys.stdout)
+    if not rows:
         print(f"{results.path}: no sweep has been stored in it; gpusim sweep runs one", file=sys.stderr)
 
 

@@ -122,8 +122,12 @@ def _show(number: int, spec: SweepSpec, options: SweepOptions, reporter: Reporte
 def _table(number: int, spec: SweepSpec, options: SweepOptions) -> tuple[Table, list[str]]:
     """The points, and where there are objectives what they come to and which points are on the front, also in words."""
     with Results(store_to_read(options.storing)) as results:
+        known = results.known_metrics()
+        metrics = [metric for metric in options.metrics if metric in known]
+        said = [f"{metric}: does not apply to any point" for metric in options.metrics if metric not in known]
         if not spec.objectives:
-            return results.sweep(number, *options.metrics), []
+            return results.sweep(number, *metrics), said
         from gpusim.sweep.front import with_front
 
-        return with_front(results, number, spec, options.metrics)
+        table, more = with_front(results, number, spec, metrics)
+        return table, [*said, *more]

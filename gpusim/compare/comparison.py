@@ -78,12 +78,11 @@ def compare(sides: Sequence[Side]) -> Comparison:
     if not held:
         listed = "; ".join(f"{one.label} has {', '.join(map(repr, one.parts))}" for one in sides)
         raise UserError(f"compare: nothing in common: {listed}: RUN:PART names one part")
-    parts = sorted((part_compared(name, found) for name, found in held), key=lambda part: -abs(part.difference_us))
+    parts = sorted((_part(name, found) for name, found in held), key=lambda part: -abs(part.difference_us))
     return Comparison(sides, _configuration(sides), parts, alone)
 
 
-def part_compared(name: str, parts: Sequence[Part]) -> PartCompared:
-    """One part of all sides, beside the first one's."""
+def _part(name: str, parts: Sequence[Part]) -> PartCompared:
     first = parts[0].metrics
     changes = [change for path in first if (change := _change(path, parts)) is not None]
     return PartCompared(

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 Topic = Literal["stall", "hit rate", "roofline", "queue", "latency", "work", "engine"]
 TIME = "kernel.time_us"
+_OF_FIRST = " of the first's wavefront-cycles"
 SHARE, AMOUNT = 0.02, 0.05  # changes from which a rule speaks
 _METRIC = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
 
@@ -203,7 +204,7 @@ def said(rule: Rule, before: float, after: float, change: float) -> str:
     """What a rule says of such a change, with its figures."""
     figures = f"{_number(before)} → {_number(after)}" + (f", x{after / before:.3g}" if before else "")
     if rule.share:
-        figures = f"{100 * before:.1f} % → {100 * after:.1f} %"
+        figures = f"{100 * before:.1f} % → {100 * after:.1f} %{_OF_FIRST * (rule.topic == 'stall')}"
     return f"{rule.more if change > 0 else rule.less}: {figures}"
 
 

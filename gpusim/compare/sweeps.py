@@ -6,17 +6,19 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.base.intervals import differ
-from gpusim.compare.comparison import PartCompared, part_compared
+from gpusim.base.intervals import Estimate, differ
 from gpusim.compare.rules import (
     ROOFLINES,
     RULES,
     TIME,
+    Finding,
     Rule,
     Topic,
+    findings,
     goes_against,
     moved,
     nearest_roofline,
@@ -42,20 +44,34 @@ _Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class PointCompared:
-    """A point that all sweeps have. values: of the axes; runs: of each sweep, its run's number; ratio: of the last
-    sweep's time to the first's."""
+    """A point that all sweeps have. name: for people; values: of the axes; runs: of each sweep, its run's number;
+    times: each with its half-width, in microseconds; parts: each sweep's metrics."""
 
+    name: str
     values: Mapping[str, Any]
     variant: str
     runs: Sequence[int]
-    part: PartCompared
-    ratios: Sequence[float]
-    half_widths_us: Sequence[float]
+    times: Sequence[Estimate]
+    parts: Sequence[Part]
+
+    @property
+    def ratios(self) -> list[float]:
+        """Of the times to the first sweep's."""
+        return [time / self.times[0][0] for time, _ in self.times[1:]]
 
     @property
     def size(self) -> float:
-        """How large the change is: the factor's logarithm."""
-        return abs(math.log(self.ratios[-1])) if self.ratios[-1] > 0 else math.inf
+        """How large the last sweep's change is: the factor's logarithm."""
+        return abs(math.log(self.ratios[-1]))
+
+    def is_distinct(self, number: int) -> bool:
+        """Whether a sweep's time can be told apart from the first one's."""
+        return differ(self.times[0], self.times[number])
+
+    @cached_property
+    def why(self) -> list[list[Finding]]:
+        """Of each sweep but the first, what may explain that its time is another one."""
+        return [findings(self.parts[0].metrics, part.metrics) for part in self.parts[1:]]
 
 
 @dataclass(frozen=True)
@@ -139,7 +155,7 @@ def compare_sweeps(results: Results, numbers: Sequence[int]) -> SweepsCompared:
         _fixed(results, sides, axes, keys),
         sorted(points, key=lambda point: -point.size),
         [_mean(points, number) for number in range(1, len(sides))],
-        [_moved(points, [[side.points[key][1] for side in sides] for key in keys], n) for n in range(1, len(sides))],
+        [_moved(points, number) for number in range(1, len(sides))],
         [[_told(axes, key) for key in side.points if key not in set(keys)] for side in sides],
         [one.planned - len({row["point"] for row in one if row["state"] == "done"}) for one in sweeps],
     )
@@ -183,44 +199,27 @@ def _has(side: _Side) -> str:
 def _point(axes: Sequence[str], key: _Key, sides: Sequence[_Side]) -> PointCompared:
     rows = [side.points[key][0] for side in sides]
     parts = [side.points[key][1] for side in sides]
-    times = [part.metrics[TIME] for part in parts]
-    return PointCompared(
-        {path: rows[0][path] for path in axes},
-        key[-1],
-        [row["run"] for row in rows],
-        part_compared(_told(axes, key), parts),
-        [time / times[0] for time in times[1:]],
-        [part.half_widths.get(TIME, 0.0) for part in parts],
-    )
-
-
-def _is_distinct(point: PointCompared, number: int) -> bool:
-    times, widths = point.part.times_us, point.half_widths_us
-    return differ((times[0] or 0.0, widths[0]), (times[number] or 0.0, widths[number]))
+    times = [time for part in parts if (time := part.estimate(TIME)) is not None]
+    values = {path: rows[0][path] for path in axes}
+    return PointCompared(_told(axes, key), values, key[-1], [row["run"] for row in rows], times, parts)
 
 
 def _mean(points: Sequence[PointCompared], number: int) -> Mean:
     """The half-width takes the points' errors as independent of one another: relative ones add up as squares."""
     ratios = [point.ratios[number - 1] for point in points]
     mean = statistics.geometric_mean(ratios)
-    squares = sum(
-        (point.half_widths_us[side] / (point.part.times_us[side] or 1.0)) ** 2
-        for point in points
-        for side in (0, number)
-    )
-    distinct = [ratio for ratio, point in zip(ratios, points, strict=True) if _is_distinct(point, number)]
-    faster = sum(ratio < 1 for ratio in distinct)
-    return Mean(
-        mean, mean * math.sqrt(squares) / len(points), faster, len(distinct) - faster, len(points) - len(distinct)
-    )
+    relative = [width / time for point in points for time, width in (point.times[0], point.times[number])]
+    distinct = [ratio for ratio, point in zip(ratios, points, strict=True) if point.is_distinct(number)]
+    faster, same = sum(ratio < 1 for ratio in distinct), len(points) - len(distinct)
+    return Mean(mean, mean * math.hypot(*relative) / len(points), faster, len(distinct) - faster, same)
 
 
-def _moved(points: Sequence[PointCompared], parts: Sequence[Sequence[Part]], number: int) -> list[Moved]:
+def _moved(points: Sequence[PointCompared], number: int) -> list[Moved]:
     """Of the points that can be told apart, what moved on average, the largest change first."""
     pairs = [
-        (held[0].metrics, held[number].metrics, math.log(point.ratios[number - 1]))
-        for point, held in zip(points, parts, strict=True)
-        if _is_distinct(point, number)
+        (point.parts[0].metrics, point.parts[number].metrics, math.log(point.ratios[number - 1]))
+        for point in points
+        if point.is_distinct(number)
     ]
     slower = math.fsum(ratio for _, _, ratio in pairs) > 0
     found = [one for rule in RULES if (one := _of_rule(rule, pairs, slower)) is not None]

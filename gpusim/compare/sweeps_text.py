@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
+from gpusim.base.intervals import Estimate
 from gpusim.compare.rules import TIME
 from gpusim.compare.sweeps import Mean, Moved, PointCompared, SweepsCompared
 from gpusim.compare.text import MOST_FINDINGS, MOST_PARTS, MOST_VALUES, letter, show_configuration
@@ -80,7 +81,7 @@ def _show_points(found: SweepsCompared, letters: Sequence[str], out: TextIO, eve
         (
             *map(_plain, point.values.values()),
             *([point.variant] if variants else []),
-            *map(_time, point.part.times_us, point.half_widths_us),
+            *map(_time, point.times),
             f"{point.ratios[-1]:.3f}",
             _why(point),
         )
@@ -92,16 +93,16 @@ def _show_points(found: SweepsCompared, letters: Sequence[str], out: TextIO, eve
 
 
 def _why(point: PointCompared) -> str:
-    if point.part.times_us[0] == point.part.times_us[-1]:
+    if point.times[0][0] == point.times[-1][0]:
         return "same time"
-    if not point.part.distinct:
+    if not point.is_distinct(-1):
         return SAME
-    why = point.part.why[-1]
+    why = point.why[-1]
     return why[0].sentence if why else ""
 
 
-def _time(time: float | None, width: float) -> str:
-    assert time is not None  # points without are left out
+def _time(estimate: Estimate) -> str:
+    time, width = estimate
     return shown(TIME, float(time)) + (f" ± {shown(TIME, width)}" if width else "")
 
 
@@ -126,11 +127,11 @@ def document(found: SweepsCompared) -> dict[str, Any]:
                 "values": dict(point.values),
                 "variant": point.variant,
                 "runs": list(point.runs),
-                "time_us": list(point.part.times_us),
-                "time_us_half_width": list(point.half_widths_us),
-                "ratio": list(point.ratios),
-                "distinguishable": point.part.distinct,
-                "why": [[asdict(finding) for finding in why] for why in point.part.why],
+                "time_us": [time for time, _ in point.times],
+                "time_us_half_width": [width for _, width in point.times],
+                "ratio": point.ratios,
+                "distinguishable": [point.is_distinct(number) for number in range(1, len(point.times))],
+                "why": [[asdict(finding) for finding in why] for why in point.why],
             }
             for point in found.points
         ],

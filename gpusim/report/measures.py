@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from gpusim.report.result import Measured
 from gpusim.report.rule import STALLS, place_of
@@ -18,6 +19,7 @@ _ADVICE_BY_BOUND = {
     "dispatch": "fewer, longer workgroups",
 }
 _LDS_WIDTH = re.compile(r"^ds_\w*?(2(?:st64)?)?_[biuf](32|64|96|128)\b")
+_WIDEST_LDS = "ds_write_b128"  # no LDS instruction has more words a work-item, and none goes over them more often
 _UNITS = {"valu": "vector ALUs", "salu": "scalar ALUs", "lds": "LDS", "l1": "L1", "l2": "L2", "dram": "DRAM"}
 
 
@@ -94,15 +96,27 @@ def _least_bank_cycles(instruction: str, write_passes: int) -> int:
     return 2 * words * (1 if instruction.startswith("ds_read") else write_passes)
 
 
+def _lds_spots(run: Measured) -> list[Mapping[str, Any]]:
+    """The LDS instructions that were listed with how often they were issued."""
+    spots = run.tree.get("hotspots") or ()
+    return [spot for spot in spots if spot["instruction"].startswith("ds_") and spot.get("issued")]
+
+
 def _lds_conflicts(run: Measured) -> float | None:
-    """Of the LDS's bank cycles, as far as the listed instructions tell how wide its accesses are."""
+    """Of the LDS's bank cycles, those that bank conflicts add.
+
+    Where instructions are listed these tell how wide the accesses are; else all are taken to be as wide as there are
+    any, so that it is at least this much.
+    """
     cycles, count = run.number("cu.lds_busy_cycles"), run.number("kernel.lds_instructions")
-    spots = [spot for spot in run.tree.get("hotspots") or () if spot["instruction"].startswith("ds_")]
-    listed = sum(spot.get("issued", 0) for spot in spots)
-    if not cycles or not listed:
+    if not cycles or not count:
         return None
     passes = run.gpu.get("cu", {}).get("lds_write_passes", 1)
-    least = sum(spot.get("issued", 0) * _least_bank_cycles(spot["instruction"], passes) for spot in spots) / listed
+    spots = _lds_spots(run)
+    listed = sum(spot["issued"] for spot in spots)
+    least: float = _least_bank_cycles(_WIDEST_LDS, passes)
+    if listed:
+        least = sum(spot["issued"] * _least_bank_cycles(spot["instruction"], passes) for spot in spots) / listed
     return max(1 - least * count / cycles, 0.0)
 
 
@@ -112,11 +126,14 @@ def lds_matters(run: Measured) -> float | None:
 
 
 def lds_figures(run: Measured) -> Mapping[str, str]:
-    """Bank cycles of an LDS instruction, and the listed one that costs most."""
+    """Bank cycles of an LDS instruction, and the listed one that costs most, or how to find it."""
     each = run.number("cu.lds_busy_cycles") / (run.number("kernel.lds_instructions") or 1)
-    spots = [spot for spot in run.tree.get("hotspots") or () if spot["instruction"].startswith("ds_")]
+    figures = {"each": f"{each:.1f} bank cycles"}
+    spots = _lds_spots(run)
+    if not spots:
+        return {**figures, "about": "at least", "where": "--hotspots tells where, and how much"}
     worst = max(spots, key=lambda spot: sum(n for reason, n in spot.items() if reason in STALLS))
-    return {"each": f"{each:.1f} bank cycles", "place": place_of(worst), "instruction": worst["instruction"]}
+    return {**figures, "about": "about", "where": f"see hotspots, {place_of(worst)} ({worst['instruction']})"}
 
 
 def limiter(run: Measured) -> str:

@@ -153,8 +153,7 @@ RULES: tuple[Rule, ...] = (
         "memory",
         lds_matters,
         0.15,
-        "LDS bank conflicts cost about {measure} of LDS cycles ({each} an instruction): see hotspots, {place}"
-        " ({instruction})",
+        "LDS bank conflicts cost {about} {measure} of LDS cycles ({each} an instruction): {where}",
         "pad rows, or swizzle addresses, so that work-items that go together fall into different banks",
         lds_figures,
         weight=0.7,

@@ -105,7 +105,7 @@ class Results:
         metrics: None given: all that are numbers or text; equal: as in `table("runs", …)`. Raises UserError.
         """
         known = self.known_metrics()
-        check_metrics("wide", metrics, known)
+        check_metrics(metrics, known)
         heads = ("id", "name", "kind", "title", "gpu", "state")
         where = self._where("runs", equal)
         sql = f"SELECT id, {', '.join(heads)} FROM runs{where} ORDER BY id"
@@ -125,7 +125,7 @@ class Results:
         metrics: none given: kernel.cycles and kernel.time_us; beside one that was sampled stands its half-width. Raises
         UserError that names the nearest metric, or says which sweeps there are.
         """
-        check_metrics("sweep", metrics, self.known_metrics())
+        check_metrics(metrics, self.known_metrics())
         return sweep_table(self, which, metrics or DEFAULT_METRICS)
 
     def known_metrics(self) -> list[str]:
@@ -175,13 +175,13 @@ class Results:
         return row
 
 
-def check_metrics(asker: str, metrics: Sequence[str], known: Sequence[str]) -> None:
+def check_metrics(metrics: Sequence[str], known: Sequence[str]) -> None:
     """Raise UserError for a metric that the store does not have; it names the nearest."""
     for metric in metrics:
         if metric not in known:
             guess = nearest(metric, known)
             hint = f"did you mean '{guess}'? " if guess else ""
-            raise UserError(f"{asker}: unknown metric '{metric}'; {hint}the table metric_names lists them")
+            raise UserError(f"unknown metric '{metric}'; {hint}the table metric_names lists them")
 
 
 def _is_plain(value: Any) -> bool:

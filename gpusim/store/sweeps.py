@@ -145,7 +145,7 @@ def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) ->
     points, runs, states, of, variants = zip(*found, strict=True) if found else ((),) * 5
     heads, cells = [], []  # of metrics
     for metric, column in columns.items():
-        sampled = any(row[WIDTH] is not None for row in column.values())
+        sampled = any(row[WIDTH] for row in column.values())  # 0: to be sampled, but ran whole
         for head, place in ((metric, VALUE), (metric + HALF_WIDTH, WIDTH))[: 1 + sampled]:
             heads.append(head)
             cells.append([column.get(subject, NOTHING)[place] for subject in of])

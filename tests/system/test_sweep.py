@@ -171,6 +171,14 @@ def test_equal_work_of_a_run_and_of_another_sweep_is_found(folder: Path, capfd: 
     assert count() == 3
 
 
+def test_a_metric_that_no_point_has_is_said_and_the_others_are_shown(folder: Path, capfd: Any) -> None:
+    asked = ["--metric", "engine.requests", "--metric", "kernel.cycles"]
+    assert invoke([*SWEEP[:-1], "gpu.l1.fill_latency_cycles=2,4", *asked]) == 0
+    out, err = capfd.readouterr()
+    assert "engine.requests: does not apply to any point" in err
+    assert out.splitlines()[0].split("\t")[-1] == "kernel.cycles"
+
+
 def test_points_of_equal_work_are_run_once(folder: Path, capfd: Any) -> None:
     # names of one GPU: whatever it is called by, its configuration is the same
     assert invoke([*SWEEP[:-1], "gpu=mi6,mi6.yaml", "--jobs", "2"]) == 0

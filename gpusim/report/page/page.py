@@ -16,7 +16,7 @@ from gpusim.report.values import NOTHING, half_width
 MOST_DETAILED = 6  # results with all their sections on one page
 _FASTEST, _SLOWEST = 3, 1  # of more results, those that have them
 _NAMED = 8  # results that a sentence names
-_COMPARED = ("kernel.cycles", "kernel.time_us", "kernel.occupancy", "l2.hit_rate", "dram.bytes")
+COMPARED = ("kernel.cycles", "kernel.time_us", "kernel.occupancy", "l2.hit_rate", "dram.bytes")
 
 
 def page(results: Mapping[str, Result], sources: Sources) -> str:
@@ -24,7 +24,7 @@ def page(results: Mapping[str, Result], sources: Sources) -> str:
 
     The same results give the same page. Raises MissingExtraError without Matplotlib.
     """
-    detailed = _detailed(results)
+    detailed = detailed_of(results)
     title = next(iter(results.values())).title if len(results) == 1 else f"{len(results)} results"
     panels = [_panel(f"r{number}", name, result, sources) for number, (name, result) in enumerate(detailed.items(), 1)]
     body = tag(
@@ -52,7 +52,7 @@ def page(results: Mapping[str, Result], sources: Sources) -> str:
 def picture_files(results: Mapping[str, Result]) -> dict[str, bytes]:
     """Every picture of the page as SVG, PNG and PDF, and its numbers as CSV, by file name."""
     made: dict[str, bytes] = {}
-    for number, result in enumerate(_detailed(results).values(), 1):
+    for number, result in enumerate(detailed_of(results).values(), 1):
         prefix = f"r{number}-" if len(results) > 1 else ""
         for drawn in pictures.pictures_of(result).values():
             made |= _files(drawn, prefix)
@@ -61,8 +61,11 @@ def picture_files(results: Mapping[str, Result]) -> dict[str, bytes]:
     return made
 
 
-def _detailed(results: Mapping[str, Result]) -> dict[str, Result]:
-    """Results whose sections are shown, in their order: all of few, of more the fastest and the slowest."""
+def detailed_of(results: Mapping[str, Result]) -> dict[str, Result]:
+    """Results whose sections are shown, in their order: all of few, of more the fastest and the slowest.
+
+    Of the others COMPARED and the configuration are enough.
+    """
     if len(results) <= MOST_DETAILED:
         return dict(results)
     cycles = {name: sweep.measured_of(result).number("kernel.cycles") for name, result in results.items()}
@@ -126,9 +129,9 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
         cycles = point.measured.number("kernel.cycles")
         ratio = (f"{cycles / first:.3f}", cycles / first) if first and cycles else NOTHING
         values = [(sweep.said(point.values[axis]), _key(point.values[axis])) for axis in named]
-        measured = [(point.measured.text(path), point.measured.get(path)) for path in _COMPARED]
+        measured = [(point.measured.text(path), point.measured.get(path)) for path in COMPARED]
         rows.append((point.name, *values, *measured, ratio))
-    heads = ("result", *named, *_COMPARED, "cycles / first's")
+    heads = ("result", *named, *COMPARED, "cycles / first's")
     return tag(
         "section",
         tag("h2", "Comparison"),

@@ -178,7 +178,7 @@ def test_the_command_prints_it_and_writes_json(store: Path, capfd: Any) -> None:
     assert "\n0\t100.0 ± 2\t101.0 ± 2\t1.010\tnot distinguishable\n" in capfd.readouterr().out
     assert invoke(["compare", "sweep:base", "sweep:2", "--json", "-"]) == 0
     found = json.loads(capfd.readouterr().out)
-    assert found["points"][0]["time_us"] == [100.0, 196.0] and found["points"][-1]["distinguishable"] is False
+    assert found["points"][0]["time_us"] == [100.0, 196.0] and found["points"][-1]["distinguishable"] == [False]
     assert found["mean"][0]["same"] == 1 and found["axes"] == [SIB]
     assert invoke(["compare", "sweep:1", "sweep:1"]) == 0
     assert "not distinguishable: no point's times differ by more than their intervals" in capfd.readouterr().out

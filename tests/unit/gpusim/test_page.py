@@ -18,6 +18,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.html import add, tag, written
 from gpusim.cli.main import invoke
 from gpusim.cli.report import report_command
+from gpusim.keeping.stored import StoredRun
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.page import MOST_DETAILED, page, picture_files
 from gpusim.report.page.picture import Picture
@@ -279,6 +280,32 @@ def test_a_sweep_s_points_are_results(tmp_path: Path, monkeypatch: pytest.Monkey
         assert (tmp_path / "r.html").read_bytes() == before
     assert invoke(["report", "sizes", "1", "--store", "s.db"]) == 2
     assert "run 1: is named twice" in capfd.readouterr().err
+
+
+@pytest.mark.compiled_tier
+def test_of_a_large_sweep_only_what_is_shown_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ["global_size=[64]", "arguments.n.value=64"]
+    small += [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]
+    varied = [*small, f"gpu.l1.fill_latency_cycles={','.join(map(str, range(60, 60 + MOST_DETAILED + 2)))}"]
+    sets = [word for text in varied for word in ("--set", text)]
+    assert invoke(["sweep", "vector_add", *sets, "--jobs", "1", "--quiet"]) == 0
+    read_whole = []
+    original = StoredRun.document
+
+    def counted(self: StoredRun) -> dict[str, Any]:
+        read_whole.append(self.row["id"])
+        return original(self)
+
+    monkeypatch.setattr(StoredRun, "document", counted)
+    monkeypatch.setattr(pictures, "pictures_of", lambda result: {})  # they take most of the time
+    assert invoke(["results", "name", "2", "base"]) == 0
+    assert invoke(["report", "sweep:1", "--html", "sweep.html"]) == 0
+    assert sorted(read_whole) == [1, 2, 3, MOST_DETAILED + 2]
+    runs = [str(number) for number in range(1, MOST_DETAILED + 3)]
+    assert invoke(["report", *runs, "--html", "runs.html"]) == 0
+    assert Path("sweep.html").read_bytes() == Path("runs.html").read_bytes()
+    assert ">run base (2)<" in Path("sweep.html").read_text()
 
 
 def test_results_that_noise_alone_tells_apart_are_said_to_be_alike() -> None:

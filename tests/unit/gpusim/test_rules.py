@@ -195,3 +195,15 @@ def test_lds_conflicts_are_judged_by_the_width_of_what_is_read_and_written() -> 
     busy = {"hotspots": wide, "cu.lds_busy_cycles": 130_000}
     assert "lds_bank_conflicts" not in said(busy)
     assert "50.0 % of LDS cycles" in said({**busy, "cu.lds_busy_cycles": 240_000})["lds_bank_conflicts"]
+
+
+@pytest.mark.parametrize(
+    "hotspots", [None, [], [{"kernel": "k", "address": 0, "instruction": "v_mov_b32", "issued": 1}]]
+)
+def test_lds_conflicts_are_bounded_from_below_where_no_access_is_listed(hotspots: object) -> None:
+    # 16 bank cycles: a write of four words by each work-item over 32 banks, in two passes
+    few = {"hotspots": hotspots, "cu.lds_busy_cycles": 180_000}
+    assert "lds_bank_conflicts" not in said(few)
+    text = said({**few, "cu.lds_busy_cycles": 640_000})["lds_bank_conflicts"]
+    assert text.startswith("LDS bank conflicts cost at least 75.0 % of LDS cycles (64.0 bank cycles an instruction): ")
+    assert "--hotspots tells where" in text

@@ -72,6 +72,12 @@ def test_list_and_its_filters(store: Path, capfd: Any, options: list[str], title
     assert times == {title: f"{CYCLES[title] / 1500:.1f}" for title in times}
 
 
+def test_a_path_that_no_configuration_has_is_said(store: Path, capfd: Any) -> None:
+    said_so = said(["results", "list", "--with", "engine.sib_kb=1"], capfd, 2)[1]
+    assert "no run's configuration has engine.sib_kb; did you mean 'engine.sib_kib'?" in said_so
+    assert said(["results", "list", "--with", "engine.sib_kib=77"], capfd)[1] == "gpusim.db: no such run\n"
+
+
 def test_a_list_that_is_cut_says_so(store: Path, capfd: Any) -> None:
     assert "the newest 2 of 4 runs" in said(["results", "list", "--last", "2"], capfd)[1]
     assert said(["results", "list", "--last", "0"], capfd)[1] == ""

@@ -73,6 +73,15 @@ def test_a_sweep_is_found_by_its_name_and_its_metrics_are_checked(store: Path) -
             results.sweep("none")
 
 
+def test_what_was_to_be_sampled_but_ran_whole_has_no_half_widths(tmp_path: Path) -> None:
+    stored_sweep(
+        tmp_path / "s.db", "whole", [({SIB: 1}, {"": {TIME: (1.0, 0.0)}}), ({SIB: 2}, {"": {TIME: (2.0, 0.0)}})]
+    )
+    with Results(tmp_path / "s.db") as results:
+        table = results.sweep(1, TIME)
+    assert table.columns[-1] == TIME and [row["point"] for row in table.best()] == [0]
+
+
 class Tags(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -118,10 +127,10 @@ def test_the_commands_list_show_name_and_delete_sweeps(store: Path, capfd: pytes
     assert "has no colon" in capfd.readouterr().err
     assert invoke(["results", "sweeps"]) == 0
     rows = [line.split("\t") for line in capfd.readouterr().out.splitlines()]
-    assert rows[0][:6] == ["sweep", "name", "title", "points", "known", "failed"]
-    assert [row[:6] for row in rows[1:]] == [
-        ["1", "", "sizes <b>", "4", "4", "1"],
-        ["2", "late", "other", "1", "2", "0"],
+    assert rows[0] == ["sweep", "name", "title", "axes", "points", "known", "failed", "started"]
+    assert [row[:7] for row in rows[1:]] == [
+        ["1", "", "sizes <b>", "sib_kib, prefetch_buffer_kib", "4", "4", "1"],
+        ["2", "late", "other", "sib_kib, prefetch_buffer_kib", "1", "2", "0"],
     ]
     assert invoke(["results", "show", "sweep:1"]) == 0
     out = capfd.readouterr().out
