@@ -91,7 +91,7 @@ def _check_metrics(asked: Sequence[str]) -> None:
         if metrics.describe(name) is None:
             guess = nearest(name, (metric.path for metric in metrics.METRICS))
             hint = f"; did you mean '{guess}'?" if guess else ""
-            raise UserError(f"--metric: unknown metric '{name}'{hint}; gpusim metrics lists them")
+            raise UserError(f"--metric: unknown metric '{name}'{hint} (gpusim metrics lists them)")
 
 
 def _list(spec: SweepSpec) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import model_validator
+from pydantic import Discriminator, Tag, model_validator
 
 from gpusim.base.errors import UserError
 from gpusim.base.spec import Spec, param
@@ -41,6 +41,15 @@ class RangeSpec(Spec):
         return self
 
 
+# paths with others below them: a GPU's file over which values are laid, the mode of a network's engine
+_NOT_ONLY_SECTIONS = {"run": ("gpu",), "exec": ("gpu",), "net": ("gpu", "engine")}
+# what an axis is follows from what is written there, so that one message says what is wrong with it
+Axis = Annotated[
+    Annotated[list[Any], Tag("list")] | Annotated[RangeSpec, Tag("range")],
+    Discriminator(lambda value: "range" if isinstance(value, Mapping | RangeSpec) else "list"),
+]
+
+
 class SearchSpec(Spec):
     """How method search asks for points: Optuna's tree-structured Parzen estimator (Bergstra et al. 2011)."""
 
@@ -59,7 +68,7 @@ class SweepSpec(Spec):
     exec: str | None = param(None, "file of gpusim exec", "user")
     net: str | None = param(None, "network of gpusim net", "user")
     sets: dict[str, Any] = param({}, "values that all points have, by their paths", "user")
-    axes: dict[str, list[Any] | RangeSpec] = param(
+    axes: dict[str, Axis] = param(
         ..., "values that are varied, by their paths: a list, or a range", "user", min_length=1
     )
     method: Method = param(
@@ -88,6 +97,7 @@ class SweepSpec(Spec):
             if path in self.sets:
                 raise ValueError(f"{path} is an axis, and has one value in sets")
             self._check_axis(path, values)
+            self._check_sections(path)
         drawn = self.method in DRAWN
         if drawn != (self.points is not None):
             raise ValueError(f"method {self.method} {'needs' if drawn else 'takes no'} points")
@@ -109,6 +119,15 @@ class SweepSpec(Spec):
         twice = [value for number, value in enumerate(values) if value in values[:number]]
         if twice and self.method != "zip":
             raise ValueError(f"axis {path} has the value {twice[0]!r} twice")
+
+    def _check_sections(self, path: str) -> None:
+        """A section that another path lies in has values, unless its name means something else, too."""
+        for other, values in {**{key: [value] for key, value in self.sets.items()}, **self.axes}.items():
+            if other in _NOT_ONLY_SECTIONS[self.kind] or not path.startswith(f"{other}."):
+                continue
+            odd = ["a number"] if isinstance(values, RangeSpec) else [v for v in values if not isinstance(v, Mapping)]
+            if odd:
+                raise ValueError(f"axis {path} is a value of {other}, which is itself varied or set, to {odd[0]!r}")
 
     @property
     def kind(self) -> str:

@@ -113,8 +113,10 @@ class DaskCluster:
         """What has come back of a point; None: it has been sent again."""
         started = self._sent[key].started
         if future.status == "error":
+            from distributed import KilledWorker
+
             error = future.exception()
-            lost = type(error).__name__ == "KilledWorker"
+            lost = isinstance(error, KilledWorker)
             said = "each worker that ran it was lost" if lost else f"{type(error).__name__}: {error}"
             return Done(failed(said, 1), started.date, started.seconds)
         if future.status == "finished":

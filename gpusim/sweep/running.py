@@ -20,7 +20,7 @@ from gpusim.sweep.executor import Executor
 from gpusim.sweep.objectives import Objectives, read
 from gpusim.sweep.points import Point, points_of
 from gpusim.sweep.search import Search
-from gpusim.sweep.tasks import Done, check_paths, prepared
+from gpusim.sweep.tasks import Done, Task, check_paths, prepared
 
 
 @dataclass
@@ -99,11 +99,13 @@ class Sweep:
         for number in range(begun, len(points)):
             if number in there:
                 continue
+            prepared = self._prepared(number, points[number])  # before it waits: no worker then waits for this
             while self.executor.full and not self.interrupt.asked:
                 self._collect()
             if self.interrupt.asked:
                 return False
-            self._begin(number, points[number])
+            if prepared is not None:
+                self._begin(number, *prepared)
         while self.executor.running and not self.interrupt.asked:
             self._collect()
         return not self.interrupt.asked
@@ -135,17 +137,20 @@ class Sweep:
         said = {key: value for key, value in self.spec.model_dump(mode="json").items() if key not in others}
         return identity_of(json.dumps(said, sort_keys=True))
 
-    def _begin(self, number: int, point: Point) -> None:
-        """Find the point in the store, or have it run; one that cannot be is stored with what is wrong."""
+    def _prepared(self, number: int, point: Point) -> tuple[Work, Task] | None:
+        """A point's work and task; None: it cannot be, and is stored with what is wrong."""
         started = Started()
         try:
-            work, task = prepared(self.spec, point, self.file)
+            return prepared(self.spec, point, self.file)
         except UserError as error:
             done = Done(failed("; ".join(error.problems)), started.date, started.seconds)
             self._keep(self._without_configuration(point), done, [number])
             self.progress.failed += 1
             self._said.point(point, done.outcome)
-            return
+            return None
+
+    def _begin(self, number: int, work: Work, task: Task) -> None:
+        """Find a point's work in the store, or have it done."""
         found = self.keeper.found(work)
         if found is not None:
             self.keeper.keep_point(self.number, [number], found.number)

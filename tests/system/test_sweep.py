@@ -7,21 +7,18 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gpusim
-from gpusim.base.errors import SimulationError, UserError
+from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
-from gpusim.core.facts import RunFacts
-from gpusim.keeping.outcome import Outcome, of_records
-from gpusim.results.record import RunRecord
 from gpusim.store.reading import Results
 from gpusim.sweep.executor import LocalProcesses
+from tests.support.tasks import Odd
 
 SIZES = [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]
 FIXED = ["global_size=[64]", "arguments.n.value=64", *SIZES]
@@ -199,31 +196,25 @@ def test_table_and_csv(folder: Path, capfd: Any) -> None:
     assert capfd.readouterr().out == "point\tgpu.l1.fill_latency_cycles\n0\t2\n1\t4\n"
 
 
-@dataclass(frozen=True)
-class Odd:
-    """A task that ends in its own way."""
-
-    how: str
-
-    def run(self) -> Outcome:
-        if self.how == "killed":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self.how == "wrong":
-            raise UserError("a", "b")
-        if self.how == "defect":
-            raise ValueError("no")
-        if self.how == "simulation":
-            raise SimulationError("stuck")
-        facts = RunFacts.of(kernel={"name": "k", "cycles": 1, "clock_ghz": 1.0})
-        return of_records([RunRecord(False, "k", [facts])], [""], 0)
+def test_what_is_wrong_is_said_before_anything_runs(folder: Path, capfd: Any) -> None:
+    for odd, said in (
+        (["--metric", "kernel.cycle"], "--metric: unknown metric 'kernel.cycle'; did you mean 'kernel.cycles'?"),
+        (["--minimize", "kernel.cycle"], "objectives: 'kernel.cycle': unknown value"),
+        (["--method", "search"], "method search needs points"),
+    ):
+        assert invoke([*SWEEP, *odd]) == 2
+        error = capfd.readouterr().err
+        assert said in error and len(error.splitlines()) == 1
+    assert count() == 0
 
 
-def test_a_worker_that_dies_or_fails_is_its_points_error_alone() -> None:
+def test_a_worker_that_dies_or_fails_is_its_points_error_alone(tmp_path: Path) -> None:
     ends = {
         "killed": "its process was ended by SIGKILL",
         "wrong": "a; b",
         "defect": "ValueError: no",
         "simulation": "SimulationError: stuck",
+        "killed once": None,
         "well": None,
     }
     executor = LocalProcesses(2, Reporter(quiet=True))
@@ -231,12 +222,12 @@ def test_a_worker_that_dies_or_fails_is_its_points_error_alone() -> None:
     for key, how in enumerate(sorted(ends)):
         while executor.full:
             found |= dict(executor.finished())
-        executor.submit(key, Odd(how))
+        executor.submit(key, Odd(how, tmp_path / "note"))
     while executor.running:
         found |= dict(executor.finished())
     by_how = {how: found[key].outcome for key, how in enumerate(sorted(ends))}
     assert {how: outcome.state for how, outcome in by_how.items()} == {
-        how: "done" if how == "well" else "failed" for how in ends
+        how: "failed" if said else "done" for how, said in ends.items()
     }
     assert by_how["wrong"].error == "a; b"
     assert "ended by SIGKILL" in by_how["killed"].error

@@ -91,11 +91,42 @@ def test_ranges_go_from_low_to_high(low: int, more: int, steps: int, scale: Any)
         ({"points": 4}, "method grid takes no points"),
         ({"net": "lenet"}, "given: run, net"),
         ({"run": None}, "given: none"),
+        ({"axes": {SIB: [1], "engine": ["a"]}}, f"axis {SIB} is a value of engine, which is itself .* to 'a'"),
+        ({"axes": {SIB: [1]}, "sets": {"engine": 4}}, f"axis {SIB} is a value of engine"),
+        ({"axes": {"gpu.l2.size_kib": [1], "gpu.l2": {"low": 1, "high": 2, "steps": 2}}}, "to 'a number'"),
+        ({"variant": "dense"}, "says whose metrics the objectives are"),
     ],
 )
 def test_a_sweep_that_cannot_be_says_why(values: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         spec(**values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"axes": {"gpu.l2.size_kib": [1], "gpu": ["mi6", "r9nano"]}},
+        {"axes": {SIB: [1]}, "sets": {"engine": {"ports": 2}}},
+        {"run": None, "net": "lenet", "axes": {SIB: [1], "engine": ["on", "both"]}},
+    ],
+)
+def test_values_may_be_laid_over_a_section(values: dict[str, Any]) -> None:
+    assert points_of(spec(**values))
+
+
+@pytest.mark.parametrize(
+    ("axis", "said"),
+    [
+        (4, "4 is not allowed: must be a list"),
+        ({"low": 4, "high": 2}, "low 4 must be less than high 2"),
+        ({"low": 4, "high": 8, "step": 2}, "step: unknown key; did you mean 'steps'"),
+    ],
+)
+def test_what_is_no_axis_is_one_line(axis: Any, said: str, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump({"run": "layerB", "axes": {SIB: axis}}))
+    with pytest.raises(UserError, match=said) as caught:
+        load_sweep(str(tmp_path / "s.yaml"), Overrides())
+    assert len(caught.value.problems) == 1
 
 
 def test_a_grid_that_is_too_large_is_refused_at_once() -> None:

@@ -159,6 +159,15 @@ def test_the_front_and_what_cannot_be_told_apart(tmp_path: Path) -> None:
     assert said[1].startswith("not distinguishable from the Pareto front") and "point 1:" in said[1]
 
 
+def test_what_is_maximized_is_best_where_it_is_most(tmp_path: Path) -> None:
+    found = spec(objectives={"l2.hit_rate": "maximize"})
+    number = stored(tmp_path, found, *((sib, {"": {"l2.hit_rate": sib / 64}}) for sib in (4, 32, 16)))
+    with Results(tmp_path / "s.db") as results:
+        table, said = with_front(results, number, found, [])
+    assert [row["front"] for row in table] == ["", "front", ""]
+    assert said == ["best by l2.hit_rate (most): point 1"]
+
+
 def test_a_product_of_sampled_values_has_their_widths_and_a_variant_is_chosen(tmp_path: Path) -> None:
     half = {"kernel.cycles": (100.0, 5.0), "l2.hit_rate": 0.5}
     number = stored(tmp_path, spec(), (4, {"dense": {"kernel.cycles": 7.0, "l2.hit_rate": 1.0}, "sparse": half}))
