@@ -16,7 +16,7 @@ from workloads.networks.figures import LayerFigures, document, layer_figures
 from workloads.networks.graph import Network
 from workloads.networks.kind import Gemm
 from workloads.networks.memory import MemoryPlan, plan
-from workloads.networks.schedule import inference, training
+from workloads.networks.schedule import Schedule, inference, training
 from workloads.networks.tensor import shown
 
 COLUMNS = ("layer", "output", "GEMM an image", "M MACs", "parameters", "MiB")
@@ -36,10 +36,19 @@ def layers_command(
         inputs += file.files
     check_outputs({"--json": json_file}, inputs)
     planned = plan_of(network, 1 if batch is None else batch, train)
-    if gpu is not None:
-        check_fits(planned, gpu)
     from gpusim.jobs.operators import gpu_facts
-    from gpusim.networks.storage import launch_counts
+    from gpusim.networks.storage import check_room, launch_counts, network_plan
+
+    if gpu is not None:
+
+        def with_batch(images: int) -> MemoryPlan:
+            schedule = _schedule(network, images, train)
+            try:  # with the operators' workspace, as `gpusim net` needs it
+                return network_plan(schedule)
+            except UserError:  # no operator computes one of the layers, whose figures are shown all the same
+                return plan(schedule)
+
+        check_room(with_batch(planned.schedule.batch), gpu, with_batch)
 
     layers = layer_figures(planned, launch_counts(planned, gpu_facts(gpu or GpuSpec())))
     to_output = json_file == STANDARD_OUTPUT
@@ -54,31 +63,11 @@ def layers_command(
 
 def plan_of(network: Network, batch: int, train: bool) -> MemoryPlan:
     """The memory of one iteration, with its schedule; raises UserError."""
-    return plan(training(network, batch) if train else inference(network, batch))
+    return plan(_schedule(network, batch, train))
 
 
-def check_fits(planned: MemoryPlan, gpu: GpuSpec) -> None:
-    """UserError if the iteration needs more memory than the GPU has: where, how much, which batch would fit."""
-    room = gpu.memory_mib << 20
-    if planned.bytes <= room:
-        return
-    schedule = planned.schedule
-    step, batch = schedule.steps[planned.peak], _largest_batch(planned, room)
-    fits = f"a batch of {batch} fits" if batch else "no batch fits"
-    raise UserError(
-        f"{schedule.network.source}: layer '{step.layer}' ({step.what}): {_mib(planned.bytes)} of memory with batch"
-        f" {schedule.batch}; {gpu.name} has {gpu.memory_mib} MiB (gpu.memory_mib): {fits}"
-    )
-
-
-def _largest_batch(planned: MemoryPlan, room: int) -> int:
-    """The most images whose iteration fits; 0 where one does not."""
-    fits, too_many = 0, planned.schedule.batch
-    while too_many - fits > 1:
-        middle = (fits + too_many) // 2
-        one = plan_of(planned.schedule.network, middle, planned.schedule.training)
-        fits, too_many = (middle, too_many) if one.bytes <= room else (fits, middle)
-    return fits
+def _schedule(network: Network, batch: int, train: bool) -> Schedule:
+    return training(network, batch) if train else inference(network, batch)
 
 
 def show(

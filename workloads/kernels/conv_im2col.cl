@@ -7,17 +7,9 @@ KERNEL void im2col(global const float *restrict x, global float *restrict column
   const uint number = group_id_x() * GROUP + local_id_x();
   const uint channel = quotient(number, m.by_plane), window = remainder_of(number, channel, m.by_plane);
   if (channel >= m.channels) return;
-  const uint a = quotient(window, m.by_width), b = remainder_of(window, a, m.by_width);
-  const uint row = a * m.by_row_step.divisor - m.top, column = b * m.by_column_step.divisor - m.left;
   global const float *plane = x + channel * m.height * m.width;
   global float *to = columns + channel * m.rows * m.columns * m.windows + window;
-  for (uint i = 0; i < m.rows; ++i)
-    for (uint j = 0; j < m.columns; ++j) {
-      const uint at_row = row + i * m.tap_row, at_column = column + j * m.tap_column;
-      const bool inside = at_row < m.height && at_column < m.width;
-      *to = inside ? plane[at_row * m.width + at_column] : 0.0f;
-      to += m.windows;
-    }
+  keep_taps(m, window, plane, to, m.windows);
 }
 
 /* A work-item: an element of dx, the sum over the taps that met it. by_plane: elements, by_width: of a row of them;
@@ -27,18 +19,6 @@ KERNEL void col2im(global const float *restrict columns, global float *restrict 
   const uint number = group_id_x() * GROUP + local_id_x();
   const uint channel = quotient(number, m.by_plane), place = remainder_of(number, channel, m.by_plane);
   if (channel >= m.channels) return;
-  const uint row = quotient(place, m.by_width) + m.top, column = remainder_of(place, row - m.top, m.by_width) + m.left;
   global const float *from = columns + channel * m.rows * m.columns * m.windows;
-  float sum = 0.0f;
-  for (uint i = 0; i < m.rows; ++i)
-    for (uint j = 0; j < m.columns; ++j) {
-      const uint above = row - i * m.tap_row, before = column - j * m.tap_column;
-      if (above <= row && before <= column) {
-        const uint a = quotient(above, m.by_row_step), b = quotient(before, m.by_column_step);
-        const bool begins = a * m.by_row_step.divisor == above && b * m.by_column_step.divisor == before;
-        if (begins && a < window_rows && b < window_columns) sum += from[a * window_columns + b];
-      }
-      from += m.windows;
-    }
-  dx[number] = sum;
+  dx[number] = sum_of_taps(m, place, from, m.windows, window_rows, window_columns);
 }

@@ -5,6 +5,7 @@ element's sum goes through k in the same order. How a sum is split does, and so 
 the same on every GPU.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -78,6 +79,8 @@ SHARED_TILES = (Tile(2, 2, 8), Tile(2, 1, 8), Tile(1, 2, 8), Tile(2, 1, 4), Tile
 TILES = (*SHARED_TILES, Tile(1, 1, 8))
 # as workloads/kernels/sgemm_lines.cl has them: with others its registers do not do
 LINE_TILES = (Tile(2, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))
+# the same of them, where smaller ones read more from L2: simulated, 128 x 4096 x 4096 on the default MI6
+LINE_TIME = {"2x2x8": 1.0, "2x1x4": 1.36, "1x1x4": 1.4}
 
 
 def _fullest(tile: Tile, columns: int, rows: int, count: int, gpu: GpuFacts) -> float:
@@ -88,11 +91,18 @@ def _fullest(tile: Tile, columns: int, rows: int, count: int, gpu: GpuFacts) -> 
     return max(held, least)
 
 
-def choose_tile(columns: int, rows: int, count: int, gpu: GpuFacts, tiles: tuple[Tile, ...] = TILES) -> Tile:
+def choose_tile(
+    columns: int,
+    rows: int,
+    count: int,
+    gpu: GpuFacts,
+    tiles: tuple[Tile, ...] = TILES,
+    times: Mapping[str, float] = RELATIVE_TIME,
+) -> Tile:
     """The one with which the fullest SIMD has least to do; a larger one where that is about the same."""
 
     def cost(tile: Tile) -> float:
-        return _fullest(tile, columns, rows, count, gpu) * tile.rows * RELATIVE_TIME[tile.text]
+        return _fullest(tile, columns, rows, count, gpu) * tile.rows * times[tile.text]
 
     return min(tiles, key=cost)
 
@@ -161,7 +171,8 @@ def product(
     columns, rows, depth = sizes
     split = split or Split(depth, round_up(depth, DEPTH)).by_lines
     by_lines = layout == "tn" and not any(size % QUAD for size in (depth, *leading)) and split == split.by_lines
-    tile = choose_tile(columns, rows, split.parts, gpu, LINE_TILES if by_lines else TILES)
+    tiles = (LINE_TILES, LINE_TIME) if by_lines else (TILES, RELATIVE_TIME)
+    tile = choose_tile(columns, rows, split.parts, gpu, *tiles)
     names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
     shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1], "ldc": columns}
     values = {**names, **shape, "split_depth": split.part_depth, "add": int(add)}
