@@ -21,7 +21,7 @@ def capture_command(
         accuracy = f"training accuracy {100 * epoch.train_accuracy:.1f} %"
         print(f"epoch {epoch.epoch}/{epochs}: loss {epoch.train_loss:.4f}, {accuracy}{test}", flush=True)
 
-    recipe = Recipe(epochs=epochs, batch=batch, seed=seed)
+    recipe = Recipe.of(model, epochs, batch, seed)
     for layer in capture(model, images, folder(out), recipe, device, captured_images, report):
         shape = "x".join(map(str, layer.shape))
         print(f"{layer.path}: {layer.point.source_layer}, {shape}, {100 * layer.sparsity:.1f} % zeros")

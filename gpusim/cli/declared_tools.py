@@ -31,9 +31,20 @@ def metrics(
     print_metrics(markdown)
 
 
+_IMAGES = (
+    "CIFAR-10 images as .npz (x_train, y_train, ...); for alexnet, vgg16 and resnet18 a folder or .zip of photographs."
+)
+
+
 def capture(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="vggnet11 or resnet10.")],
-    images: Annotated[Path, typer.Argument(metavar="IMAGES", help="CIFAR-10 images as .npz (x_train, y_train, ...).")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="vggnet11, resnet10; alexnet, vgg16, resnet18.")],
+    images: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IMAGES",
+            help=_IMAGES,
+        ),
+    ],
     out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the activation files.")],
     epochs: Annotated[int, typer.Option(help="Epochs of training.")] = 100,
     batch: Annotated[int, typer.Option(help="Images in a training batch.")] = 128,

@@ -28,6 +28,8 @@ from tests.support import (
     library_accuracy,
     monitor_pages,
     network_pages,
+    photograph_maps,
+    sparse_kernels,
     vendor_kernels,
 )
 from tests.support.pages import renewed, table
@@ -145,11 +147,17 @@ def waits() -> str:
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "kernels": {
         "dense": dense_kernels.choices_table,
+        **sparse_kernels.SECTIONS,
         "products": products_table,
         **conv_tables.SECTIONS,
         "primitives": primitives_table,
     },
-    "activations": {"files": map_files, "zero maps": zero_maps, "training": training},
+    "activations": {
+        "files": map_files,
+        "zero maps": zero_maps,
+        "training": training,
+        "photographs": photograph_maps.photographs_table,
+    },
     "opencl": {"accuracy": library_accuracy.table},
     "energy": energy_pages.SECTIONS,
     "monitor": monitor_pages.SECTIONS,

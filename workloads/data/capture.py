@@ -1,4 +1,7 @@
-"""`gpusim capture`: train a network on images and store the input maps of its 3x3x512x512 convolutions.
+"""`gpusim capture`: train a network on images and store the input maps of its convolutions.
+
+Of VGGNet-11 and ResNet-10 on CIFAR-10 images those with 3x3x512x512 filters, of AlexNet, VGG-16 and ResNet-18 on
+photographs all but the first.
 
 PyTorch is imported when a capture starts, and only then: the rest of the simulator does without it.
 """
@@ -6,7 +9,7 @@ PyTorch is imported when a capture starts, and only then: the rest of the simula
 import importlib
 import math
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +21,8 @@ from gpusim.base.errors import MissingExtraError, UserError, unknown_name
 from gpusim.base.files import folder, write_whole
 from workloads.data.activations_file import save_activations, sparsity_of
 from workloads.data.image_set import CROP_PADDING, ImageSet, crop_and_flip, load_images
+from workloads.data.photographs import load_photographs
+from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer
 
 
 class CaptureError(UserError):
@@ -29,19 +34,38 @@ class CapturePoint:
     """One layer of Dong 2020, table 6.5.
 
     label: its name there and in our configurations; module: the convolution in our network; source_layer: what the
-    dissertation calls it; shape: its input [channels, height, width]; source_sparsity: sparsity Dong 2020 gives.
+    dissertation calls it; shape: its input [channels, height, width]; source_sparsity: sparsity Dong 2020 gives, of the
+    networks on ImageNet the range over all layers.
     """
 
     label: str
     module: str
     source_layer: str
     shape: tuple[int, int, int]
-    source_sparsity: float
+    source_sparsity: float | tuple[float, float]
 
 
 # Dong 2020 numbers VGGNet-11's convolutions 5 and 7. Counted from zero these are the sixth and the eighth, the ones
 # with the 3x3x512x512 filters it gives for both; counted from one, the fifth would have 256 input channels.
+def _on_photographs(
+    model: str, layers: Sequence[ConvLayer], modules: Sequence[str], source_range: tuple[float, float]
+) -> tuple[CapturePoint, ...]:
+    """Of every convolution but the first. modules: their names, the first one's too."""
+    made = []
+    for layer, module in list(zip(layers, modules, strict=True))[1:]:
+        shape = (layer.input_channels, layer.input_height, layer.input_width)
+        made.append(CapturePoint(f"{model}-{layer.name.split()[-1]}", module, layer.name, shape, source_range))
+    return tuple(made)
+
+
+_STAGES = [f"stage{s}_{block}.conv{conv}" for s in (2, 3, 4, 5) for block in (1, 2) for conv in (1, 2)]
+PHOTOGRAPHS: Mapping[str, tuple[CapturePoint, ...]] = {
+    "alexnet": _on_photographs("alexnet", ALEXNET, [f"conv{n}" for n in range(1, 6)], (0.45, 0.65)),
+    "vgg16": _on_photographs("vgg16", VGGNET16, [f"conv{n}" for n in range(1, 14)], (0.35, 0.55)),
+    "resnet18": _on_photographs("resnet18", RESNET18, ["conv1", *_STAGES], (0.30, 0.50)),
+}
 CAPTURE_POINTS: Mapping[str, tuple[CapturePoint, ...]] = {
+    **PHOTOGRAPHS,
     "resnet10": (CapturePoint("layerA", "block4.conv2", "ResNet-10 block 4 conv 2", (512, 4, 4), 0.65),),
     "vggnet11": (
         CapturePoint("layerB", "conv6", "VGGNet-11 conv 5, counted from zero", (512, 4, 4), 0.70),
@@ -56,6 +80,7 @@ class Recipe:
 
     The values are the common ones for these networks on CIFAR-10 (He et al. 2016, section 4.2: momentum, weight
     decay, augmentation); peak rate and warm-up are chosen so that VGGNet-11 trains without batch normalisation.
+    gradient_norm: to which gradients are scaled down, 0: not at all.
     """
 
     epochs: int = 100
@@ -65,6 +90,14 @@ class Recipe:
     momentum: float = 0.9
     weight_decay: float = 5e-4
     warmup_epochs: int = 5
+    gradient_norm: float = 0.0
+
+    @classmethod
+    def of(cls, model: str, epochs: int, batch: int, seed: int) -> "Recipe":
+        """The recipe of a network: large ones without batch normalisation take a smaller rate and bounded gradients."""
+        if model in ("alexnet", "vgg16"):
+            return cls(epochs, batch, seed, peak_learning_rate=0.01, gradient_norm=1.0)
+        return cls(epochs, batch, seed)
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch", 1), ("seed", 0)):
@@ -120,12 +153,15 @@ def capture(
     at that step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it.
     Raises UserError: a missing extra, images or output that cannot be used, a training that diverges.
     """
-    recipe = recipe or Recipe()
     if model not in CAPTURE_POINTS:
         raise CaptureError(unknown_name("model", model, CAPTURE_POINTS))
+    recipe = recipe or Recipe.of(model, Recipe.epochs, Recipe.batch, Recipe.seed)
     torch = require_torch()
     classes = importlib.import_module("workloads.data.models").CLASSES
-    image_set = load_images(images, classes)
+    if model in PHOTOGRAPHS:
+        image_set = load_photographs(images)
+    else:
+        image_set = load_images(images, classes)
     recorded_steps = -(-captured_images // recipe.batch)
     if captured_images < 1:
         raise CaptureError(f"captured images: expected at least 1, found {captured_images}")
@@ -181,7 +217,7 @@ class _Trainer:
         # Plain FP32, and the same kernels in each run: the maps are to be those of FP32 training.
         torch.backends.cudnn.deterministic = True
         torch.backends.cudnn.allow_tf32 = False
-        self.network = importlib.import_module("workloads.data.models").build(model).to(device)
+        self.network = importlib.import_module("workloads.data.models").build(model, images.classes).to(device)
         self.optimizer = torch.optim.SGD(
             self.network.parameters(),
             lr=recipe.peak_learning_rate,
@@ -220,7 +256,8 @@ class _Trainer:
         """One step of stochastic gradient descent; returns its loss and the number of right answers."""
         torch = self.torch
         index = torch.from_numpy(chosen).to(self.device)
-        rows, columns = (torch.from_numpy(part).to(self.device) for part in crop_and_flip(self.rng, len(chosen)))
+        positions = crop_and_flip(self.rng, len(chosen), self.images.side)
+        rows, columns = (torch.from_numpy(part).to(self.device) for part in positions)
         # Indexing on both sides of a slice puts the indexed axes first: [images, rows, columns, channels].
         maps = self.padded[index[:, None, None], :, rows, columns].permute(0, 3, 1, 2).contiguous()
         labels = self.labels[index]
@@ -230,18 +267,21 @@ class _Trainer:
         loss = torch.nn.functional.cross_entropy(answers, labels)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
+        if self.recipe.gradient_norm:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.gradient_norm)
         self.optimizer.step()
         return loss.detach(), (answers.detach().argmax(1) == labels).sum()
 
     @contextmanager
     def _recording(self, active: bool, first: bool) -> Iterator[None]:
-        """Keep the inputs of the 3x3 convolutions behind the first layer while `active`; `first` drops older ones."""
+        """Keep the inputs of convolutions after the first layer while `active`, but of projections (1x1); `first` drops
+        older ones."""
         hooks: list[Any] = []
         if active:
             if first:
                 self.recorded = {}
             for name, module in self.network.named_modules():
-                if isinstance(module, self.torch.nn.Conv2d) and module.kernel_size == (3, 3) and module.in_channels > 3:
+                if isinstance(module, self.torch.nn.Conv2d) and module.kernel_size != (1, 1) and module.in_channels > 3:
                     kept = self.recorded.setdefault(name, [])
                     hooks.append(module.register_forward_pre_hook(_keep_input(kept)))
         try:

@@ -9,6 +9,7 @@ import numpy as np
 from gpusim.base.errors import UserError
 
 IMAGE_SIDE = 32
+CIFAR_CLASSES = 10
 # Zero pixels added on each side before a random 32x32 crop: the usual CIFAR-10 augmentation (He et al. 2016, 4.2).
 CROP_PADDING = 4
 _PIXELS = (IMAGE_SIDE, IMAGE_SIDE, 3)
@@ -20,7 +21,7 @@ class ImageSetError(UserError):
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Images as stored: uint8 [n, 32, 32, 3] and labels int64 [n]; the test part may be empty.
+    """Images as stored: uint8 [n, side, side, 3] and labels int64 [n]; the test part may be empty.
 
     name, sha256: of the file they were read from.
     """
@@ -32,8 +33,18 @@ class ImageSet:
     x_test: np.ndarray
     y_test: np.ndarray
 
+    @property
+    def side(self) -> int:
+        """Pixels of an image's row."""
+        return int(self.x_train.shape[2])
+
+    @property
+    def classes(self) -> int:
+        """As many as the labels of training images name, at least the ten of CIFAR-10's."""
+        return max(CIFAR_CLASSES, int(self.y_train.max(initial=0)) + 1)
+
     def normalised(self) -> tuple[np.ndarray, np.ndarray]:
-        """Training and test images as float32 [n, 3, 32, 32]; a training channel has mean 0 and deviation 1."""
+        """Training and test images as float32 [n, 3, side, side]; a training channel has mean 0 and deviation 1."""
         mean = self.x_train.mean((0, 1, 2)).astype(np.float32)
         # A channel of one value only is all zeros then, not a division by zero.
         deviation = np.maximum(self.x_train.std((0, 1, 2)), 1.0).astype(np.float32)
@@ -90,12 +101,12 @@ def load_images(path: Path | str, classes: int) -> ImageSet:
     )  # fmt: skip
 
 
-def crop_and_flip(rng: np.random.Generator, images: int) -> tuple[np.ndarray, np.ndarray]:
+def crop_and_flip(rng: np.random.Generator, images: int, side: int = IMAGE_SIDE) -> tuple[np.ndarray, np.ndarray]:
     """Random crops and horizontal flips as pixel positions in the padded image.
 
-    Returns rows [images, 32, 1] and columns [images, 1, 32], int64, each below 32 + 2 * CROP_PADDING.
+    Returns rows [images, side, 1] and columns [images, 1, side], int64, each below side + 2 * CROP_PADDING.
     """
-    steps = np.arange(IMAGE_SIDE)
+    steps = np.arange(side)
     top, left = rng.integers(0, 2 * CROP_PADDING + 1, (2, images, 1))
     flipped = rng.integers(0, 2, (images, 1)).astype(bool)
     rows = top + steps

@@ -1,4 +1,6 @@
-"""The CIFAR-10 variants of VGGNet-11 and ResNet-10 (needs PyTorch: import this module only where it is used).
+"""The networks that `gpusim capture` trains (needs PyTorch: import this module only where it is used).
+
+VGGNet-11 and ResNet-10 are the CIFAR-10 variants; AlexNet, VGG-16 and ResNet-18 take images of 224 x 224.
 
 Convolutions are numbered from one in module names, as in the networks' own papers.
 """
@@ -8,26 +10,34 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
+from workloads.shapes import ALEXNET, VGGNET16, ConvLayer
+
 CLASSES = 10
 # Output channels of VGGNet-11's eight convolutions; "pool" is a 2x2 max-pool (Simonyan and Zisserman 2015, table 1, A).
 _VGGNET_11 = (64, "pool", 128, "pool", 256, 256, "pool", 512, 512, "pool", 512, 512, "pool")
 # Output channels and first stride of ResNet-10's four residual blocks, each of two 3x3 convolutions.
 _RESNET_10 = ((64, 1), (128, 2), (256, 2), (512, 2))
 _CLASSIFIER_WIDTH = 512
+_WIDE_CLASSIFIER = 4096
 _DROPOUT = 0.5
 
 
-def build(model: str) -> nn.Module:
-    """The network by name ('vggnet11' or 'resnet10'), initialised from PyTorch's current seed.
+def build(model: str, classes: int = CLASSES) -> nn.Module:
+    """The network by name, initialised from PyTorch's current seed.
 
-    Input float32 [images, 3, 32, 32], output [images, 10] (no softmax: the loss applies it).
+    Input float32 [images, 3, side, side], output [images, classes] (no softmax: the loss applies it); side: 32 for
+    'vggnet11' and 'resnet10', which have ten classes, 224 for 'alexnet', 'vgg16' and 'resnet18'.
     """
-    network = {"vggnet11": vggnet_11, "resnet10": resnet_10}[model]()
+    small = {"vggnet11": vggnet_11, "resnet10": resnet_10}
+    large = {"alexnet": alexnet, "vgg16": vgg_16, "resnet18": resnet_18}
+    network = small[model]() if model in small else large[model](classes)
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+    if model in large:  # many classes: answers near zero at first, or the first steps are far too long
+        nn.init.normal_(list(network.children())[-1].weight, std=0.01)
     return network
 
 
@@ -96,3 +106,60 @@ def resnet_10() -> nn.Module:
     layers["flatten"] = nn.Flatten()
     layers["fc"] = nn.Linear(channels, CLASSES)
     return nn.Sequential(layers)
+
+
+def alexnet(classes: int) -> nn.Module:
+    """Five convolutions as in `workloads.shapes.ALEXNET`, three max-pools, three fully connected layers."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    for number, layer in enumerate(ALEXNET, start=1):
+        layers |= _convolution(number, layer)
+        if number in (1, 2, 5):
+            layers[f"pool{number}"] = nn.MaxPool2d(3, 2)
+    return nn.Sequential(layers | _classifier(256 * 6 * 6, classes))
+
+
+def vgg_16(classes: int) -> nn.Module:
+    """Thirteen convolutions as in `workloads.shapes.VGGNET16`, five max-pools, three fully connected layers."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    for number, layer in enumerate(VGGNET16, start=1):
+        layers |= _convolution(number, layer)
+        if number in (2, 4, 7, 10, 13):
+            layers[f"pool{number}"] = nn.MaxPool2d(2)
+    return nn.Sequential(layers | _classifier(512 * 7 * 7, classes))
+
+
+def resnet_18(classes: int) -> nn.Module:
+    """Stem, four stages of two residual blocks, one fully connected layer (`workloads.shapes.RESNET18`)."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    layers["conv1"] = nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False)
+    layers["norm1"] = nn.BatchNorm2d(64)
+    layers["relu1"] = nn.ReLU()
+    layers["pool1"] = nn.MaxPool2d(3, 2, padding=1)
+    channels = 64
+    for stage, channels_out in ((2, 64), (3, 128), (4, 256), (5, 512)):
+        for number in (1, 2):
+            stride = 2 if number == 1 and stage > 2 else 1
+            layers[f"stage{stage}_{number}"] = ResidualBlock(channels, channels_out, stride)
+            channels = channels_out
+    layers["pool"] = nn.AdaptiveAvgPool2d(1)
+    layers["flatten"] = nn.Flatten()
+    layers["fc"] = nn.Linear(channels, classes)
+    return nn.Sequential(layers)
+
+
+def _convolution(number: int, layer: ConvLayer) -> OrderedDict[str, nn.Module]:
+    made = nn.Conv2d(
+        layer.input_channels, layer.output_channels, layer.filter_size, stride=layer.stride, padding=layer.padding
+    )
+    return OrderedDict([(f"conv{number}", made), (f"relu{number}", nn.ReLU())])
+
+
+def _classifier(inputs: int, classes: int) -> OrderedDict[str, nn.Module]:
+    layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
+    for number in (1, 2):
+        layers[f"fc{number}"] = nn.Linear(inputs, _WIDE_CLASSIFIER)
+        layers[f"fc{number}_relu"] = nn.ReLU()
+        layers[f"fc{number}_dropout"] = nn.Dropout(_DROPOUT)
+        inputs = _WIDE_CLASSIFIER
+    layers["fc3"] = nn.Linear(inputs, classes)
+    return layers

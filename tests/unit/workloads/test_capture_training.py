@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from workloads.data.activations_file import load_activations
-from workloads.data.capture import CAPTURE_POINTS, CaptureError, Recipe, capture
+from workloads.data.capture import CAPTURE_POINTS, PHOTOGRAPHS, CaptureError, Recipe, capture
 from workloads.data.image_set import CROP_PADDING, crop_and_flip, load_images
+from workloads.shapes import ALEXNET, RESNET18, VGGNET16
 
 torch = pytest.importorskip("torch")
 models = pytest.importorskip("workloads.data.models")
@@ -55,6 +56,52 @@ def test_networks_have_the_layers_their_names_say(model, weighted):
         maps = input_of(network, point.module, torch.rand(2, 3, 32, 32))
         assert maps.shape == (2, *point.shape)
         assert convolution(torch.from_numpy(maps)).shape == (2, *point.shape)
+
+
+def noted_in(seen, name):
+    """A hook that notes the shape of a module's input and changes nothing."""
+
+    def hook(module, inputs):
+        seen[name] = tuple(inputs[0].shape[1:])
+
+    return hook
+
+
+@pytest.mark.parametrize("model", PHOTOGRAPHS)
+def test_networks_on_photographs_have_the_tables_convolutions(model):
+    """On PyTorch's meta device: shapes alone."""
+    with torch.device("meta"):
+        network = {"alexnet": models.alexnet, "vgg16": models.vgg_16, "resnet18": models.resnet_18}[model](17)
+        seen = {}
+        for name, module in network.named_modules():
+            if isinstance(module, torch.nn.Conv2d):
+                module.register_forward_pre_hook(noted_in(seen, name))
+        assert network(torch.zeros(2, 3, 224, 224)).shape == (2, 17)
+    layers = {"alexnet": ALEXNET, "vgg16": VGGNET16, "resnet18": RESNET18}[model]
+    assert len(PHOTOGRAPHS[model]) == len(layers) - 1
+    for point, layer in zip(PHOTOGRAPHS[model], layers[1:], strict=True):
+        convolution = network.get_submodule(point.module)
+        assert point.source_layer == layer.name and seen[point.module] == point.shape
+        sizes = (layer.output_channels, layer.input_channels, layer.filter_size, layer.filter_size)
+        assert tuple(convolution.weight.shape) == sizes
+        assert convolution.stride == (layer.stride,) * 2 and convolution.padding == (layer.padding,) * 2
+
+
+def test_a_capture_of_photographs_has_every_layer(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    random = np.random.default_rng(3)
+    for number in range(2):
+        pixels = random.integers(0, 256, (230, 250, 3), dtype=np.uint8)
+        (tmp_path / "in" / f"class{number % 2}").mkdir(parents=True, exist_ok=True)
+        image.fromarray(pixels).save(tmp_path / "in" / f"class{number % 2}" / f"{number}.png")
+    layers = capture("resnet18", tmp_path / "in", tmp_path / "out", Recipe.of("resnet18", 1, 2, 0), "cpu", 1)
+    assert [layer.path.name for layer in layers] == [f"{point.label}.npz" for point in PHOTOGRAPHS["resnet18"]]
+    for layer in layers:
+        maps = load_activations(layer.path)
+        assert maps.array.shape == (1, *layer.point.shape) and maps.metadata["source_sparsity"] == [0.3, 0.5]
+    with (tmp_path / "out" / "resnet18.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert {f"sparsity_{point.module}" for point in PHOTOGRAPHS["resnet18"]} <= set(row)
 
 
 def test_layers_b_and_c_are_convolutions_5_and_7_counted_from_zero():
