@@ -39,8 +39,13 @@ WHEEL = State(
 
 
 def wake_at_start(m: Any, unit_class: int) -> None:
-    """Before a run: have unit 0 of a class run in cycle 0."""
-    m.wheel.row[0, unit_class] |= 1
+    """Before a run: have unit 0 of a class run in the present cycle."""
+    m.wheel.row[int(m.wheel.now) & (SIZE - 1), unit_class] |= 1
+
+
+def let_sleep(m: Any, unit_class: int) -> None:
+    """Before a run: take back that unit 0 of a class runs in the present cycle."""
+    m.wheel.row[int(m.wheel.now) & (SIZE - 1), unit_class] &= ~np.uint32(1)
 
 
 @jit

@@ -1,10 +1,13 @@
 """Compaction processor: units of 16 lanes that turn a sparse line into bundles, and what follows from each line."""
 
 from gpusim.jit import ctz, jit, ld_u32
+from isa.region import LINE_ELEMENTS
 from memory.timeline import ENGINE_COMPACTED, record
-from spartan.engine_spec import LINE_BYTES, LINE_ELEMENTS
+from spartan.banks import access_line
+from spartan.engine_spec import LINE_BYTES
 from spartan.format import half_bits
-from spartan.prefetch_buffer import close_if_done, emit_line, free_read, free_slot, queue_issue
+from spartan.prefetch_buffer import close_if_done, emit_line, free_slot
+from spartan.reads import free_read, queue_issue, unit_of
 from spartan.response import answer_waiting
 from spartan.search import addr_calc, column_ends_after
 from spartan.sib import EXHAUSTED, add_mapping, entry_column, lengthen_tail, profile_line, profiled, tail
@@ -65,6 +68,8 @@ def _finish_line(m, now, read):
     if rest == 0:
         engine.lines_wasted += 1
     while True:
+        if rest:
+            access_line(m, now, engine.lane_slot[lane])
         while rest and engine.lane_count[lane] < LINE_ELEMENTS:
             if not credited:
                 engine.slot_reads[engine.lane_slot[lane]] += 1
@@ -109,7 +114,7 @@ def queue_unit(m, lane):
     engine = m.engine
     if engine.lane_in_unit[lane]:
         return
-    unit = lane % engine.units
+    unit = unit_of(m, lane)
     engine.lane_in_unit[lane] = 1
     engine.lane_unit_next[lane] = NONE
     if (engine.unit_mask >> unit) & 1:

@@ -9,10 +9,11 @@ import numpy as np
 
 from gpusim.jit import address_of
 from isa.device_memory import VIRTUAL_BASE
-from isa.region import SparseRegion
+from isa.region import LINE_ELEMENTS, SparseRegion
 from memory.ports import limit_sparse_misses
-from spartan.engine_spec import LINE_BYTES, LINE_ELEMENTS, MAX_READS, MAX_REGIONS, EngineSpec, SibLayout, sib_layout
-from spartan.replacement import REPLACEMENT
+from spartan.engine_spec import LINE_BYTES, MAX_READS, MAX_REGIONS, SUMS_FROM, EngineSpec
+from spartan.replacement import CMI_REPLACEMENT, REPLACEMENT
+from spartan.sib_layout import SibLayout, sib_layout
 from spartan.state import (
     ENGINE,
     MAX_LANES,
@@ -22,8 +23,6 @@ from spartan.state import (
 
 # scalars and short arrays that begin as NONE
 _NONE_FIELDS = (
-    "entry_first",
-    "entry_last",
     "lane_first",
     "lane_last",
     "lookup_since",
@@ -31,10 +30,12 @@ _NONE_FIELDS = (
     "shifter_lane",
     "blocked_first",
     "unit_first",
+    "unit_full_first",
 )
 
 
 _SMALL = MAX_REQUESTS  # elements
+UNLIMITED = 2 * MAX_READS  # more reads than there can be
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,16 @@ def _set_sizes(m: Any, spec: EngineSpec, layout: SibLayout, memory_image_address
     engine.buffer_read = spec.buffer_read_cycles
     engine.sib_replacement = REPLACEMENT[spec.sib_replacement]
     engine.lane_replacement = REPLACEMENT[spec.lane_replacement]
-    engine.entries = layout.entries
+    engine.cmi_replacement = CMI_REPLACEMENT[spec.cmi_replacement]
+    engine.sum_from = SUMS_FROM[spec.mapping_sums_from]
+    engine.sets, engine.ways = layout.sets, layout.ways
+    engine.set_first[: layout.sets] = NONE
+    engine.set_last[: layout.sets] = NONE
+    engine.set_used[: layout.sets] = 0
+    engine.addresses_per_cycle = spec.address_calculators or UNLIMITED
+    engine.unit_lines = spec.data_buffer_lines or UNLIMITED
+    engine.banks = spec.buffer_banks
+    engine.bank_ports = spec.buffer_bank_ports
     engine.mappings = layout.mappings
     engine.bitmask_words = -(-layout.bitmask_bytes // 4)
     engine.line_bits = layout.line_bits
@@ -127,11 +137,12 @@ def _set_sizes(m: Any, spec: EngineSpec, layout: SibLayout, memory_image_address
     engine.lane_in_issue[:, :lanes] = 0
     engine.lane_in_unit[:lanes] = 0
     engine.lane_blocked[:lanes] = 0
+    engine.lane_unit_full[:lanes] = 0
     engine.lane_free = _chain(engine.lane_next, lanes)
     engine.slot_free = _chain(engine.slot_next, slots)
     engine.slots_free = slots
     engine.request_free = _chain(engine.request_next, MAX_REQUESTS)
-    engine.read_free = _chain(engine.read_next, min(spec.reads_in_flight, MAX_READS))
+    engine.read_free = _chain(engine.read_next, spec.most_reads)
 
 
 def _chain(links: np.ndarray, count: int) -> int:

@@ -32,7 +32,7 @@ ENGINE_COUNTERS = CounterTable(
         Counter("lines_needed", "lines", "those with at least one non-zero that went into a delivered compacted line"),
         Counter("lines_wasted", "lines", "those that were not needed; lines_needed + lines_wasted = lines_fetched"),
         Counter("sib_evictions", "entries", "columns whose sparsity-information entry was replaced"),
-        Counter("cmi_evictions", "entries", "mapping entries that slid out of a column's window"),
+        Counter("cmi_evictions", "entries", "mapping entries that left a column's full window"),
         Counter("buffer_evictions", "lanes", "prefetch-buffer lanes closed to make space"),
         Counter(
             "buffer_lines_dropped", "lines", "finished compacted lines that nobody waited for and that found no space"
@@ -40,8 +40,17 @@ ENGINE_COUNTERS = CounterTable(
         Counter(
             "lookup_blocked_cycles", "cycles", "cycles the oldest looked-up request waited for a SIB entry or a lane"
         ),
+        Counter(
+            "bank_conflict_cycles",
+            "cycles",
+            "cycles that lines waited for a port of their bank of the prefetch buffer, summed over reads and writes",
+        ),
         Counter("compu_busy_cycles", "cycles", "cycles a compaction unit took a line, summed over the units"),
-        Counter("l2_stall_cycles", "cycles", "cycles a channel's sparse-miss queue was full, summed over the channels"),
+        Counter(
+            "l2_stall_cycles",
+            "cycles",
+            "cycles a channel's sparse-miss queue was full, whether or not a miss waited, summed over the channels",
+        ),
         Counter(
             "latency_cycles",
             "cycles",

@@ -24,11 +24,10 @@ from spartan.prefetch_buffer import (
     close_lane,
     find_filled,
     open_lane,
-    queue_issue,
     take_filled,
-    unqueue_issue,
     use_lane,
 )
+from spartan.reads import queue_issue, unit_of, unqueue_issue, wait_for_unit
 from spartan.response import accept_request, send
 from spartan.search import ACCURATE, HASTY, PRUDENT, addr_calc, next_read, place_profile_lane, search_mode
 from spartan.sib import (
@@ -36,6 +35,7 @@ from spartan.sib import (
     column_complete,
     compacted,
     entry_column,
+    entry_in_use,
     entry_to_replace,
     find_entry,
     use_entry,
@@ -48,10 +48,10 @@ def _entry_for(m, region, column):
     """The column's SIB entry, allocated if there is none yet; NONE if no entry can be replaced."""
     entry = find_entry(m, region, column)
     if entry == NONE:
-        entry = entry_to_replace(m)
+        entry = entry_to_replace(m, region, column)
         if entry == NONE:
             return NONE
-        if entry < m.engine.entries_used:
+        if entry_in_use(m, entry):
             for kind in range(2):
                 if m.engine.entry_lane[entry, kind] != NONE:
                     close_lane(m, m.engine.entry_lane[entry, kind])
@@ -201,8 +201,15 @@ def _line_of(m, lane, location):
 
 @jit
 def _issue(m, now, lane, location):
-    """Ask DRAM for a sparse line of the lane's column; a read record must be free. 0 if the channel is full."""
+    """Ask DRAM for a sparse line of the lane's column; a read record and an address calculator must be free.
+
+    0 if the channel is full, or the data buffer of the lane's unit: the lane then waits for that.
+    """
     engine = m.engine
+    unit = unit_of(m, lane)
+    if engine.unit_lines_held[unit] >= engine.unit_lines:
+        wait_for_unit(m, lane, unit)
+        return 0
     line = _line_of(m, lane, location)
     channel = dram_channel(m, line)
     read = engine.read_free
@@ -212,6 +219,9 @@ def _issue(m, now, lane, location):
         return 0
     engine.read_free = engine.read_next[read]
     engine.reads_held += 1
+    engine.read_unit[read] = unit
+    engine.unit_lines_held[unit] += 1
+    engine.addresses_left -= 1
     engine.lines_fetched += 1
     if m.timeline.on:
         record(m, ENGINE_READ, read, line, lane | location << 16)
@@ -252,10 +262,12 @@ def _retry_blocked(m, now):
             engine.blocked_first[channel] != NONE
             and not waits(m, DRAM_READ_SLOT + channel, ENGINE_WAITER)
             and engine.read_free != NONE
+            and engine.addresses_left
         ):
             lane = engine.blocked_first[channel]
             location = next_read(m, lane)
-            if location != NONE and dram_channel(m, _line_of(m, lane, location)) == channel:
+            room = engine.unit_lines_held[unit_of(m, lane)] < engine.unit_lines
+            if location != NONE and room and dram_channel(m, _line_of(m, lane, location)) == channel:
                 _issue(m, now, lane, location)
             else:
                 engine.blocked_first[channel] = engine.lane_blocked_next[lane]
@@ -296,6 +308,10 @@ def _run_shifters(m, now):
                 engine.shifter_found[k] = 1
                 engine.shifter_lane[k] = lane
                 engine.shifter_ready[k] = now + cycles - 1
+            elif engine.addresses_left == 0:
+                engine.shifter_found[k] = 1
+                engine.shifter_lane[k] = lane
+                engine.shifter_ready[k] = now + 1
             else:
                 if _issue(m, now, lane, location):
                     engine.shifter_lane[k] = lane
@@ -313,6 +329,8 @@ def _wake_again(m, now, more_requests):
         wake(m, ENGINE_CLASS, engine.pipe_ready[engine.pipe_head], 0)
     if engine.lookup_count and (engine.lookup_since == NONE):
         wake(m, ENGINE_CLASS, engine.lookup_ready[engine.lookup_head], 0)
+    if engine.addresses_left == 0:
+        wake_at(m, ENGINE_CLASS, now + 1, 0)
     if more_requests and engine.lookup_count < engine.lookup_capacity and engine.request_free != NONE:
         wake_at(m, ENGINE_CLASS, now + 1, 0)
     if engine.read_free != NONE:
@@ -326,6 +344,7 @@ def _wake_again(m, now, more_requests):
 def engine_tick(m, now):
     """Run the engine in cycle `now`."""
     engine = m.engine
+    engine.addresses_left = engine.addresses_per_cycle
     finish_units(m, now)
     for channel in range(m.map.dram_channels):
         port = ENGINE_FROM_DRAM + channel

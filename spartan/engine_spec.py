@@ -1,15 +1,14 @@
-"""What a configuration may say about the compaction engine, and the SIB layout that follows for a matrix."""
+"""What a configuration may say about the compaction engine."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from pydantic import field_validator, model_validator
 
 from gpusim.base.spec import Spec, param
-from isa.region import LINE_ELEMENTS, MAX_ROWS, SparseRegion
+from isa.region import MAX_ROWS
 from isa.trace import LINE_BYTES
-from spartan.replacement import REPLACEMENT
+from memory.l2_share import L2_PARTITIONS, SETS, L2Share
+from spartan.replacement import CMI_REPLACEMENT, REPLACEMENT
 
 METADATA_BYTES = 6
 METADATA_BITS = 8 * METADATA_BYTES
@@ -26,8 +25,16 @@ MAX_LOOKUPS = 16
 MAX_STAGE_CYCLES = 60
 MIN_ENTRY_BYTES = 32
 MAX_REGIONS = 8
+MAX_BANKS = 64
 
 _GUESS = "assumed"
+FIXED, BY_LAUNCH = "fixed", "launch"
+SIZING = {
+    FIXED: "the engine's memories and share of L2 are as configured",
+    BY_LAUNCH: "they are what a launch's columns need, at most as configured, in ways of L2",
+}
+NEARER_END, COLUMN_START = "nearer_end", "column_start"
+SUMS_FROM = {NEARER_END: 0, COLUMN_START: 1}
 
 
 class EngineSpec(Spec):
@@ -42,6 +49,25 @@ class EngineSpec(Spec):
         le=MAX_BUFFER_KIB,
         multiple_of=0.0625,
     )
+    l2_share: float = param(
+        0.5,
+        "part of L2 that the engine's SRAM takes while a launch uses it, down to 0: SRAM of its own beside L2",
+        "Dong 2020, section 6.5: half, as SIB and prefetch buffer of table 6.4 have 1 of 2 MiB",
+        ge=0,
+        lt=1,
+    )
+    l2_partition: str = param(
+        SETS,
+        "what is divided: " + "; ".join(f"{name}: {meaning}" for name, meaning in L2_PARTITIONS.items()),
+        f"{_GUESS}: L2 keeps its associativity; not specified by Dong 2020",
+        among=L2_PARTITIONS,
+    )
+    l2_sizing: str = param(
+        FIXED,
+        "; ".join(f"{name}: {meaning}" for name, meaning in SIZING.items()),
+        "Dong 2020, section 6.5: static; section 8.1: dynamic as future work",
+        among=SIZING,
+    )
     compaction_units: int = param(32, "compaction processing units", "Dong 2020, table 6.4", ge=1, le=MAX_UNITS)
     entry_sizes: tuple[tuple[int, int], ...] = param(
         ((1023, 32), (2047, 64), (4096, 128), (MAX_ROWS, 256)),
@@ -53,6 +79,19 @@ class EngineSpec(Spec):
         "which column's SIB entry makes room for another",
         f"{_GUESS}: not specified by Dong 2020",
         among=REPLACEMENT,
+    )
+    sib_ways: int = param(
+        0,
+        "ways of the SIB's directory, whose sets are chosen by the column's number; 0: any column has any entry",
+        f"{_GUESS}: ideal; not specified by Dong 2020",
+        ge=0,
+        le=4096,
+    )
+    cmi_replacement: str = param(
+        "sliding",
+        "which mappings a column's full window keeps: sliding: the newest; first: the first ones and the newest",
+        "Dong 2020, section 6.4.2.2: a sliding window",
+        among=CMI_REPLACEMENT,
     )
     lane_replacement: str = param(
         "lru",
@@ -97,6 +136,20 @@ class EngineSpec(Spec):
     mappings_per_cycle: int = param(
         16, "mapping entries that a shifter adds up a cycle", f"{_GUESS}: a 16-byte read of the SIB", ge=1, le=4096
     )
+    mapping_sums_from: str = param(
+        NEARER_END,
+        "where mappings are added up from: nearer_end: the column's start or the profiled end; column_start: the "
+        "start, where the window has not slid",
+        f"{_GUESS}: whichever is less work; Dong 2020, algorithm 4: column_start",
+        among=SUMS_FROM,
+    )
+    address_calculators: int = param(
+        0,
+        "multipliers with adders, each of which gives the address of a read a cycle; 0: as many as are of use",
+        f"{_GUESS}: never short; Dong 2020, section 6.6.3: one",
+        ge=0,
+        le=MAX_READS,
+    )
     compu_latency_cycles: int = param(
         4,
         "from a sparse line entering a compaction unit to its bundles in the lane; one line a cycle enters a unit",
@@ -106,6 +159,16 @@ class EngineSpec(Spec):
     )
     buffer_read_cycles: int = param(
         2, "from a finished line to its leaving for L2", f"{_GUESS}: SRAM read", ge=1, le=MAX_STAGE_CYCLES
+    )
+    buffer_banks: int = param(
+        0,
+        "banks of the prefetch buffer, among which its lines are dealt out; 0: accesses never conflict",
+        f"{_GUESS}: 32 units and 16 L2 channels use far less than a line each a cycle",
+        ge=0,
+        le=MAX_BANKS,
+    )
+    buffer_bank_ports: int = param(
+        1, "lines that a bank of the prefetch buffer reads or writes a cycle", f"{_GUESS}: one port", ge=1, le=8
     )
     outstanding_columns: int = param(
         4096,
@@ -120,6 +183,18 @@ class EngineSpec(Spec):
         f"{_GUESS}: covers 300 cycles at 2.8 lines a cycle (224 GB/s)",
         ge=1,
         le=MAX_READS,
+    )
+    data_buffer_lines: int = param(
+        0,
+        "sparse lines of a compaction unit's own data buffer; 0: the units share reads_in_flight",
+        f"{_GUESS}: shared; Dong 2020, figure 6.12, draws a buffer for each unit and gives no size",
+        ge=0,
+        le=MAX_READS,
+    )
+    data_buffers_in_l2: bool = param(
+        False,
+        "whether the data buffers' SRAM is part of what the engine takes of L2",
+        f"{_GUESS}: registers of the units, counted with the area; Dong 2020, section 6.6.3, has all storage in L2",
     )
     sparse_queue_depth: int = param(
         16, "sparse misses that wait for the engine in an L2 channel's queue", f"{_GUESS}", ge=1, le=256
@@ -147,43 +222,24 @@ class EngineSpec(Spec):
         return int(self.prefetch_buffer_kib * 1024) // LINE_BYTES
 
     @property
+    def l2_taken(self) -> L2Share:
+        """What L2 gives up to the engine."""
+        return L2Share(self.l2_share, self.l2_partition)
+
+    @property
+    def most_reads(self) -> int:
+        """Sparse lines that the data buffers hold, and so reads in flight at most."""
+        own = self.data_buffer_lines * self.compaction_units
+        return min(self.reads_in_flight, own) if own else self.reads_in_flight
+
+    @property
+    def data_buffer_kib(self) -> float:
+        """SRAM of all data buffers."""
+        lines = self.data_buffer_lines * self.compaction_units or self.reads_in_flight
+        return lines * LINE_BYTES / 1024
+
+    @property
     def sram_kib(self) -> float:
-        """SRAM taken from L2: SIB and prefetch buffer."""
-        return self.sib_kib + self.prefetch_buffer_kib
-
-
-@dataclass(frozen=True)
-class SibLayout:
-    """How the SIB is divided for a launch's sparse regions.
-
-    entry_bytes: metadata, bitmask and mapping bytes of a column; bitmask_bytes; mappings: capacity of the sliding
-    window; entries: columns held; line_bits: width of a count of lines in the metadata.
-    """
-
-    entry_bytes: int
-    bitmask_bytes: int
-    mappings: int
-    entries: int
-    line_bits: int
-
-
-def sib_layout(spec: EngineSpec, regions: Sequence[SparseRegion]) -> SibLayout:
-    """Divide the SIB for `regions`, all with the entry size that the tallest one needs.
-
-    ValueError if one entry exceeds the SIB, or the 48-bit metadata cannot number every column.
-    """
-    rows = max(r.rows for r in regions)
-    columns = sum(r.columns for r in regions)
-    bitmask = -(-rows // 128)
-    size = next(size for most, size in spec.entry_sizes if rows <= most)
-    while size < METADATA_BYTES + bitmask + 1:
-        size *= 2
-    entries = spec.sib_kib * 1024 // size
-    if not entries:
-        raise ValueError(f"engine.sib_kib: {spec.sib_kib} KiB hold no entry of {size} bytes ({rows} rows)")
-    line_bits = (-(-rows // LINE_ELEMENTS)).bit_length()
-    column_bits = (columns - 1).bit_length()
-    if column_bits + 2 * line_bits + TAIL_BITS + OFFSET_BITS > METADATA_BITS:
-        most = 1 << (METADATA_BITS - 2 * line_bits - TAIL_BITS - OFFSET_BITS)
-        raise ValueError(f"{columns} sparse columns of up to {rows} rows: the SIB's metadata numbers at most {most}")
-    return SibLayout(size, bitmask, size - METADATA_BYTES - bitmask, entries, line_bits)
+        """SRAM that must fit the share of L2, if there is one: SIB, prefetch buffer, data buffers that are there."""
+        data_kib = self.data_buffer_kib if self.data_buffers_in_l2 else 0
+        return self.sib_kib + self.prefetch_buffer_kib + data_kib

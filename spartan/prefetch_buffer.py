@@ -6,9 +6,10 @@ in replacement order, that no request waits for.
 """
 
 from gpusim.jit import jit
+from spartan.reads import free_read
 from spartan.replacement import moves_to_end
 from spartan.response import answer_waiting
-from spartan.state import AHEAD, ARRIVED, DEMAND, NONE, REPLAY
+from spartan.state import ARRIVED, NONE, REPLAY
 
 
 @jit
@@ -31,15 +32,6 @@ def free_slot(m, slot):
     engine.slot_next[slot] = engine.slot_free
     engine.slot_free = slot
     engine.slots_free += 1
-
-
-@jit
-def free_read(m, read):
-    """Return a read's record."""
-    engine = m.engine
-    engine.read_next[read] = engine.read_free
-    engine.read_free = read
-    engine.reads_held -= 1
 
 
 @jit
@@ -213,34 +205,3 @@ def emit_line(m, now, lane, last, shared):
         engine.buffer_lines_dropped += 1
         engine.lines_wasted += engine.slot_reads[slot] - shared
         engine.slot_reads[slot] = shared
-
-
-@jit
-def queue_issue(m, lane):
-    """Queue the lane for a shifter, before those that only read ahead if a request waits for it."""
-    engine = m.engine
-    if engine.lane_blocked[lane]:
-        return
-    q = AHEAD if engine.lane_waiter[lane] == NONE else DEMAND
-    if engine.lane_in_issue[q, lane]:
-        return
-    engine.lane_in_issue[q, lane] = 1
-    engine.lane_issue_next[q, lane] = NONE
-    if engine.issue_first[q] == NONE:
-        engine.issue_first[q] = lane
-    else:
-        engine.lane_issue_next[q, engine.issue_last[q]] = lane
-    engine.issue_last[q] = lane
-
-
-@jit
-def unqueue_issue(m):
-    """The next lane for a shifter, or NONE."""
-    engine = m.engine
-    for q in range(2):
-        lane = engine.issue_first[q]
-        if lane != NONE:
-            engine.issue_first[q] = engine.lane_issue_next[q, lane]
-            engine.lane_in_issue[q, lane] = 0
-            return lane
-    return NONE

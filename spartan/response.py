@@ -1,11 +1,12 @@
 """Requests from L2 and their answers; every answer is compared with the packed matrix."""
 
 from gpusim.jit import jit, ld_i64, ld_u32
+from isa.region import LINE_ELEMENTS
 from isa.trace import LINE_ADDRESS_MASK
 from memory.ports import L2_FROM_ENGINE, deliver
 from memory.timeline import ENGINE_ANSWERED, record
+from spartan.banks import access_line
 from spartan.counters import LATENCY_BUCKETS
-from spartan.engine_spec import LINE_ELEMENTS
 from spartan.state import NONE
 
 
@@ -63,7 +64,8 @@ def send(m, now, request, slot, last):
     if not _matches(m, request, slot, last):
         engine.response_mismatches += 1
     channel = engine.request_channel[request]
-    t = max(now + engine.buffer_read, engine.output_free[channel])
+    read = now if slot == NONE else access_line(m, now, slot)
+    t = max(read + engine.buffer_read, engine.output_free[channel])
     engine.output_free[channel] = t + 1
     deliver(m, t, L2_FROM_ENGINE + channel, engine.request_mshr[request])
     if m.timeline.on:

@@ -1,129 +1,56 @@
-"""Data search: which sparse lines a lane reads next (Dong 2020, algorithms 4 and 5, table 6.1).
+"""Data search: which sparse lines a lane reads next (Dong 2020, algorithms 4 and 5).
 
-Every function that goes over bits or mappings adds to `scanned` and `summed`, from which the time follows.
+The algorithms collect a search's memory transactions (`mem_trans.append(AddrCalc(bit_location))`). Here a lane keeps
+how far its search has come, and `next_read` gives the next location each time that a read can be issued, by
+`accurate_search` and `prudent_search` in a replay lane and by `hasty_search` in a profiling one.
+
+Each function that goes over mappings adds to `summed`, over bits to `scanned` (`spartan/bitmask.py`); the time follows.
 """
 
-from gpusim.jit import ctz, jit, popcount
+from gpusim.jit import jit
+from spartan.bitmask import (
+    find_first_non_zero_bit,
+    find_next_bit_location,
+    find_next_non_zero_bit,
+    find_previous_bit_location,
+)
+from spartan.engine_spec import NEARER_END, SUMS_FROM
 from spartan.sib import (
     EXHAUSTED,
     column_complete,
     compacted,
-    first_mapping,
     line_settled,
     mapping_needed,
     mapping_offset,
+    mappings_held,
     profiled,
     tail,
 )
-from spartan.state import NONE, PROFILE, WORD_BITS
+from spartan.state import NONE, PROFILE
 
 ACCURATE, PRUDENT, HASTY = 0, 1, 2
-_ALL = (1 << WORD_BITS) - 1
-
-
-@jit
-def next_set_bit(m, entry, start, end):
-    """First set bit of the entry's bitmask in [start, end), or NONE."""
-    engine = m.engine
-    if start >= end:
-        return NONE
-    w = start >> 5
-    word = (engine.bitmask[entry * engine.bitmask_words + w] >> (start & 31)) << (start & 31)
-    while word == 0 and (w + 1) << 5 < end:
-        w += 1
-        word = engine.bitmask[entry * engine.bitmask_words + w]
-    location = (w << 5) + ctz(word) if word else end
-    engine.scanned += min(location, end - 1) - start + 1
-    return location if location < end else NONE
-
-
-@jit
-def find_first_non_zero_bit(m, entry):
-    """Location of the first sparse line with a non-zero, or NONE (table 6.1)."""
-    return next_set_bit(m, entry, 0, profiled(m, entry))
-
-
-@jit
-def find_next_non_zero_bit(m, entry, location):
-    """Location of the next set bit after `location`, or NONE (table 6.1)."""
-    return next_set_bit(m, entry, location + 1, profiled(m, entry))
-
-
-@jit
-def find_next_bit_location(m, entry, location, n):
-    """Location of the set bit that is `n` set bits after `location`, or NONE (table 6.1)."""
-    engine = m.engine
-    if n == 0:
-        return location
-    end = profiled(m, entry)
-    w = (location + 1) >> 5
-    shift = (location + 1) & 31
-    word = (engine.bitmask[entry * engine.bitmask_words + w] >> shift) << shift if location + 1 < end else 0
-    while True:
-        count = popcount(word)
-        if count >= n:
-            break
-        n -= count
-        w += 1
-        if w << 5 >= end:
-            return NONE
-        word = engine.bitmask[entry * engine.bitmask_words + w]
-    while n > 1:
-        word &= word - 1
-        n -= 1
-    found = (w << 5) + ctz(word)
-    engine.scanned += found - location
-    return found
-
-
-@jit
-def find_previous_bit_location(m, entry, location, n):
-    """Location of the set bit that is `n` set bits before `location`, or NONE; `n` at least 1."""
-    engine = m.engine
-    w = location >> 5
-    word = engine.bitmask[entry * engine.bitmask_words + w] & ((1 << (location & 31)) - 1) if location & 31 else 0
-    while True:
-        count = popcount(word)
-        if count >= n:
-            break
-        n -= count
-        w -= 1
-        if w < 0:
-            return NONE
-        word = engine.bitmask[entry * engine.bitmask_words + w]
-    for _ in range(count - n):
-        word &= word - 1
-    found = (w << 5) + ctz(word)
-    engine.scanned += location - found
-    return found
+FROM_NEARER_END = SUMS_FROM[NEARER_END]
+_OFFSET_SHIFT = 5  # of a CMI entry: NNC_needed, 0 to 16, below it
 
 
 @jit
 def get_cmi_entry(m, entry, i):
-    """Mapping of compacted line `i` as NNC_needed + 32 * offset, or NONE if it is not held."""
-    if i < first_mapping(m, entry) or i >= compacted(m, entry):
+    """Mapping of compacted line `i`, for `nnc_needed` and `cmi_offset`, or NONE if there is none or it is not held."""
+    if i >= compacted(m, entry) or not mappings_held(m, entry, i, i + 1):
         return NONE
-    return mapping_needed(m, entry, i) + 32 * mapping_offset(m, entry, i)
+    return mapping_needed(m, entry, i) | mapping_offset(m, entry, i) << _OFFSET_SHIFT
 
 
 @jit
-def find_line_end(m, entry, i):
-    """Location of the last sparse line that compacted line `i` used; the mappings of i + 1 on are held.
+def nnc_needed(cmi):
+    """Sparse lines with non-zeros that a compacted line needs beside the one before it."""
+    return cmi & ((1 << _OFFSET_SHIFT) - 1)
 
-    Forward over all earlier mappings as algorithm 4 does when none has left the window and that is the shorter
-    way, else backwards from the profiled end.
-    """
-    t = compacted(m, entry)
-    n = 0
-    if first_mapping(m, entry) == 0 and i + 1 <= t - i:
-        for j in range(i + 1):
-            n += mapping_needed(m, entry, j)
-        m.engine.summed += i + 1
-        return find_next_bit_location(m, entry, find_first_non_zero_bit(m, entry), n - 1)
-    for j in range(i + 1, t):
-        n += mapping_needed(m, entry, j)
-    m.engine.summed += t - i - 1
-    return find_previous_bit_location(m, entry, profiled(m, entry), n + tail(m, entry) + 1)
+
+@jit
+def cmi_offset(cmi):
+    """Position of a compacted line's last element in its last sparse line; EXHAUSTED: nothing follows it there."""
+    return cmi >> _OFFSET_SHIFT
 
 
 @jit
@@ -140,7 +67,31 @@ def search_mode(m, entry, i):
     """
     if not line_settled(m, entry, i):
         return HASTY
-    return ACCURATE if i >= first_mapping(m, entry) else PRUDENT
+    return ACCURATE if get_cmi_entry(m, entry, i) != NONE else PRUDENT
+
+
+@jit
+def find_line_end(m, entry, i):
+    """Location of the last sparse line that compacted line `i` used.
+
+    The mappings up to `i`, or those after it, are held: forwards from the first set bit over all earlier mappings
+    (algorithm 4, lines 4 to 7), or backwards from the profiled end over the later ones.
+    """
+    engine = m.engine
+    t = compacted(m, entry)
+    forwards = mappings_held(m, entry, 0, i + 1)
+    if forwards and i + 1 > t - i and engine.sum_from == FROM_NEARER_END:
+        forwards = 0 if mappings_held(m, entry, i + 1, t) else 1
+    n = 0
+    if forwards:
+        for j in range(i + 1):
+            n += mapping_needed(m, entry, j)
+        engine.summed += i + 1
+        return find_next_bit_location(m, entry, find_first_non_zero_bit(m, entry), n - 1)
+    for j in range(i + 1, t):
+        n += mapping_needed(m, entry, j)
+    engine.summed += t - i - 1
+    return find_previous_bit_location(m, entry, profiled(m, entry), n + tail(m, entry) + 1)
 
 
 @jit
@@ -173,7 +124,7 @@ def place_profile_lane(m, lane, entry):
 
 
 @jit
-def _behind_reads(m, lane, i):
+def _reads_end_before(m, lane, i):
     """1 if the reads issued end exactly before compacted line `i` or an earlier one that is still to come."""
     engine = m.engine
     exact = engine.lane_exact[lane]
@@ -185,6 +136,55 @@ def _behind_reads(m, lane, i):
 
 
 @jit
+def accurate_search(m, lane, entry, i):
+    """Algorithm 4: the lane is to read the sparse lines that compacted line `i` is made of, and no others.
+
+    Its mapping is held. Returns how many lines those are, from `lane_position` on. Where the lane's reads end just
+    before line `i`, they go on; else they begin anew where the earlier mappings say.
+    """
+    engine = m.engine
+    reads = nnc_needed(get_cmi_entry(m, entry, i))
+    if engine.lane_exact[lane] != i or not _reads_end_before(m, lane, i):
+        reads += place_before(m, lane, entry, i)
+    engine.lane_todo[lane] = reads
+    engine.lane_exact[lane] = i + 1
+    engine.lane_run[lane] = NONE
+    return reads
+
+
+@jit
+def prudent_search(m, lane, i):
+    """Algorithm 5, prudent: the lane is to read lines whose bit is set, until it has passed compacted line `i`.
+
+    From the first one, or from where the lane stands if that is before line `i`.
+    """
+    engine = m.engine
+    if _reads_end_before(m, lane, i):
+        engine.lane_run[lane] = engine.lane_exact[lane]
+    else:
+        engine.lane_run[lane] = 0
+        engine.lane_restart[lane] = 0
+        engine.lane_skip[lane] = 0
+        engine.lane_position[lane] = 0
+    engine.lane_exact[lane] = NONE
+
+
+@jit
+def hasty_search(m, lane, entry):
+    """Algorithm 5, hasty: the line after the last one, or NONE after the column's last.
+
+    A new lane begins in what is profiled already: there, lines whose bit is 0 are left out.
+    """
+    engine = m.engine
+    location = engine.lane_position[lane]
+    if location < profiled(m, entry):
+        location = find_next_non_zero_bit(m, entry, location - 1)
+        if location == NONE:
+            location = profiled(m, entry)
+    return location if location < engine.region_lines[engine.entry_region[entry]] else NONE
+
+
+@jit
 def _space_ahead(m, lane):
     """1 if a further read ahead finds a free buffer line even if each one under way finishes a line."""
     engine = m.engine
@@ -192,56 +192,41 @@ def _space_ahead(m, lane):
 
 
 @jit
-def _choose_replay(m, lane, entry):
-    """Choose what a replay lane reads next: 1 if the next set bit from `lane_position` on, 0 if nothing."""
+def _begin_replay(m, lane, entry):
+    """Begin what a replay lane searches for next, or go on with its prudent run: 0 if there is nothing to be read."""
     engine = m.engine
-    first = first_mapping(m, entry)
     while True:
         run = engine.lane_run[lane]
         if run != NONE and engine.lane_restarts[lane] == 0 and engine.lane_restart[lane] == NONE:
             run = max(run, engine.lane_line[lane])
-        demanded = 0
+        run_demanded = 0
         lowest, onward = NONE, NONE
-        target_request, onward_request = NONE, NONE
+        lowest_request, onward_request = NONE, NONE
         r = engine.lane_waiter[lane]
         while r != NONE:
             i = engine.request_line[r]
             if engine.request_covered[r] == 0:
-                if run != NONE and run <= i < first:
-                    demanded = 1
+                if run != NONE and run <= i and not mappings_held(m, entry, i, i + 1):
+                    run_demanded = 1
                 if lowest == NONE or i < lowest:
                     lowest = i
-                    target_request = r
-                if _behind_reads(m, lane, i) and (onward == NONE or i < onward):
+                    lowest_request = r
+                if _reads_end_before(m, lane, i) and (onward == NONE or i < onward):
                     onward = i
                     onward_request = r
             r = engine.request_next[r]
-        if demanded or lowest == NONE:
+        if run_demanded or lowest == NONE:
             if run == NONE or engine.lane_issued[lane] >= engine.lane_limit[lane]:
                 return 0
-            return 1 if demanded or _space_ahead(m, lane) else 0
-        i = lowest
-        if onward != NONE:
-            i = onward
-            target_request = onward_request
-        if i < first:
-            if _behind_reads(m, lane, i):
-                engine.lane_run[lane] = engine.lane_exact[lane]
-            else:
-                engine.lane_run[lane] = 0
-                engine.lane_restart[lane] = 0
-                engine.lane_skip[lane] = 0
-                engine.lane_position[lane] = 0
-            engine.lane_exact[lane] = NONE
+            return 1 if run_demanded or _space_ahead(m, lane) else 0
+        # where the lane stands there is less to search for
+        i = lowest if onward == NONE else onward
+        if get_cmi_entry(m, entry, i) == NONE:
+            prudent_search(m, lane, i)
         else:
-            needed = mapping_needed(m, entry, i)
-            if engine.lane_exact[lane] != i or not _behind_reads(m, lane, i):
-                needed += place_before(m, lane, entry, i)
-            engine.lane_todo[lane] = needed
-            engine.lane_exact[lane] = i + 1
-            engine.lane_run[lane] = NONE
-            engine.request_covered[target_request] = 1
-            if needed:
+            reads = accurate_search(m, lane, entry, i)
+            engine.request_covered[lowest_request if onward == NONE else onward_request] = 1
+            if reads:
                 return 1
 
 
@@ -254,24 +239,20 @@ def next_read(m, lane):
     entry = engine.lane_entry[lane]
     if entry == NONE:
         return NONE
-    end = profiled(m, entry)
     if engine.lane_kind[lane] == PROFILE:
-        location = engine.lane_position[lane]
         if engine.lane_issued[lane] >= engine.lane_limit[lane] or (
             engine.lane_waiter[lane] == NONE and not _space_ahead(m, lane)
         ):
             return NONE
-        if location < end:
-            location = next_set_bit(m, entry, location, end)
-            if location == NONE:
-                location = end
-        return location if location < engine.region_lines[engine.entry_region[entry]] else NONE
-    if engine.lane_todo[lane] == 0 and not _choose_replay(m, lane, entry):
+        return hasty_search(m, lane, entry)
+    if engine.lane_todo[lane] == 0 and not _begin_replay(m, lane, entry):
         return NONE
-    return next_set_bit(m, entry, engine.lane_position[lane], end)
+    if engine.lane_position[lane] == 0:
+        return find_first_non_zero_bit(m, entry)
+    return find_next_non_zero_bit(m, entry, engine.lane_position[lane] - 1)
 
 
 @jit
 def column_ends_after(m, entry, location):
     """1 if the column is known and has no non-zero after sparse line `location`."""
-    return 1 if column_complete(m, entry) and next_set_bit(m, entry, location + 1, profiled(m, entry)) == NONE else 0
+    return 1 if column_complete(m, entry) and find_next_non_zero_bit(m, entry, location) == NONE else 0

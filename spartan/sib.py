@@ -17,7 +17,7 @@ import numpy as np
 
 from gpusim.jit import jit, ld_i32, st_i32
 from spartan.engine_spec import OFFSET_BITS, TAIL_BITS
-from spartan.replacement import moves_to_end
+from spartan.replacement import are_held, mapping_place, moves_to_end
 from spartan.state import NONE, PROFILE, REPLAY
 
 _TAIL_MASK = (1 << TAIL_BITS) - 1
@@ -71,9 +71,16 @@ def column_complete(m, entry):
 
 
 @jit
-def first_mapping(m, entry):
-    """Number of the oldest compacted line whose mapping is held."""
-    return max(0, compacted(m, entry) - m.engine.mappings)
+def mappings_held(m, entry, low, high):
+    """1 if the mappings of compacted lines `low` to `high` - 1, all of them made, are held; none always are."""
+    return are_held(m.engine.cmi_replacement, m.engine.mappings, compacted(m, entry), low, high)
+
+
+@jit
+def _mapping_at(m, entry, i):
+    """Where in `cmi` the mapping of compacted line `i` is, or goes."""
+    engine = m.engine
+    return entry * engine.mappings + mapping_place(engine.cmi_replacement, engine.mappings, i)
 
 
 @jit
@@ -104,25 +111,23 @@ def _is_last(m, entry, i):
 @jit
 def mapping_needed(m, entry, i):
     """NNC_needed of compacted line `i`, whose mapping is held."""
-    byte = np.int64(m.engine.cmi[entry * m.engine.mappings + i % m.engine.mappings])
-    return byte_needed(byte, _is_last(m, entry, i))
+    return byte_needed(np.int64(m.engine.cmi[_mapping_at(m, entry, i)]), _is_last(m, entry, i))
 
 
 @jit
 def mapping_offset(m, entry, i):
     """Offset of compacted line `i`: its mapping is held, or was the last to leave the window."""
-    if i < first_mapping(m, entry):
+    if not mappings_held(m, entry, i, i + 1):
         return (m.engine.meta[entry] >> TAIL_BITS) & _OFFSET_MASK
-    byte = np.int64(m.engine.cmi[entry * m.engine.mappings + i % m.engine.mappings])
-    return byte_offset(byte, _is_last(m, entry, i))
+    return byte_offset(np.int64(m.engine.cmi[_mapping_at(m, entry, i)]), _is_last(m, entry, i))
 
 
 @jit
 def add_mapping(m, entry, needed, offset):
-    """Map the next compacted line, which ends the tail; the oldest mapping leaves a full window."""
+    """Map the next compacted line, which ends the tail; a mapping leaves a full window."""
     engine = m.engine
     i = compacted(m, entry)
-    at = entry * engine.mappings + i % engine.mappings
+    at = _mapping_at(m, entry, i)
     meta = engine.meta[entry]
     if i >= engine.mappings:
         left = byte_offset(np.int64(engine.cmi[at]), 0)
@@ -165,13 +170,14 @@ def find_entry(m, region, column):
 @jit
 def _unlink_entry(m, entry):
     engine = m.engine
+    chosen = entry // engine.ways
     before, after = engine.entry_prev[entry], engine.entry_next[entry]
     if before == NONE:
-        engine.entry_first = after
+        engine.set_first[chosen] = after
     else:
         engine.entry_next[before] = after
     if after == NONE:
-        engine.entry_last = before
+        engine.set_last[chosen] = before
     else:
         engine.entry_prev[after] = before
 
@@ -179,19 +185,20 @@ def _unlink_entry(m, entry):
 @jit
 def _append_entry(m, entry):
     engine = m.engine
-    engine.entry_prev[entry] = engine.entry_last
+    chosen = entry // engine.ways
+    engine.entry_prev[entry] = engine.set_last[chosen]
     engine.entry_next[entry] = NONE
-    if engine.entry_last == NONE:
-        engine.entry_first = entry
+    if engine.set_last[chosen] == NONE:
+        engine.set_first[chosen] = entry
     else:
-        engine.entry_next[engine.entry_last] = entry
-    engine.entry_last = entry
+        engine.entry_next[engine.set_last[chosen]] = entry
+    engine.set_last[chosen] = entry
 
 
 @jit
 def use_entry(m, entry):
     """A request used the entry."""
-    if moves_to_end(m.engine.sib_replacement) and m.engine.entry_last != entry:
+    if moves_to_end(m.engine.sib_replacement) and m.engine.set_last[entry // m.engine.ways] != entry:
         _unlink_entry(m, entry)
         _append_entry(m, entry)
 
@@ -202,15 +209,23 @@ def _lane_waited_for(m, lane):
 
 
 @jit
-def entry_to_replace(m):
-    """A SIB entry for another column: an unused one, or the first in replacement order that no request waits for.
+def entry_in_use(m, entry):
+    """1 if the entry belongs to a column."""
+    return 1 if entry % m.engine.ways < m.engine.set_used[entry // m.engine.ways] else 0
 
-    NONE if requests wait for all of them. The caller closes the entry's lanes before `assign_entry`.
+
+@jit
+def entry_to_replace(m, region, column):
+    """A SIB entry for a column that has none: unused, or the first in replacement order that no request waits for.
+
+    Of the column's set: its number's remainder. NONE if requests wait for all of them. The caller closes the entry's
+    lanes before `assign_entry`.
     """
     engine = m.engine
-    if engine.entries_used < engine.entries:
-        return engine.entries_used
-    entry = engine.entry_first
+    chosen = (engine.region_column[region] + column) % engine.sets
+    if engine.set_used[chosen] < engine.ways:
+        return chosen * engine.ways + engine.set_used[chosen]
+    entry = engine.set_first[chosen]
     while entry != NONE:
         if not (
             _lane_waited_for(m, engine.entry_lane[entry, PROFILE])
@@ -225,12 +240,12 @@ def entry_to_replace(m):
 def assign_entry(m, entry, region, column):
     """Give the entry, whose lanes are closed, to a column of which nothing is known yet."""
     engine = m.engine
-    if entry == engine.entries_used:
-        engine.entries_used += 1
-    else:
+    if entry_in_use(m, entry):
         _unlink_entry(m, entry)
         st_i32(engine.entry_of_column, entry_column(m, entry), 0)
         engine.sib_evictions += 1
+    else:
+        engine.set_used[entry // engine.ways] += 1
     number = engine.region_column[region] + column
     st_i32(engine.entry_of_column, number, entry + 1)
     engine.entry_region[entry] = region

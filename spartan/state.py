@@ -3,11 +3,12 @@
 import numpy as np
 
 from gpusim.jit import Field, State, counter_fields
+from isa.region import LINE_ELEMENTS
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import (
     LINE_BYTES,
-    LINE_ELEMENTS,
+    MAX_BANKS,
     MAX_BUFFER_KIB,
     MAX_LOOKUPS,
     MAX_READS,
@@ -52,7 +53,14 @@ ENGINE = State(
         "buffer_read": Field((), "cycles from a finished line to its leaving"),
         "sib_replacement": Field((), "policy by which SIB entries are replaced (spartan/replacement.py)"),
         "lane_replacement": Field((), "policy by which lanes are closed"),
-        "entries": Field((), "SIB entries"),
+        "cmi_replacement": Field((), "policy by which mappings leave a column's window"),
+        "sum_from": Field((), "which way mappings are added up, a number of spartan/search.py"),
+        "sets": Field((), "sets of the SIB's directory"),
+        "ways": Field((), "SIB entries of a set"),
+        "addresses_per_cycle": Field((), "reads issued a cycle"),
+        "unit_lines": Field((), "sparse lines of a unit's data buffer"),
+        "banks": Field((), "banks of the prefetch buffer, 0: accesses never conflict"),
+        "bank_ports": Field((), "lines that a bank reads or writes a cycle"),
         "mappings": Field((), "mapping entries of a SIB entry"),
         "bitmask_words": Field((), "32-bit bitmask words of a SIB entry"),
         "line_bits": Field((), "width of a line count in the metadata"),
@@ -75,9 +83,9 @@ ENGINE = State(
         "entry_lane": Field((MAX_ENTRIES, 2), "open lane of an entry by kind, or NONE"),
         "entry_next": Field((MAX_ENTRIES,), "towards the entry that is replaced last"),
         "entry_prev": Field((MAX_ENTRIES,), "towards the entry that is replaced first"),
-        "entry_first": Field((), "entry that is replaced first"),
-        "entry_last": Field((), "entry that is replaced last"),
-        "entries_used": Field((), "entries allocated so far"),
+        "set_first": Field((MAX_ENTRIES,), "entry of a set that is replaced first"),
+        "set_last": Field((MAX_ENTRIES,), "entry that is replaced last"),
+        "set_used": Field((MAX_ENTRIES,), "entries of a set allocated so far"),
         # lanes of the prefetch buffer
         "lane_entry": Field((MAX_LANES,), "SIB entry of a lane, NONE: closed"),
         "lane_kind": Field((MAX_LANES,), "PROFILE or REPLAY"),
@@ -106,6 +114,8 @@ ENGINE = State(
         "lane_issue_next": Field((2, MAX_LANES), "next lane in it"),
         "lane_blocked": Field((MAX_LANES,), "1: waits for a DRAM channel's queue"),
         "lane_blocked_next": Field((MAX_LANES,), "next lane that does"),
+        "lane_unit_full": Field((MAX_LANES,), "1: waits for a line of its unit's data buffer"),
+        "lane_unit_full_next": Field((MAX_LANES,), "next lane that does"),
         "lane_next": Field((MAX_LANES,), "towards the lane that is closed last; next free lane"),
         "lane_prev": Field((MAX_LANES,), "towards the lane that is closed first"),
         "lane_first": Field((), "open lane that is closed first"),
@@ -139,6 +149,7 @@ ENGINE = State(
         "output_free": Field((MAX_L2_CHANNELS,), "cycle from which an L2 channel can take an answer"),
         # reads, kept from issue to compaction
         "read_line": Field((MAX_READS,), "sparse line of the column"),
+        "read_unit": Field((MAX_READS,), "unit whose data buffer it has a line of"),
         "read_lane": Field((MAX_READS,), "lane, NONE: closed meanwhile"),
         "read_serial": Field((MAX_READS,), "opening of the lane"),
         "read_state": Field((MAX_READS,), "IN_FLIGHT, ARRIVED or IN_UNIT"),
@@ -153,10 +164,14 @@ ENGINE = State(
         "shifter_ready": Field((MAX_SHIFTERS,), "cycle from which a shifter is free, or has its result"),
         "shifter_lane": Field((MAX_SHIFTERS,), "lane that it searches for, or NONE"),
         "shifter_found": Field((MAX_SHIFTERS,), "1: the search is over, the read is to be issued"),
+        "addresses_left": Field((), "reads that may still be issued in this cycle"),
         "blocked_first": Field((MAX_DRAM_CHANNELS,), "first lane that waits for a DRAM channel's queue"),
         "blocked_last": Field((MAX_DRAM_CHANNELS,), "last lane"),
         # compaction units
         "unit_mask": Field((), "units with a lane in their queue"),
+        "unit_lines_held": Field((MAX_UNITS,), "lines of a unit's data buffer that reads have"),
+        "unit_full_first": Field((MAX_UNITS,), "first lane that waits for one"),
+        "unit_full_last": Field((MAX_UNITS,), "last lane"),
         "unit_first": Field((MAX_UNITS,), "first lane of a unit's queue"),
         "unit_last": Field((MAX_UNITS,), "last lane"),
         "pipe_ready": Field((MAX_READS,), "cycle in which a line leaves its unit"),
@@ -164,6 +179,7 @@ ENGINE = State(
         "pipe_head": Field((), "position of the oldest line in a unit"),
         "pipe_count": Field((), "lines in units"),
         "unit_bundles": Field((LINE_ELEMENTS,), "bundles of the line that leaves a unit, by element"),
+        "bank_next": Field((MAX_BANKS,), "cycle * ports + port from which a bank is free"),
         # what a search says besides its result
         "scanned": Field((), "bits that the last search went over"),
         "summed": Field((), "mapping entries that it added up"),

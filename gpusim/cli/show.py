@@ -5,6 +5,7 @@ import sys
 
 from gpusim.config import files
 from gpusim.config.describe import annotated
+from gpusim.config.engine import ENGINE_FOLDER, load_engine
 from gpusim.config.exec import EXAMPLE_FOLDER, ExecConfig, load_exec
 from gpusim.config.gpu import GPU_FOLDER, load_gpu
 from gpusim.config.run import RUN_FOLDER, RunConfig, load_run
@@ -14,9 +15,15 @@ from spartan.engine_spec import EngineSpec
 
 
 def show_command(name: str, sets: list[str], values: bool) -> None:
-    """Print the machine of a run's, an execution's or a GPU's configuration; values: every value with its source."""
+    """Print the machine of a run's, an execution's or a GPU's configuration; values: every value with its source.
+
+    Of an engine, which is no machine, its values.
+    """
     document = _opened(name)
     shelf = files.shelf_of(document)
+    if shelf == ENGINE_FOLDER:
+        sys.stdout.write(annotated(load_engine(document, sets)))
+        return
     config: RunConfig | ExecConfig | GpuSpec
     if shelf == RUN_FOLDER:
         config = load_run(document, sets)
@@ -37,7 +44,7 @@ def show_command(name: str, sets: list[str], values: bool) -> None:
 
 def _opened(name: str) -> files.Document:
     """A configuration of any kind: a file of the user's, or a shipped one."""
-    for folder in (RUN_FOLDER, GPU_FOLDER, EXAMPLE_FOLDER):
+    for folder in (RUN_FOLDER, GPU_FOLDER, EXAMPLE_FOLDER, ENGINE_FOLDER):
         with contextlib.suppress(files.NoSuchConfiguration):
             return files.opened(name, folder)
     return files.opened(name, GPU_FOLDER)  # none: the error names the shipped GPUs

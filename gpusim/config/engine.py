@@ -1,14 +1,77 @@
-"""What a GPU and its compaction engine must have in common."""
+"""An engine's configuration, by name or over another one, and what it must have in common with the GPU."""
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.base.spec import Spec
+from gpusim.config import files
+from gpusim.config.check import checked
+from gpusim.config.tree import Path_, Sets, Tree, assignments
 from gpusim.core.gpu_spec import GpuSpec
 from spartan.engine_spec import EngineSpec
 
+ENGINE_FOLDER = "engines"
+ENGINE = ("engine",)
 
-def check_sram(gpu: GpuSpec, engine: EngineSpec) -> None:
-    """ValueError where SIB and prefetch buffer exceed the part of L2 that the engine takes."""
-    taken_kib = gpu.l2.engine_kib()
-    if engine.sram_kib > taken_kib:
+
+class _EngineOnly(Spec):
+    engine: EngineSpec = EngineSpec()
+
+
+def load_engine(given: files.Given, sets: Sets = ()) -> EngineSpec:
+    """An engine by its file's path or shipped name, or as a mapping; raises UserError.
+
+    Paths in `sets` may leave out `engine.`.
+    """
+    document = files.opened(given, ENGINE_FOLDER, "engine")
+    tree = Tree(origins={(): (str(document.path), ())}, files=document.files)
+    lay_engine(tree, document.data, str(document.path), (), document.path)
+    for one in assignments(sets):
+        path = one.path if one.path[:1] == ENGINE else (*ENGINE, *one.path)
+        tree.replace(path, one.value, one.source, ())
+    return checked(_EngineOnly, tree).engine
+
+
+def lay_engine(tree: Tree, engine: Any, source: str, inside: Path_, beside: Path, seen: tuple[Path, ...] = ()) -> None:
+    """Lay an engine into the tree: a name of a file, or a mapping over its `base`.
+
+    inside: its path in `source`; beside: the file beside which others are looked for; seen: those that led here.
+    """
+    if isinstance(engine, str):
+        path = files.find(engine, ENGINE_FOLDER, beside)
+        if path in seen:
+            raise UserError(f"{path}: base: refers back to itself")
+        lay_engine(tree, tree.read(path), str(path), (), path, (*seen, path))
+        return
+    if not isinstance(engine, Mapping):
+        tree.replace(ENGINE, engine, source, inside)
+        return
+    values = dict(engine)
+    base = values.pop("base", None)
+    if base is not None and not isinstance(base, str):
+        raise UserError(f"{source}: {'.'.join((*inside, 'base'))}: must be the name of an engine's file")
+    if base is not None:
+        lay_engine(tree, base, source, (*inside, "base"), beside, seen)
+    tree.data.setdefault("engine", {})
+    tree.origins.setdefault(ENGINE, (source, inside))
+    tree.merge(values, source, ENGINE, inside)
+
+
+def check_share(gpu: GpuSpec, engine: EngineSpec) -> None:
+    """ValueError where the engine cannot have its share of L2, or its memories exceed it.
+
+    With no share they are SRAM of their own, which may have any size.
+    """
+    try:
+        taken_kib = gpu.l2.size_kib - gpu.l2.cache_kib(engine.l2_taken)
+    except ValueError as error:
+        raise ValueError(f"engine.l2_share: {error}") from None
+    if engine.l2_share and engine.sram_kib > taken_kib:
+        data = f" + {engine.data_buffer_kib:g} of data buffers" if engine.data_buffers_in_l2 else ""
         raise ValueError(
-            f"engine: sib_kib + prefetch_buffer_kib = {engine.sram_kib:g} KiB do not fit the part of L2 that "
-            f"the engine takes ({taken_kib:g} KiB of gpu.l2.size_kib = {gpu.l2.size_kib})"
+            f"engine: sib_kib + prefetch_buffer_kib{data} = {engine.sram_kib:g} KiB do not fit the part of L2 that "
+            f"the engine takes ({taken_kib:g} KiB: l2_share {engine.l2_share:g} of gpu.l2.size_kib = "
+            f"{gpu.l2.size_kib})"
         )

@@ -9,6 +9,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
+from gpusim.config.engine import ENGINE, lay_engine
 from gpusim.config.models import kinds_in
 from gpusim.config.tree import Assignment, Sets, Tree, assignments
 from gpusim.core.gpu_spec import GpuSpec
@@ -35,7 +36,9 @@ def load_gpu(given: files.Given, sets: Sets = ()) -> GpuSpec:
 
 
 def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[Spec]) -> Tree:
-    """What a configuration says, over the GPU it names, under `laid_over` applied in order; raises UserError.
+    """What a configuration says, over the GPU and engine it names, under `laid_over` applied in order.
+
+    Raises UserError.
 
     of: the configuration's class; a section of it that the file leaves empty has its defaults.
     """
@@ -43,19 +46,27 @@ def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[
     tree = Tree(origins={(): (str(path), ())}, files=document.files)
     sections = {key: ({} if value is None and _is_section(of, key) else value) for key, value in document.data.items()}
     gpu, gpu_source, beside = sections.pop("gpu", None), str(path), path
+    engine, engine_source, engine_beside = sections.pop("engine", None), str(path), path
     for a in laid_over:
         if a.path == ("gpu",):
             gpu, gpu_source, beside = a.value, a.source, Path("--set")
         elif a.path == ("gpu", "base"):
             held = dict(gpu) if isinstance(gpu, Mapping) else {}
             gpu, beside = {**held, "base": a.value}, Path("--set")
+        elif a.path == ENGINE:
+            engine, engine_source, engine_beside = a.value, a.source, Path("--set")
+        elif a.path == (*ENGINE, "base"):
+            held = dict(engine) if isinstance(engine, Mapping) else {}
+            engine, engine_beside = {**held, "base": a.value}, Path("--set")
     tree.merge(sections, str(path))
     if gpu is not None:
         _lay_gpu(tree, gpu, gpu_source, ("gpu",), beside, ())
+    if engine is not None:
+        lay_engine(tree, engine, engine_source, () if engine_beside == Path("--set") else ENGINE, engine_beside)
     for a in laid_over:
         if a.path == STANDARD and _is_file(a.value):
             _lay_standard(tree, {"dram": {"standard": a.value}}, Path("--set"))
-        elif a.path not in (("gpu",), ("gpu", "base")):
+        elif a.path not in (("gpu",), ("gpu", "base"), ENGINE, (*ENGINE, "base")):
             tree.replace(a.path, a.value, a.source, ())
     return tree
 

@@ -8,7 +8,7 @@ from pydantic import model_validator
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
-from gpusim.config.engine import check_sram
+from gpusim.config.engine import check_share
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.config.workload import KernelsSpec, RunSpec, Workload
@@ -31,9 +31,9 @@ class RunConfig(Spec):
     run: RunSpec = RunSpec()
 
     @model_validator(mode="after")
-    def _sram_fits(self) -> "RunConfig":
+    def _share_fits(self) -> "RunConfig":
         if self.run.engine != "off" and self.kernels.may_use_engine:
-            check_sram(self.gpu, self.engine)
+            check_share(self.gpu, self.engine)
         return self
 
     @property

@@ -125,13 +125,13 @@ class KernelsSpec(Spec):
     dense: str = param(
         AUTO,
         "kernel with the engine off; auto: the fastest for the shape, by estimate or else by measurement",
-        "of Dong 2020's baseline's shape: sgemm_4x4",
+        "Dong 2020's baseline: mmm_local",
     )
     sparse: str = param(
         "sgemm_dib_tiled",
         "kernel with the engine on; auto: sgemm_dib_tiled, or the dense kernel where it is estimated to take less "
         "time; without an engine: software, which converts to ELLPACK-DIB first, and csc",
-        "",
+        "Dong 2020's: dib_algorithm3",
     )
 
     @property

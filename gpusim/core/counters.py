@@ -58,6 +58,18 @@ DRAM_BUS = CounterTable(
     ),
 )
 
+L2_LEFT = CounterTable(
+    "l2",
+    (
+        Counter(
+            "dirty_lines_at_end",
+            "lines",
+            "lines that the kernel leaves dirty, whose write-back a later one pays for",
+            MAX,
+        ),
+    ),
+)
+
 _FEWEST = "fewest cycles that"
 ROOFLINE = CounterTable(
     "roofline",
@@ -107,5 +119,5 @@ MACHINE_TABLES = (
 )
 
 # in the order in which they are reported
-TABLES = (KERNEL, *MACHINE_TABLES, CAPACITY, DRAM_BUS, ROOFLINE, SIMULATOR)
+TABLES = (KERNEL, *MACHINE_TABLES, CAPACITY, L2_LEFT, DRAM_BUS, ROOFLINE, SIMULATOR)
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(table.section for table in TABLES))

@@ -3,6 +3,7 @@
 from gpusim.core.run_units import run_units, wake_everything
 from gpusim.jit import jit
 from memory.cache.l1_stores import l1_release
+from memory.cache.l2_flush import l2_flush
 from memory.wheel import SIZE, anything_due
 
 RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)
@@ -22,9 +23,9 @@ def run_cycles(m, limit):
         if run.done == run.workgroups and m.l1.queued + m.scalar.queued == 0:
             if m.l1.dirty_lines:
                 l1_release(m, now, m.cu.cus)
-            else:
+            elif not (m.l2.flushes and m.xbar.requests == m.xbar.responses) or l2_flush(m, now):
                 # fetches that nobody needs any more may still be under way: the kernel ends before they come
-                if run.ended == 0 and m.xbar.requests == m.xbar.responses + m.icache.outstanding:
+                if run.ended == 0 and m.l2.flushes == 0 and m.xbar.requests == m.xbar.responses + m.icache.outstanding:
                     run.ended = now
                 if m.xbar.requests == m.xbar.responses:
                     return FINISHED

@@ -13,6 +13,7 @@ from gpusim.jit import Template, new_record, record_dtype
 from isa.launch import Launch
 from memory.address_map import ADDRESS_MAP, configure_address_map
 from memory.dram.state import decide_no_clock_ahead
+from memory.l2_share import L2Share
 from memory.network.state import CROSSBAR, configure_crossbar
 from memory.ports import PORTS
 from memory.timeline import TIMELINE
@@ -39,39 +40,45 @@ def machine_dtype() -> np.dtype:
 
 
 def new_machine(
-    gpu: GpuSpec, launch: Launch, fit: Occupancy, uses_engine: bool, again: bool = False, huge_pages: bool = False
+    gpu: GpuSpec,
+    launch: Launch,
+    fit: Occupancy,
+    l2_taken: L2Share | None = None,
+    again: bool = False,
+    huge_pages: bool = False,
 ) -> Any:
     """A machine record ready for the launch, apart from the producer's addresses and the engine's regions.
 
-    again: keep what the GPU alone decides for its next machine, which is then made in a fraction of the time;
-    huge_pages: for a long run (see `new_record`).
+    l2_taken: the share of L2 that the compaction engine takes, None: the launch has no engine; again: keep what the GPU
+    alone decides for its next machine, which is then made in a fraction of the time; huge_pages: for a long run (see
+    `new_record`).
     """
     if again and Template.AVAILABLE:
-        m = _template(gpu, uses_engine).copy()
+        m = _template(gpu, l2_taken).copy()
     else:
         m = new_record(machine_dtype(), huge_pages)
-        _configure(m, gpu, uses_engine)
+        _configure(m, gpu, l2_taken)
     configure_grid(m, launch, fit.waves_per_simd, fit.workgroups_per_cu)
     return m
 
 
 @lru_cache(maxsize=4)
-def _template(gpu: GpuSpec, uses_engine: bool) -> Template:
+def _template(gpu: GpuSpec, l2_taken: L2Share | None) -> Template:
     template = Template(machine_dtype())
-    _configure(template.record, gpu, uses_engine)
+    _configure(template.record, gpu, l2_taken)
     return template
 
 
-def _configure(m: Any, gpu: GpuSpec, uses_engine: bool) -> None:
+def _configure(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
     """Set up a zeroed record as a machine of the GPU, empty and before its first cycle."""
     m.wheel.running = -1
     channels = gpu.l2.channels, gpu.dram.channels
     hashes = gpu.l2.channel_hash_bits, gpu.dram.channel_hash_bits
     configure_address_map(m, *channels, gpu.l2.interleave_bytes, *hashes)
     configure_crossbar(m, gpu.crossbar, gpu.l2.channels, gpu.l2.latency_cycles, gpu.l2.mshr_targets_per_channel)
-    configure_units(m, gpu, uses_engine)
-    m.run.engine_on = int(uses_engine)
-    if uses_engine:
+    configure_units(m, gpu, l2_taken)
+    m.run.engine_on = int(l2_taken is not None)
+    if l2_taken is not None:
         decide_no_clock_ahead(m)  # a kernel may end before a prefetch is answered
     m.wheel.now = 0
     wake_at_start(m, DISPATCH)

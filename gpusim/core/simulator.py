@@ -36,9 +36,11 @@ from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_
 from isa.execution.resident import WavefrontGroup, group_lines, note_resident
 from isa.launch import Launch
 from isa.object.code_object import Kernel
+from memory.cache.l2_contents import dirty_lines
 from memory.dram.controller import bus_busy_cycles
 from spartan.engine import engine_finish
 from spartan.engine_spec import EngineSpec
+from spartan.sizing import sized_for
 
 OBSERVER_PERIOD_S = 0.1
 FIRST_CHUNK_CYCLES = 2_000
@@ -90,12 +92,15 @@ def simulate(
     fit = occupancy(launch, gpu.cu)
     compile_s = prepare_core()
     uses_engine = engine_spec is not None and bool(launch.regions)
+    if engine_spec is not None and uses_engine:
+        engine_spec = sized_for(engine_spec, launch.regions, gpu.l2.size_kib, gpu.l2.ways)
     x, y, z = launch.workgroups
     huge_pages = x * y * z * launch.wavefronts_per_workgroup >= HUGE_PAGE_WAVEFRONTS
     context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS, max_instructions, huge_pages)
-    m = new_machine(gpu, launch, fit, uses_engine, not huge_pages, huge_pages)
+    taken = engine_spec.l2_taken if engine_spec is not None and uses_engine else None
+    m = new_machine(gpu, launch, fit, taken, not huge_pages, huge_pages)
     if warm is not None:
-        warm.restore(m)
+        warm.restore(m, gpu, taken)
     code, fetched = _code_tables(launch.kernel, gpu.cu, context.first_address)
     set_fetch_table(m, fetched, gpu.cu.instruction_buffer_bytes)
     run = m.run
@@ -252,6 +257,7 @@ def _facts(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, cycles: int) ->
     )
     wavefront_slots = gpu.cus * SIMDS * gpu.cu.waves_per_simd
     facts.add("cu", {"cycles": cycles * gpu.cus, "wavefront_slot_cycles": cycles * wavefront_slots})
+    facts.add("l2", {"dirty_lines_at_end": dirty_lines(m)})
     facts.add("dram", {"bus_busy_cycles": bus_busy_cycles(m), "bus_available_cycles": cycles * gpu.dram.channels})
     facts.add("roofline", roofline(m, gpu, cycles))
     return facts

@@ -24,7 +24,7 @@ class Unit:
     then a power of two), else by number; prefetch: gives the address of what tick(m, now, unit) reads first, fetched
     into the host's cache while the unit before it runs; state: a part of the machine record, at the first class that
     it belongs to; configure: sets it up, called with the machine record and these of `gpu`, a GpuSpec, and
-    `uses_engine`.
+    `l2_taken`, the engine's share of L2 or None.
     """
 
     wheel_class: str
@@ -101,7 +101,7 @@ UNITS = (
         "map.l2_channels",
         rotating=True,
         state="memory.cache.l2_state.L2",
-        configure="memory.cache.l2_state.configure_l2(gpu.l2, uses_engine, gpu.replacement_seed)",
+        configure="memory.cache.l2_state.configure_l2(gpu.l2, l2_taken, gpu.replacement_seed)",
     ),
     Unit(
         "L2_SERVE",

@@ -9,7 +9,10 @@ the host frees counts as still mapped, as in a runtime's pool.
 
 from typing import Any
 
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.repartition import restore_l2
 from memory.cache.l2_contents import L2Contents
+from memory.l2_share import L2Share
 from memory.translation.contents import TlbContents
 
 
@@ -20,9 +23,12 @@ class WarmCaches:
         self._l2 = L2Contents()
         self._tlbs = TlbContents()
 
-    def restore(self, m: Any) -> None:
-        """Fill the caches and TLBs of a new machine; those of another shape stay empty."""
-        self._l2.restore(m)
+    def restore(self, m: Any, gpu: GpuSpec, l2_taken: L2Share | None = None) -> None:
+        """Fill the caches and TLBs of a new machine for `gpu`; those of another shape stay empty.
+
+        l2_taken: the compaction engine's share of L2 in this launch, for which dirty lines go to DRAM first.
+        """
+        restore_l2(m, self._l2, gpu, l2_taken)
         self._tlbs.restore(m)
 
     def keep(self, m: Any) -> None:

@@ -66,7 +66,8 @@ def unit_states(units: Units) -> str:
     """Source text of gpusim/core/unit_states.py."""
     states = [unit.state for unit in units if unit.state is not None]
     calls = [unit.configure.removesuffix(")").split("(") for unit in units if unit.configure is not None]
-    uses = _imports([*states, *(path for path, _ in calls), "gpusim.core.gpu_spec.GpuSpec"])
+    named = ["gpusim.core.gpu_spec.GpuSpec", "memory.l2_share.L2Share"]
+    uses = _imports([*states, *(path for path, _ in calls), *named])
     listed = "".join(f"    {_called(path)},\n" for path in states)
     configure = "".join(f"    {_called(path)}(m, {given})\n" for path, given in calls)
     return f'''"""{_DOCSTRING}"""
@@ -79,8 +80,8 @@ STATES = (
 {listed})
 
 
-def configure_units(m: Any, gpu: GpuSpec, uses_engine: bool) -> None:
-    """Set up the units' parts of a zeroed machine record."""
+def configure_units(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
+    """Set up the units' parts of a zeroed machine record. l2_taken: the share of L2 that caches nothing."""
 {configure}'''
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpusim.energy.spec import EnergySpec
-from isa.trace import LINE_BYTES
 from spartan.engine_spec import MIN_ENTRY_BYTES, EngineSpec
 
 LANES = 16  # of a compaction unit, an FP32 element each
@@ -70,7 +69,9 @@ def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[Part
 
     units = engine.compaction_units
     select_bits = LANES * BUNDLE_BITS * (LANES - 1)  # each of 16 places takes one of 16 bundles
+    calculators = engine.address_calculators or engine.shifters
     further = max(0, engine.shifters * engine.scan_bits_per_cycle - 1)
+    data_bytes = engine.data_buffer_kib * 1024
     entries = engine.sib_kib * 1024 / MIN_ENTRY_BYTES
     return [
         storage("SIB", "bytes in L2's SRAM", engine.sib_kib * 1024, True, False),
@@ -83,9 +84,9 @@ def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[Part
         cells("compaction units", "bits of bitmask registers", "register bit", LANES * units),
         cells("compaction units", "bits of selectors and multiplexers", "2-to-1 multiplexer bit", select_bits * units),
         cells("SIB", "further bits of shifters", "register bit", further, False),
-        cells("SIB", "further address calculators", "multiplier, 32 bits", engine.shifters - 1, False),
+        cells("SIB", "further address calculators", "multiplier, 32 bits", calculators - 1, False),
         storage("SIB", "bytes of a directory", entries * DIRECTORY_BYTES, False, True),
-        storage("compaction units", "bytes of data buffers", engine.reads_in_flight * LINE_BYTES, False, True),
+        storage("compaction units", "bytes of data buffers", data_bytes, False, not engine.data_buffers_in_l2),
     ]
 
 

@@ -16,7 +16,8 @@ from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from gpusim.jobs.operators import OperatorTask, gpu_facts
 from gpusim.results.record import KernelChoice
 from isa.device_memory import DeviceMemory
-from spartan.engine_spec import EngineSpec, sib_layout
+from spartan.engine_spec import EngineSpec
+from spartan.sib_layout import sib_layout
 from workloads.data.operands import SyntheticOperands, captured_operands, resampled_operands, synthetic_map_operands
 from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel

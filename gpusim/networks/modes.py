@@ -12,7 +12,7 @@ import numpy as np
 from gpusim.base.errors import UserError
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
-from gpusim.config.engine import check_sram
+from gpusim.config.engine import check_share
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.networks.binding import Iteration
@@ -81,7 +81,7 @@ def run_modes(
         raise UserError("outputs: engine both runs the network twice; with outputs on or off is allowed")
     if wanted.engine != "off" and ALGORITHMS[settings.sparse_convolution].uses_engine:
         try:
-            check_sram(settings.gpu, settings.engine)
+            check_share(settings.gpu, settings.engine)
         except ValueError as error:
             raise UserError(str(error)) from None
     wanted = _decided(network, settings, wanted)

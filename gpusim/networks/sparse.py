@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from gpusim.base.errors import UserError
-from spartan.engine_spec import EngineSpec, sib_layout
+from spartan.engine_spec import EngineSpec
+from spartan.sib_layout import sib_layout
 from workloads.operators.primitive import TensorOperator
 
 MOST_MADE_UP_BYTES = 1 << 31  # of maps whose zeros are skipped: a process stays below 4 GiB

@@ -36,14 +36,15 @@ def build(gpu: "GpuSpec", engine: "EngineSpec | None" = None) -> nx.DiGraph:
     dram_bytes_per_cycle = gpu.dram.bytes_per_s / gpu.clock_hz / gpu.dram.channels
     for dram in drams:
         graph.add_node(dram, kind="dram", what=gpu.dram.standard)
-    l2_kib = gpu.l2.cache_kib(uses_engine=engine is not None)
+    taken = None if engine is None else engine.l2_taken
+    l2_kib, (_, l2_ways) = gpu.l2.cache_kib(taken), gpu.l2.sets_and_ways(taken)
     if engine is not None:
         graph.add_node("engine", kind="engine", what=f"{engine.compaction_units} compaction units")
         for dram in drams:
             graph.add_edge("engine", dram, bytes_per_cycle=dram_bytes_per_cycle)
     for channel in range(gpu.l2.channels):
         l2 = f"l2.{channel}"
-        graph.add_node(l2, kind="l2", what=f"{l2_kib / gpu.l2.channels:g} KiB, {gpu.l2.ways}-way")
+        graph.add_node(l2, kind="l2", what=f"{l2_kib / gpu.l2.channels:g} KiB, {l2_ways}-way")
         graph.add_edge("crossbar", l2, bytes_per_cycle=LINE_BYTES)
         for dram in drams:
             graph.add_edge(l2, dram, bytes_per_cycle=dram_bytes_per_cycle)

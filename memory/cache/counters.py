@@ -103,7 +103,13 @@ L2_COUNTERS = CounterTable(
         Counter(
             "write_backs",
             "lines",
-            "dirty lines written to DRAM on eviction; what is dirty at a kernel's end stays",
+            "dirty lines written to DRAM, replaced or flushed; else what is dirty at a kernel's end stays",
+        ),
+        Counter("flush_write_backs", "lines", "those of the write-backs that a flush made, before or after the kernel"),
+        Counter(
+            "flush_cycles",
+            "cycles",
+            "cycles of the kernel's in which L2 was flushed, before its start or after its end",
         ),
         Counter("write_throughs", "accesses", "writes and atomics whose bytes went on to DRAM at once"),
         Counter("writes_around", "accesses", "those of the misses that are writes and got no line"),
@@ -116,6 +122,13 @@ L2_COUNTERS = CounterTable(
             "cycles",
             "cycles in which a channel's oldest request waited for an MSHR, a way or a queue, summed over channels",
             field="stall_cycles",
+            per="channels",
+        ),
+        Counter(
+            "engine_stall_cycles",
+            "cycles",
+            "those of the full_stall_cycles that ended when the compaction engine sent a line or took a sparse miss",
+            field="engine_stall_cycles",
             per="channels",
         ),
     ),

@@ -32,7 +32,7 @@ from memory.sets.replacement import find_victim
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.timeline import SERVED, record
 from memory.unit_classes import L2_SERVE, L2_TAKE
-from memory.waiting import L2_INPUT_SLOT, L2_LINE, RESPONSE_SLOT, freed, wait_for, waits
+from memory.waiting import L2_INPUT_SLOT, L2_LINE, RESPONSE_SLOT, SPARSE_SLOT, freed, wait_for, waits
 from memory.wheel import wake_at
 
 
@@ -231,12 +231,24 @@ def _serve_oldest(m, now, channel):
     return 1
 
 
+@jit(cold=True)
+def _attribute_stall(m, now, channel):
+    """The wait that has just ended is the engine's if it had no room for a sparse miss, or its line was waited for."""
+    l2 = m.l2
+    if l2.freed_by_engine[channel] or l2.waits_for[channel] == SPARSE_SLOT + channel + 1:
+        l2.engine_part[channel] += now - l2.attributed_to[channel]
+    l2.freed_by_engine[channel] = 0
+    l2.attributed_to[channel] = now
+
+
 @jit(inline=True)
 def _try_oldest(m, now, channel):
     """Serve the channel's oldest waiting request if its port has room and nothing stalls it."""
     l2 = m.l2
     since = l2.stalled_since[channel]
     served = 0
+    if since >= 0:
+        _attribute_stall(m, now, channel)
     if not crossbar_response_room(m, channel):
         wait(m, channel, RESPONSE_SLOT + channel)
     elif not still_refused(m, now, channel):
@@ -244,10 +256,14 @@ def _try_oldest(m, now, channel):
     if served:
         if since >= 0:
             l2.stall_cycles[channel] += now - since
+            l2.engine_stall_cycles[channel] += l2.engine_part[channel]
             l2.stalled_since[channel] = -1
             l2.waits_for[channel] = 0
     elif since < 0:
         l2.stalled_since[channel] = now
+        l2.attributed_to[channel] = now
+        l2.engine_part[channel] = 0
+        l2.freed_by_engine[channel] = 0
 
 
 @jit(inline=True)

@@ -1,12 +1,12 @@
-"""What L2 holds, taken out of one machine and put into another."""
+"""What L2 holds, taken out of one machine and put into another, which may cache lines in another part of its L2."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from memory.cache.l2_state import CODE_BITS, SOME_BYTES
-from memory.sets.rows import FILLING, NO_TAG
+from memory.cache.l2_state import CODE_BITS, DIRTY, SOME_BYTES
+from memory.sets.rows import FILLING, NO_TAG, stride_of
 
 
 @dataclass
@@ -21,12 +21,40 @@ class L2Contents:
     partial: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     masks: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
+    @property
+    def sets_and_ways(self) -> tuple[int, int]:
+        """Of a channel, that the lines lie in."""
+        return self.shape[1], self.shape[2]
+
+    def same_but_for_its_part(self, m: Any) -> bool:
+        """Whether the machine's L2 is the one that the lines are from, of which other sets or ways may cache lines."""
+        return bool(self.shape) and _but_sets_and_ways(self.shape) == _but_sets_and_ways(_shape(m))
+
     def restore(self, m: Any) -> None:
         """Fill the L2 of a new machine; an L2 of another shape stays empty."""
         if self.shape == _shape(m):
             for name, values in self.held.items():
                 getattr(m.l2, name)[: len(values)] = values
             m.l2.mask[self.partial] = self.masks
+
+    def restore_as_it_was(self, m: Any) -> None:
+        """Fill the L2 of a new machine, which gets the sets and ways that the lines lie in, for a flush."""
+        m.l2.sets, m.l2.ways = self.sets_and_ways
+        m.l2.stride = stride_of(int(m.l2.ways))
+        self.restore(m)
+
+    def restore_ways(self, m: Any) -> None:
+        """Fill the L2 of a new machine with as many sets and other ways; lines of ways that it lacks are lost."""
+        l2, sets = m.l2, self.shape[1]
+        rows, ways = int(l2.channels) * sets, min(int(l2.ways), self.shape[2])
+        before, now = stride_of(self.shape[2]), int(l2.stride)
+        lines, notes = self.held["rows"].reshape(rows, 2, before), self.held["note"].reshape(rows, before)
+        l2.rows[: 2 * rows * now].reshape(rows, 2, now)[:, :, :ways] = lines[:, :, :ways]
+        l2.note[: rows * now].reshape(rows, now)[:, :ways] = notes[:, :ways]
+        l2.order[:] = self.held["order"]
+        row, way = self.partial // before, self.partial % before
+        stay = way < ways
+        l2.mask[row[stay] * now + way[stay]] = self.masks[stay]
 
     def keep(self, m: Any) -> None:
         """Remember the L2 of a machine whose launch has ended."""
@@ -55,3 +83,19 @@ def _shape(m: Any) -> tuple[int, ...]:
     l2, address_map = m.l2, m.map
     lies = (l2.channels, l2.sets, l2.ways, address_map.interleave_lines_bits, address_map.l2_hash_mask)
     return tuple(int(p) for p in (*lies, l2.replacement, l2.write))
+
+
+def _but_sets_and_ways(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape[:1] + shape[3:]
+
+
+def lose_lines(m: Any) -> None:
+    """Forget all lines of a machine's L2, of which none is dirty, before it gets other sets or ways."""
+    m.l2.note[: int(m.l2.channels * m.l2.sets * m.l2.stride)] = 0
+
+
+def dirty_lines(m: Any) -> int:
+    """Lines of a machine's L2 that hold bytes that DRAM does not."""
+    l2 = m.l2
+    notes = l2.note[: int(l2.channels * l2.sets * l2.stride)]
+    return int(np.count_nonzero(notes & ((1 << CODE_BITS) - 1) << (CODE_BITS * DIRTY)))

@@ -42,7 +42,7 @@ def add_target(m, channel, mshr, source, since, mask):
 
 
 @jit(inline=True)
-def _fill(m, now, channel, mshr):
+def _fill(m, now, channel, mshr, from_engine):
     """The line of an MSHR is here: serve its targets, oldest first."""
     l2 = m.l2
     slot = l2.mshr[channel, mshr].slot
@@ -51,10 +51,12 @@ def _fill(m, now, channel, mshr):
     l2.m_free[channel, l2.m_free_count[channel]] = mshr
     l2.m_free_count[channel] += 1
     if freed(m, L2_LINE + channel):
+        l2.freed_by_engine[channel] = from_engine
         wake_at(m, L2_SERVE, now, channel)
     if slot & ~(l2.stride - 1) == l2.missed_in[channel] and l2.waits_for[channel]:
         # another way may be the victim now, so that what it waits for may not be what it needs
         l2.waits_for[channel] = 0
+        l2.freed_by_engine[channel] = from_engine
         wake_at(m, L2_SERVE, now, channel)
     t = l2.mshr[channel, mshr].first
     while t >= 0:
@@ -75,7 +77,7 @@ def _take_fill(m, now, channel, port):
     took = 0
     if crossbar_response_room(m, channel):
         if port_ready(m, now, port):
-            _fill(m, now, channel, port_take(m, port))
+            _fill(m, now, channel, port_take(m, port), 1 if port >= L2_FROM_ENGINE else 0)
             took = 1
         if p.count[port] and (p.far or port_ready(m, now, port)):
             wake(m, L2_FILL, p.ready[port, p.head[port]], channel)

@@ -7,6 +7,7 @@ from gpusim.jit import LANES, Field, State, address_in, counter_fields, i16, i32
 from memory.address_map import MAX_L2_CHANNELS, l2_local_line
 from memory.cache.counters import L2_COUNTERS
 from memory.cache.write_policy import ALL_BYTES, THROUGH, Write, write_allocate_param, write_number, write_param
+from memory.l2_share import L2Share, sets_and_ways_left
 from memory.sets.replacement import (
     Replacement,
     check_replacement,
@@ -82,18 +83,30 @@ class L2Spec(Spec):
     write: Write = write_param("back", "AMD GCN whitepaper (2012): write-back, with byte masks")
     write_allocate: bool = write_allocate_param(True, "AMD GCN whitepaper (2012): write-allocate, with byte masks")
 
+    flush_at_end: bool = param(
+        False,
+        "whether a kernel ends with a flush, in its cycles: dirty lines go to DRAM, and stay",
+        "assumed: L2 is coherent for the GPU's next kernel; true counts what a kernel leaves to others",
+    )
+
     @model_validator(mode="after")
     def _ways_suit_the_policy(self) -> "L2Spec":
         check_replacement(self.replacement, self.ways)
         return self
 
-    def cache_kib(self, uses_engine: bool) -> float:
-        """What caches lines: all of L2, or the half that the compaction engine leaves (Dong 2020, section 6.5)."""
-        return self.size_kib / 2 if uses_engine else float(self.size_kib)
+    def sets_and_ways(self, taken: L2Share | None = None) -> tuple[int, int]:
+        """Sets and ways of a channel that cache lines while a share of L2 is `taken`; ValueError for a share that
+        cannot be taken.
+        """
+        sets = self.size_kib * 1024 // 64 // self.channels // self.ways
+        left = sets_and_ways_left(sets, self.ways, taken)
+        check_replacement(self.replacement, left[1])
+        return left
 
-    def engine_kib(self) -> float:
-        """What the compaction engine takes of L2 for its SRAM while it is in use."""
-        return self.size_kib - self.cache_kib(uses_engine=True)
+    def cache_kib(self, taken: L2Share | None = None) -> float:
+        """What caches lines: all of L2, or what is left of it while a share is taken."""
+        sets, ways = self.sets_and_ways(taken)
+        return sets * ways * self.channels * 64 / 1024
 
 
 MSHR = State(
@@ -133,6 +146,11 @@ L2 = State(
         "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
         "waits_for": Field((MAX_L2_CHANNELS,), "resource + 1 that the oldest request found used up, 0: look it up"),
+        "flushes": Field((), "1: when nothing is to be done any more, dirty lines are written back"),
+        "flush_at": Field((MAX_L2_CHANNELS,), "slots of a channel that a flush has gone over"),
+        "attributed_to": Field((MAX_L2_CHANNELS,), "cycle up to which the present stall is attributed"),
+        "engine_part": Field((MAX_L2_CHANNELS,), "its cycles that are the engine's"),
+        "freed_by_engine": Field((MAX_L2_CHANNELS,), "1: a compacted line ended the wait of the oldest request"),
         "missed_in": Field((MAX_L2_CHANNELS,), "slot of way 0 of the set in which a request has missed last"),
         **counter_fields(L2_COUNTERS, MAX_L2_CHANNELS),
         "stalled_since": Field((MAX_L2_CHANNELS,), "cycle from which it waits, -1 if it does not"),
@@ -140,26 +158,40 @@ L2 = State(
 )
 
 
-def configure_l2(m, spec: L2Spec, uses_engine: bool, seed: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the L2 in the machine record and empty it. seed: of random replacement."""
+def configure_l2(m, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """Size the L2 in the machine record and empty it. taken: the share that caches nothing; seed: of random
+    replacement.
+    """
     l2 = m.l2
-    lines = int(spec.cache_kib(uses_engine) * 1024) // 64 // spec.channels
-    l2.channels, l2.ways = spec.channels, spec.ways
-    l2.sets = lines // spec.ways
+    l2.channels = spec.channels
+    l2.sets, l2.ways = spec.sets_and_ways(taken)
     l2.latency, l2.fill_latency = spec.latency_cycles, spec.fill_latency_cycles
     l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets
     l2.write, l2.allocate = write_number(spec.write), int(spec.write_allocate)
+    l2.flushes = int(spec.flush_at_end)
     l2.passes_on = int(l2.write == THROUGH or not l2.allocate)
     channels = slice(0, spec.channels)
-    l2.stride, l2.replacement = stride_of(spec.ways), policy_number(spec.replacement)
+    l2.stride, l2.replacement = stride_of(int(l2.ways)), policy_number(spec.replacement)
     l2.order[channels] = [first_order(spec.replacement, seed, channel) for channel in range(spec.channels)]
-    clear_rows(l2.rows, spec.channels * int(l2.sets), spec.ways)
+    clear_rows(l2.rows, spec.channels * int(l2.sets), int(l2.ways))
     l2.stalled_since[channels] = -1
     l2.m_free_count[channels] = l2.mshrs
     l2.m_free[channels, : l2.mshrs] = range(int(l2.mshrs) - 1, -1, -1)
     l2.target[channels, : l2.targets, T_NEXT] = range(1, int(l2.targets) + 1)
     l2.target[channels, l2.targets - 1, T_NEXT] = -1
+
+
+def begin_flush(m) -> None:  # type: ignore[no-untyped-def]
+    """Have dirty lines written back (memory/cache/l2_flush.py) before anything else is done."""
+    m.l2.flushes = 1
+    m.l2.flush_at[:] = 0
+
+
+def await_end(m, spec: L2Spec) -> None:  # type: ignore[no-untyped-def]
+    """Have them written back when the kernel has ended, if the configuration says so."""
+    m.l2.flushes = int(spec.flush_at_end)
+    m.l2.flush_at[:] = 0
 
 
 @jit

@@ -199,7 +199,7 @@ class ScriptedRun:
         self.context = np.zeros(_SLOT_0 + 2 * MAX_SLOTS, np.int64)
         self.context[:4] = address_of(self.traces), slices, address_of(self.buffers), per_group
         launch = SimpleNamespace(workgroups=(len(scripts), 1, 1), wavefronts_per_workgroup=per_group)
-        self.m = new_machine(gpu, launch, Occupancy(waves_per_simd, workgroups_per_cu, ""), False)  # type: ignore[arg-type]
+        self.m = new_machine(gpu, launch, Occupancy(waves_per_simd, workgroups_per_cu, ""))  # type: ignore[arg-type]
         code_lines = [SimpleNamespace(address=4 * i, size=4) for i in range(len(code))]
         self.fetched = fetch_table(code_lines, gpu.cu.instruction_buffer_bytes, CODE_ADDRESS)  # type: ignore[arg-type]
         set_fetch_table(self.m, self.fetched, gpu.cu.instruction_buffer_bytes)

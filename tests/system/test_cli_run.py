@@ -57,7 +57,9 @@ def test_a_cycle_limit_ends_the_run_in_its_first_variant(tmp_path: Path) -> None
         ("off", "kernels.dense=sgemm_4x4"),
         ("off", "kernels.dense=sgemm_tiled16"),
         ("on", "kernels.sparse=sgemm_dib_tiled"),
+        ("off", "kernels.dense=mmm_local"),
         ("on", "kernels.sparse=sgemm_dib_gather"),
+        ("on", "kernels.sparse=dib_algorithm3"),
         ("on", "kernels.sparse=software"),
     ],
 )

@@ -64,6 +64,23 @@ def test_running_idle_units_or_running_again_changes_nothing(
     assert run(kernel, shape, sparsity, engine, skip_idle=False) == first
 
 
+@pytest.mark.parametrize(
+    ("share", "by", "left"),
+    [(0.5, "sets", {"size_kib": 32}), (0.875, "sets", {"size_kib": 8}), (0.75, "ways", {"size_kib": 16, "ways": 4})],
+)
+def test_an_l2_without_the_engines_share_is_a_smaller_l2(share: float, by: str, left: dict[str, int]) -> None:
+    own = EngineSpec(l2_share=0)
+    with_share = EngineSpec(l2_share=share, l2_partition=by)
+    smaller = GpuSpec(l2=L2Spec(channels=4, **left))
+    case = "sgemm_dib_gather", (64, 64, 300), 0.6
+    small = run(*case, own, smaller)
+    assert run(*case, with_share, GpuSpec(l2=L2Spec(channels=4, size_kib=64))) == small
+    assert (
+        run(*case, own, GpuSpec(l2=L2Spec(channels=4, size_kib=64)))[0]["kernel"]["cycles"]
+        < small[0]["kernel"]["cycles"]
+    )
+
+
 def test_another_configuration_does_not_recompile() -> None:
     run("sgemm_dib_tiled", (64, 64, 128), 0.7, EngineSpec())
     before = compiled_versions("timing"), compiled_versions("isa")

@@ -2,7 +2,6 @@
    what is left byte by byte. Both arrays begin at a multiple of 16. */
 #include "wavefront.h"
 
-typedef uint uint4_t __attribute__((ext_vector_type(4)));
 
 #define BYTES_PER_ITEM 16ul
 

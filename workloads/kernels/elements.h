@@ -6,7 +6,6 @@
 
 #include "wavefront.h"
 
-typedef uint uint4_t __attribute__((ext_vector_type(4)));
 typedef uchar uchar4_t __attribute__((ext_vector_type(4)));
 
 #define GROUP 256u

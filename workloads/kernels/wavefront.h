@@ -5,6 +5,7 @@
 typedef float float4_t __attribute__((ext_vector_type(4)));
 typedef float float2_t __attribute__((ext_vector_type(2)));
 typedef uint uint2_t __attribute__((ext_vector_type(2)));
+typedef uint uint4_t __attribute__((ext_vector_type(4)));
 
 #define WAVEFRONT_LANES 64u
 

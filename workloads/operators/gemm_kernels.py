@@ -67,6 +67,7 @@ _FOUR_COLUMNS = FixedTile(ROWS_PER_WORKGROUP, 4, (4 * WAVEFRONT, 1, 1))
 _DENSE, _COMPACTED, _CONVERTED = Activations.DENSE, Activations.COMPACTED, Activations.CONVERTED
 _TABLE = (
     GemmKernel("sgemm_4x4", "sgemm_4x4", "sgemm_4x4", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.75),
+    GemmKernel("mmm_local", "mmm_local", "mmm_local", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.75),
     GemmKernel(
         "sgemm_tiled16",
         "sgemm_tiled16",
@@ -87,6 +88,14 @@ _TABLE = (
         MAX_TILED_ROWS,
     ),
     GemmKernel("sgemm_dib_gather", "sgemm_dib_gather", "sgemm_dib_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS),
+    GemmKernel(
+        "dib_algorithm3",
+        "dib_algorithm3",
+        "dib_algorithm3",
+        _COMPACTED,
+        FixedTile(32, 32, (4 * WAVEFRONT, 1, 1), columns_first=True),
+        MAX_ROWS,
+    ),
     GemmKernel(
         "software",
         "sgemm_dib_tiled_nnz",

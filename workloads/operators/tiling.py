@@ -73,10 +73,12 @@ class WorkSplit:
     variant: int | str = 0
     arguments: Mapping[str, Any] = field(default_factory=dict)
     parts: int = 1
+    columns_first: bool = False
 
     def workgroups(self, shape: GemmShape) -> tuple[int, int, int]:
-        """In x (blocks of rows), y (blocks of columns) and z (parts of the sum)."""
-        return -(-shape.m // self.rows), -(-shape.n // self.columns), self.parts
+        """In x and y (blocks of rows and of columns; `columns_first`: the other way) and z (parts of the sum)."""
+        rows, columns = -(-shape.m // self.rows), -(-shape.n // self.columns)
+        return (columns, rows, self.parts) if self.columns_first else (rows, columns, self.parts)
 
 
 class Splitting(Protocol):
@@ -88,15 +90,16 @@ class Splitting(Protocol):
 
 @dataclass(frozen=True)
 class FixedTile:
-    """The kernel is written for one tile of C."""
+    """The kernel is written for one tile of C. columns_first: as of WorkSplit."""
 
     rows: int
     columns: int
     local_size: tuple[int, int, int]
+    columns_first: bool = False
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
         """Always the same; a tiling is no choice here."""
-        return WorkSplit(self.rows, self.columns, self.local_size)
+        return WorkSplit(self.rows, self.columns, self.local_size, columns_first=self.columns_first)
 
 
 @dataclass(frozen=True)

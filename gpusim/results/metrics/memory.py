@@ -73,6 +73,14 @@ CACHES = (
         lambda l2: ratio(l2.hits, l2.read_transactions + l2.store_transactions + l2.atomic_transactions),
     ),
     derived(
+        "l2.hit_rate_with_merges",
+        "fraction",
+        "(hits + mshr_merges) / transactions: those that had no line fetched",
+        lambda l2: ratio(
+            l2.hits + l2.mshr_merges, l2.read_transactions + l2.store_transactions + l2.atomic_transactions
+        ),
+    ),
+    derived(
         "l2.read_latency_cycles",
         "cycles",
         _READ_LATENCY,

@@ -64,7 +64,9 @@ def numbered(m: Any) -> dict[FieldPath, np.ndarray]:
         for index in np.ndindex(cells.shape):
             cells[index] = next(value)
         part[path[-1]] = cells
-        in_use = slice(IN_USE) if path in (("cu", "stalls"), ("l2", "stall_cycles")) else ...
+        in_use = (
+            slice(IN_USE) if path in (("cu", "stalls"), ("l2", "stall_cycles"), ("l2", "engine_stall_cycles")) else ...
+        )
         held[path] = cells[in_use]
     return held
 

@@ -79,12 +79,12 @@ def test_an_l2_of_another_shape_starts_empty() -> None:
 
 def test_lines_held_in_part_keep_their_bytes() -> None:
     launch, fit = _device()[1][0], Occupancy(1, 1, "")
-    before, after = (new_machine(_gpu(), launch, fit, False) for _ in range(2))
+    before, after = (new_machine(_gpu(), launch, fit) for _ in range(2))
     before.l2.note[5], before.l2.mask[5] = SOME_BYTES | EVERY_BYTE << CODE_BITS, (0xF0, 0)
     before.l2.note[9], before.l2.mask[9] = EVERY_BYTE | SOME_BYTES << CODE_BITS, (0, -2)
     warm = WarmCaches()
     warm.keep(before)
-    warm.restore(after)
+    warm.restore(after, _gpu())
     assert after.l2.note[[5, 9]].tolist() == before.l2.note[[5, 9]].tolist()
     assert (after.l2.mask[5, 0], after.l2.mask[9, 1]) == (0xF0, -2)
 
@@ -108,8 +108,8 @@ def test_the_l2_tlb_answers_what_small_l1_tlbs_have_let_go(policy: str) -> None:
     again = simulate(first, gpu, checked=True, warm=warm)
     assert again.translation.walks == 0 < cold.translation.walks
     assert again.translation.l2_hits == again.translation.l2_requests > 0
-    fresh, kept = (new_machine(gpu, first, Occupancy(1, 1, ""), False) for _ in range(2))
-    warm.restore(kept)
+    fresh, kept = (new_machine(gpu, first, Occupancy(1, 1, "")) for _ in range(2))
+    warm.restore(kept, gpu)
     assert kept.translation.l2_order > fresh.translation.l2_order  # what is the oldest, and drawn next, goes on
 
 

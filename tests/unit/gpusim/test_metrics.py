@@ -139,6 +139,9 @@ EXPECTED: dict[str, Formula] = {
     "translation.l2_hit_rate": lambda p: p["translation.l2_hits"] / p["translation.l2_requests"],
     "translation.latency_cycles": lambda p: p["translation.latency_total_cycles"] / p["translation.l2_requests"],
     **_cached("l2", lambda p: sum(p[f"l2.{kind}_transactions"] for kind in ("read", "store", "atomic"))),
+    "l2.hit_rate_with_merges": lambda p: (
+        (p["l2.hits"] + p["l2.mshr_merges"]) / sum(p[f"l2.{kind}_transactions"] for kind in ("read", "store", "atomic"))
+    ),
     "l2.write_transactions": lambda p: p["l2.store_transactions"] + p["l2.atomic_transactions"],
     "l2.read_latency_cycles": lambda p: p["l2.read_latency_total_cycles"] / p["l2.reads_answered"],
     "dram.bytes": lambda p: p["dram.bytes_read"] + p["dram.bytes_written"],
@@ -243,6 +246,7 @@ NOT_SUMMED: dict[str, Callable[[Any, Any], Any]] = {
     "kernel.clock_ghz": lambda a, b: a,
     "kernel.workgroups_per_compute_unit": max,
     "dram.read_latency_max_cycles": max,
+    "l2.dirty_lines_at_end": max,
 }
 
 

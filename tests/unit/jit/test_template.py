@@ -13,6 +13,7 @@ from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy
 from gpusim.jit import Field, State, Template, record_dtype
 from isa.launch import Launch
+from memory.l2_share import L2Share
 
 PART = State("part", {"count": Field((), "a number"), "row": Field((3, 5000), "numbers")})
 OTHER = State("other", {"word": Field((40,), "words", np.uint32)})
@@ -47,13 +48,13 @@ def test_copies_begin_as_the_template_and_go_their_own_ways() -> None:
 
 
 @needs_templates
-@pytest.mark.parametrize("uses_engine", [False, True])
-def test_a_machine_made_again_is_the_machine_made_anew(uses_engine: bool) -> None:
+@pytest.mark.parametrize("l2_taken", [None, L2Share(0.5, "sets"), L2Share(0.75, "ways")])
+def test_a_machine_made_again_is_the_machine_made_anew(l2_taken: L2Share | None) -> None:
     gpu, fit = GpuSpec(), Occupancy(3, 2, "")
     launch = Launch(None, None, b"", (640, 2, 1), (64, 1, 1))  # type: ignore[arg-type]
-    anew = new_machine(gpu, launch, fit, uses_engine)
+    anew = new_machine(gpu, launch, fit, l2_taken)
     for _ in range(2):
-        again = new_machine(gpu, launch, fit, uses_engine, again=True)
+        again = new_machine(gpu, launch, fit, l2_taken, again=True)
         assert again.dtype == anew.dtype
         for name in anew.dtype.names:
             assert getattr(again, name).tobytes() == getattr(anew, name).tobytes(), name

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED
-from spartan.engine_spec import EngineSpec
-from spartan.replacement import REPLACEMENT
+from spartan.engine_spec import SUMS_FROM, EngineSpec
+from spartan.replacement import CMI_REPLACEMENT, REPLACEMENT
 from tests.unit.spartan.engine_harness import Bench, engine_tick, sources
 
 EXAMPLES = 10 if JIT_DISABLED else 120
@@ -42,6 +42,9 @@ def specs(draw):
         prefetch_buffer_kib=draw(pick(0.0625, 0.125, 1, 512)),
         compaction_units=draw(pick(1, 3, 32)),
         sib_replacement=draw(pick(*REPLACEMENT)),
+        sib_ways=draw(pick(0, 0, 1)),
+        cmi_replacement=draw(pick(*CMI_REPLACEMENT)),
+        mapping_sums_from=draw(pick(*SUMS_FROM)),
         lane_replacement=draw(pick(*REPLACEMENT)),
         prefetch_length=draw(pick(0, 3, 16, 64)),
         demand_window_lines=draw(pick(1, 4, 16)),
@@ -50,7 +53,11 @@ def specs(draw):
         shifters=draw(pick(1, 8)),
         scan_bits_per_cycle=draw(pick(1, 64)),
         mappings_per_cycle=draw(pick(1, 16)),
+        address_calculators=draw(pick(0, 1, 2)),
         compu_latency_cycles=draw(pick(1, 4, 20)),
+        buffer_banks=draw(pick(0, 1, 5)),
+        buffer_bank_ports=draw(pick(1, 2)),
+        data_buffer_lines=draw(pick(0, 1, 4)),
         buffer_read_cycles=draw(pick(1, 9)),
         outstanding_columns=draw(pick(1, 2, 4096)),
         reads_in_flight=draw(pick(2, 16, 1024)),
@@ -239,6 +246,61 @@ def test_the_comparison_with_the_packed_matrix_is_alive():
             counts[0] = 2
         assert bench.start([(0, 0), (0, 1), (0, 2)], 10_000) > 0
         assert int(bench.m.engine.response_mismatches) == 1
+
+
+def cycles_of(spec, columns=8, **dram):
+    """When the last of a first request of each column is answered; the bench, too."""
+    bench = Bench([np.ones((16 * 8, columns), np.float32)], spec, spread=0, **dram)
+    bench.run([(c, 0) for c in range(columns)], finish_engine=False)
+    return int(max(bench.m.fake.answered[:columns])), bench
+
+
+@pytest.mark.parametrize("calculators", [1, 2])
+def test_an_address_calculator_gives_a_read_a_cycle(calculators):
+    """Two sparse lines of each of eight columns: looked up, then read one after another, the last one 20 cycles."""
+    spec = EngineSpec(
+        prefetch_length=0, demand_window_lines=2, sib_lookups_per_cycle=8, address_calculators=calculators
+    )
+    last, bench = cycles_of(spec, least_latency=20)
+    looked_up = int(min(bench.m.fake.sent[:8])) + 1 + spec.sib_lookup_cycles
+    rest = 20 + 1 + spec.compu_latency_cycles + spec.buffer_read_cycles
+    assert last == looked_up + (16 // calculators - 1) + rest
+    assert cycles_of(EngineSpec(**{**spec.model_dump(), "address_calculators": 0}), least_latency=20)[0] < last
+
+
+def test_a_unit_reads_as_many_lines_as_its_data_buffer_holds():
+    """One unit, one column: with a line of data buffer a read is issued when the one before it has been compacted."""
+    column = np.ones((16 * 8, 1), np.float32)
+    gaps = {}
+    for lines in (1, 2, 8):
+        spec = EngineSpec(compaction_units=1, data_buffer_lines=lines, demand_window_lines=8, prefetch_length=0)
+        bench = Bench([column], spec, least_latency=50, spread=0)
+        bench.run([(0, 7)])
+        gaps[lines] = int(bench.m.fake.answered[0])
+    step = 50 + 1 + EngineSpec().compu_latency_cycles  # DRAM, its port, the unit
+    assert gaps[1] - gaps[2] == pytest.approx(4 * step, abs=8)
+    assert gaps[2] - gaps[8] == pytest.approx(3 * step, abs=8)
+
+
+def test_lines_of_a_bank_are_written_and_read_one_after_another():
+    """A column's finished lines, one bank: each is written, and read when it is asked for."""
+    free, bench = cycles_of(EngineSpec(), columns=16, least_latency=20)
+    assert int(bench.m.engine.bank_conflict_cycles) == 0
+    one, bench = cycles_of(EngineSpec(buffer_banks=1), columns=16, least_latency=20)
+    conflicts = int(bench.m.engine.bank_conflict_cycles)
+    assert conflicts > 0 and one > free
+    many, bench = cycles_of(EngineSpec(buffer_banks=64, buffer_bank_ports=8), columns=16, least_latency=20)
+    assert int(bench.m.engine.bank_conflict_cycles) < conflicts and many < one
+
+
+@pytest.mark.parametrize(("ways", "evicted"), [(0, 0), (1, 2), (2, 0)])
+def test_columns_of_a_set_take_one_anothers_entries(ways, evicted):
+    """Four entries; columns 0 and 4 meet in a set if there are more sets than one, or all four ways are not enough."""
+    matrix = np.ones((32, 8), np.float32)
+    spec = EngineSpec(sib_kib=1, entry_sizes=((65536, 256),), sib_ways=ways)
+    bench = Bench([matrix], spec, serial=True)
+    counters = bench.run([(0, 0), (4, 0), (0, 1), (1, 0)])
+    assert counters["sib_evictions"] == evicted
 
 
 def test_a_request_outside_every_region_is_counted_and_answered():

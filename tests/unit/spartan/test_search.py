@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED
-from spartan import search, sib
-from spartan.engine_spec import EngineSpec
+from spartan import bitmask, search, sib
+from spartan.engine_spec import SUMS_FROM, EngineSpec
+from spartan.replacement import CMI_REPLACEMENT
 from tests.unit.spartan.engine_harness import Bench, sources
 
 EXAMPLES = 12 if JIT_DISABLED else 60
@@ -28,15 +29,15 @@ def with_bits(bits):
 def test_bit_functions_equal_their_definitions(bits, data):
     bench = with_bits(bits)
     ones = [n for n, bit in enumerate(bits) if bit]
-    assert bench.call(search.find_first_non_zero_bit, 0) == (ones[0] if ones else NONE)
+    assert bench.call(bitmask.find_first_non_zero_bit, 0) == (ones[0] if ones else NONE)
     at = data.draw(st.integers(0, len(bits) - 1))
     after = [n for n in ones if n > at]
     before = [n for n in reversed(ones) if n < at]
-    assert bench.call(search.find_next_non_zero_bit, 0, at) == (after[0] if after else NONE)
+    assert bench.call(bitmask.find_next_non_zero_bit, 0, at) == (after[0] if after else NONE)
     n = data.draw(st.integers(1, len(bits) + 1))
-    assert bench.call(search.find_next_bit_location, 0, at, n) == (after[n - 1] if n <= len(after) else NONE)
-    assert bench.call(search.find_next_bit_location, 0, at, 0) == at
-    assert bench.call(search.find_previous_bit_location, 0, at, n) == (before[n - 1] if n <= len(before) else NONE)
+    assert bench.call(bitmask.find_next_bit_location, 0, at, n) == (after[n - 1] if n <= len(after) else NONE)
+    assert bench.call(bitmask.find_next_bit_location, 0, at, 0) == at
+    assert bench.call(bitmask.find_previous_bit_location, 0, at, n) == (before[n - 1] if n <= len(before) else NONE)
 
 
 def test_the_source_example():
@@ -48,28 +49,37 @@ def test_the_source_example():
     bench = Bench([column])
     bench.run([(0, 0), (0, 1)], finish_engine=False)
     assert int(bench.m.engine.bitmask[0]) == 1 << 1 | 1 << 4 | 1 << 6
-    assert bench.call(search.get_cmi_entry, 0, 0) == 2 + 32 * 7
-    assert bench.call(search.get_cmi_entry, 0, 1) == 1 + 32 * 15
-    assert bench.call(search.get_cmi_entry, 0, 2) == NONE
+    cmi = [bench.call(search.get_cmi_entry, 0, i) for i in range(3)]
+    assert [(search.nnc_needed(entry), search.cmi_offset(entry)) for entry in cmi[:2]] == [(2, 7), (1, 15)]
+    assert cmi[2] == NONE
     assert bench.call(search.find_line_end, 0, 0) == 4
     assert bench.call(search.search_mode, 0, 1) == search.ACCURATE
     assert bench.call(search.addr_calc, 0, 0, 6) == bench.line(0, 6)
 
 
-@given(st.integers(2, 60), st.sampled_from([0.03, 0.1, 0.4]), st.sampled_from([32, 40, 128]), st.integers(0, 999))
+@given(
+    st.integers(2, 60),
+    st.sampled_from([0.03, 0.1, 0.4]),
+    st.sampled_from([32, 40, 128]),
+    st.sampled_from(list(CMI_REPLACEMENT)),
+    st.sampled_from(list(SUMS_FROM)),
+    st.integers(0, 999),
+)
 @settings(max_examples=EXAMPLES, deadline=None)
-def test_line_ends_are_found_from_both_sides(lines, density, entry_bytes, seed):
+def test_line_ends_are_found_from_both_sides(lines, density, entry_bytes, policy, sums_from, seed):
     rng = np.random.default_rng(seed)
     column = (rng.random((16 * lines, 1)) < density).astype(np.float32)
-    bench = Bench([column], EngineSpec(entry_sizes=((65536, entry_bytes),)), least_latency=2, spread=3)
+    spec = EngineSpec(entry_sizes=((65536, entry_bytes),), cmi_replacement=policy, mapping_sums_from=sums_from)
+    bench = Bench([column], spec, least_latency=2, spread=3)
     used = sources(column[:, 0])
     bench.run([(0, i) for i in range(max(1, len(used)))], finish_engine=False)
-    first = bench.call(sib.first_mapping, 0)
-    for i in range(max(0, first - 1), len(used)):
-        assert bench.call(search.find_line_end, 0, i) == used[i][-1]
+    held = [bool(bench.call(sib.mappings_held, 0, i, i + 1)) for i in range(len(used))]
     for i in range(len(used)):
-        expected = search.ACCURATE if i >= first else search.PRUDENT
+        if all(held[: i + 1]) or all(held[i + 1 :]):
+            assert bench.call(search.find_line_end, 0, i) == used[i][-1]
+        expected = search.ACCURATE if held[i] else search.PRUDENT
         assert bench.call(search.search_mode, 0, i) == expected
+        assert held[i] or i < len(used) - 1  # the newest is always held
 
 
 def test_a_full_line_at_the_profiled_end_is_not_settled():

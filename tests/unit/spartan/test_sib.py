@@ -9,8 +9,9 @@ from pydantic import ValidationError
 from gpusim.jit import JIT_DISABLED
 from isa.region import SparseRegion
 from spartan import sib
-from spartan.engine_spec import METADATA_BITS, EngineSpec, sib_layout
-from spartan.replacement import REPLACEMENT
+from spartan.engine_spec import METADATA_BITS, EngineSpec
+from spartan.replacement import CMI_REPLACEMENT, REPLACEMENT, are_held, mapping_place
+from spartan.sib_layout import sib_layout
 from tests.unit.spartan.engine_harness import Bench, sources
 
 EXAMPLES = 10 if JIT_DISABLED else 40
@@ -126,7 +127,9 @@ def test_the_window_holds_the_newest_mappings_of_a_profiled_column(lines, densit
     window = bench.buffers.layout.mappings
     first = max(0, len(expected) - window)
     assert counters["cmi_evictions"] == first
-    assert bench.call(sib.first_mapping, 0) == first
+    assert [bench.call(sib.mappings_held, 0, i, i + 1) for i in range(len(expected))] == [
+        int(i >= first) for i in range(len(expected))
+    ]
     assert (bench.call(sib.compacted, 0), bench.call(sib.profiled, 0)) == (len(expected), lines)
     held = [
         (bench.call(sib.mapping_needed, 0, i), bench.call(sib.mapping_offset, 0, i))
@@ -138,6 +141,22 @@ def test_the_window_holds_the_newest_mappings_of_a_profiled_column(lines, densit
     bits = [(int(bench.m.engine.bitmask[n >> 5]) >> (n & 31)) & 1 for n in range(lines)]
     assert bits == [int(column[16 * n : 16 * n + 16].any()) for n in range(lines)]
     assert 0 <= int(bench.m.engine.meta[0]) < 1 << METADATA_BITS
+
+
+@given(st.sampled_from(list(CMI_REPLACEMENT)), st.integers(1, 5), st.integers(0, 12))
+def test_a_window_holds_the_mappings_that_a_plain_one_holds(policy, capacity, count):
+    """Where each goes and which are there, beside a list that the policy's definition is written for."""
+    window = [None] * capacity
+    for i in range(count):
+        window[mapping_place(CMI_REPLACEMENT[policy], capacity, i)] = i
+    newest = list(range(max(0, count - capacity), count))
+    first = [*range(min(count, capacity - 1)), *range(max(count - 1, capacity - 1), count)]
+    kept = {"sliding": newest, "first": first}[policy]
+    assert sorted(i for i in window if i is not None) == kept
+    for low in range(count + 1):
+        for high in range(low, count + 1):
+            held = all(i in kept for i in range(low, high))
+            assert are_held(CMI_REPLACEMENT[policy], capacity, count, low, high) == held, (low, high)
 
 
 @pytest.mark.parametrize("policy", REPLACEMENT)

@@ -64,7 +64,7 @@ def _mnemonics(source: str, marked: bool) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("source", ["sgemm_dib_gather", "sgemm_dib_tiled"])
+@pytest.mark.parametrize("source", ["sgemm_dib_gather", "sgemm_dib_tiled", "dib_algorithm3"])
 def test_sparse_loads_are_two_dword_loads_with_both_cache_bits(source: str) -> None:
     assert set(_mnemonics(source, marked=True)) == {"flat_load_dwordx2"}
     assert "flat_load_dwordx2" not in _mnemonics(source, marked=False)
@@ -75,6 +75,14 @@ def test_sparse_loads_are_two_dword_loads_with_both_cache_bits(source: str) -> N
 )
 def test_other_kernels_have_no_sparse_load(source: str) -> None:
     assert _mnemonics(source, marked=True) == []
+
+
+def test_mmm_local_keeps_a_in_registers_and_b_in_lds_and_needs_no_barrier() -> None:
+    """Sixteen multiply-accumulates a k: those of four work-items' quads of B, which LDS gives, with a quad of A."""
+    mnemonics = _mnemonics("mmm_local", marked=False)
+    assert mnemonics.count("v_mac_f32") + mnemonics.count("v_mad_f32") == 128 and mnemonics.count("ds_read_b128") == 8
+    assert mnemonics.count("ds_write_b128") == 4 and "s_barrier" not in mnemonics
+    assert not any(name.startswith("scratch") or name == "buffer_store_dword" for name in mnemonics)
 
 
 def test_sgemm_4x4_is_mostly_multiply_accumulate() -> None:

@@ -47,11 +47,13 @@ def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     held = buffers(300, 77, 90)
     chosen = choose_tile(300, 77, 1, GPU)
     tile = {"sgemm_4x4": (32, 32), "sgemm_tiled16": (16, 16), "sgemm_dib_gather": (256, 4), "csc": (64, 4)}
-    tile["sgemm"] = SWATH * chosen.x, SWATH * chosen.y
+    tile |= {"mmm_local": (32, 32), "dib_algorithm3": (32, 32), "sgemm": (SWATH * chosen.x, SWATH * chosen.y)}
     tiling = Tiling(4, 6) if kernel == "sgemm_wide" else Tiling(2, 6, 256, 1)
     launch = gemm(kernel, held, GPU, tiling).launches[-1]
     rows, columns = tile.get(kernel, (256, tiling.columns))
     groups = launch.workgroups
+    if kernel == "dib_algorithm3":  # columns first
+        groups = groups[1], groups[0], groups[2]
     assert (groups[0] - 1) * rows < 300 <= groups[0] * rows
     assert (groups[1] - 1) * columns < 77 <= groups[1] * columns
     assert groups[2] == 1
@@ -186,6 +188,8 @@ def test_a_tiling_beyond_the_lds_is_refused() -> None:
         ("sgemm_tiled16", 37 * 3 * 50, 4 * (37 * 50 + 50 * 3), 4 * 37 * 3),
         ("sgemm_dib_tiled", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
         ("sgemm_dib_gather", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
+        ("mmm_local", 37 * 3 * 50, 4 * (37 * 50 + 50 * 3), 4 * 40 * 3),
+        ("dib_algorithm3", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
         # bundles in lines of 16, and a count a column
         ("software", 37 * 18, 4 * (37 * 17 + 50 * 3), 4 * 40 * 3 + 4 * (32 + 16) + 4 * 3),
         ("csc", 37 * 18, 4 * (37 * 17 + 50 * 3), 4 * 37 * 3 + 4 * (2 * 18 + 2 * 3 + 1)),

@@ -1,0 +1,63 @@
+"""What the command processor does with L2 between two launches, where the compaction engine comes or goes.
+
+The engine reads DRAM, not L2, so that the activations which a kernel has just written must be there: before a launch
+with the engine all dirty lines are written back (GFX8's ACQUIRE_MEM knows no ranges). They are, too, where L2's sets
+change, since each line then has another set, and where ways are taken from it. Lines of ways that stay are kept. What
+that takes are cycles of the launch before its first workgroup.
+"""
+
+from typing import Any
+
+from gpusim.core.cu.state import NEVER
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.loop import FINISHED, run_cycles
+from memory.cache.l2_contents import L2Contents, dirty_lines, lose_lines
+from memory.cache.l2_state import await_end, begin_flush, configure_l2
+from memory.l2_share import L2Share
+from memory.sets.replacement import POLICIES
+from memory.unit_classes import DISPATCH
+from memory.wheel import let_sleep, wake_at_start
+
+
+def restore_l2(m: Any, contents: L2Contents, gpu: GpuSpec, taken: L2Share | None) -> None:
+    """Put what the launch before left in L2 into a machine before its first cycle; what must, goes to DRAM first.
+
+    taken: the share of L2 that the engine has in this launch, None: it has no engine.
+    """
+    if not contents.same_but_for_its_part(m):
+        return  # another GPU's, or nothing
+    (sets, ways), whole, left = contents.sets_and_ways, gpu.l2.sets_and_ways(), gpu.l2.sets_and_ways(taken)
+    if sets > whole[0] or ways > whole[1]:
+        return
+    orders_stay = not POLICIES[gpu.l2.replacement].power_of_two  # a tree over the ways is another one over fewer
+    if left == (sets, ways):
+        contents.restore(m)
+    elif left[0] == sets and left[1] > ways and taken is None and orders_stay:
+        contents.restore_ways(m)
+        return
+    else:
+        contents.restore_as_it_was(m)
+    if taken is None and left == (sets, ways):
+        return
+    if dirty_lines(m):
+        _flush(m)
+    if left != (sets, ways):
+        clean = L2Contents()
+        clean.keep(m)
+        lose_lines(m)
+        configure_l2(m, gpu.l2, taken, gpu.replacement_seed)
+        if left[0] == sets and orders_stay:
+            clean.restore_ways(m)
+    await_end(m, gpu.l2)
+
+
+def _flush(m: Any) -> None:
+    """Have the machine, in which nothing has started, write its dirty lines back; the launch begins thereafter."""
+    run = m.run
+    let_sleep(m, DISPATCH)
+    workgroups, run.workgroups = int(run.workgroups), 0
+    begin_flush(m)
+    status = run_cycles(m, NEVER)
+    assert status == FINISHED, status
+    run.workgroups, run.ended = workgroups, 0
+    wake_at_start(m, DISPATCH)

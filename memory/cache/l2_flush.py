@@ -1,0 +1,34 @@
+"""Flushes of L2: its dirty lines go to DRAM, and stay as clean ones.
+
+A flush has L2 and DRAM to itself: it comes before a kernel starts, or when one has ended and nothing is under way. Each
+channel goes over its slots and writes one line back a cycle, if DRAM has room.
+"""
+
+from gpusim.jit import address_in, jit
+from memory.cache.l2_dram import evict
+from memory.cache.l2_state import DIRTY, bytes_of
+from memory.sets.rows import line_in
+
+
+@jit(cold=True)
+def l2_flush(m, now):
+    """Run a flush in cycle `now`; 1 when DRAM has taken every dirty line."""
+    l2 = m.l2
+    slots = l2.sets * l2.stride
+    clean = 1
+    for channel in range(l2.channels):
+        at = l2.flush_at[channel]
+        while at < slots and bytes_of(m, channel * slots + at, DIRTY) == 0:
+            at += 1
+        if at < slots:
+            clean = 0
+            slot = channel * slots + at
+            if evict(m, now, channel, slot, line_in(address_in(l2.rows, 0), l2.stride, slot)):
+                l2.flush_write_backs += 1
+                at += 1
+        l2.flush_at[channel] = at
+    if clean:
+        l2.flushes = 0
+    else:
+        l2.flush_cycles += 1
+    return clean

@@ -1,0 +1,53 @@
+"""How the sparsity information block is divided for a matrix: the size of an entry, and how many there are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isa.region import LINE_ELEMENTS, SparseRegion
+from spartan.engine_spec import METADATA_BITS, METADATA_BYTES, OFFSET_BITS, TAIL_BITS, EngineSpec
+
+
+@dataclass(frozen=True)
+class SibLayout:
+    """How the SIB is divided for a launch's sparse regions.
+
+    entry_bytes: metadata, bitmask and mapping bytes of a column; bitmask_bytes; mappings: capacity of the sliding
+    window; entries: columns held, in `sets` of `ways`; line_bits: width of a count of lines in the metadata.
+    """
+
+    entry_bytes: int
+    bitmask_bytes: int
+    mappings: int
+    entries: int
+    sets: int
+    ways: int
+    line_bits: int
+
+
+def sib_layout(spec: EngineSpec, regions: Sequence[SparseRegion]) -> SibLayout:
+    """Divide the SIB for `regions`, all with the entry size that the tallest one needs.
+
+    ValueError if one entry exceeds the SIB, entries are no whole sets, or the 48-bit metadata cannot number every
+    column.
+    """
+    rows = max(r.rows for r in regions)
+    columns = sum(r.columns for r in regions)
+    bitmask = -(-rows // 128)
+    size = next(size for most, size in spec.entry_sizes if rows <= most)
+    while size < METADATA_BYTES + bitmask + 1:
+        size *= 2
+    entries = spec.sib_kib * 1024 // size
+    if not entries:
+        raise ValueError(f"engine.sib_kib: {spec.sib_kib} KiB hold no entry of {size} bytes ({rows} rows)")
+    ways = spec.sib_ways or entries
+    if entries % ways:
+        raise ValueError(
+            f"engine.sib_ways: {entries} entries of {size} bytes in {spec.sib_kib} KiB are no whole number of sets of "
+            f"{ways} ways; allowed is a divisor of {entries}, or 0: any column has any entry"
+        )
+    line_bits = (-(-rows // LINE_ELEMENTS)).bit_length()
+    column_bits = (columns - 1).bit_length()
+    if column_bits + 2 * line_bits + TAIL_BITS + OFFSET_BITS > METADATA_BITS:
+        most = 1 << (METADATA_BITS - 2 * line_bits - TAIL_BITS - OFFSET_BITS)
+        raise ValueError(f"{columns} sparse columns of up to {rows} rows: the SIB's metadata numbers at most {most}")
+    return SibLayout(size, bitmask, size - METADATA_BYTES - bitmask, entries, entries // ways, ways, line_bits)

@@ -1,0 +1,34 @@
+"""The engine's memories and its share of L2 by launch: the command processor knows the launch's sparse regions.
+
+A launch with few columns needs few SIB entries, and few lines of the prefetch buffer; what they leave caches lines.
+"""
+
+from collections.abc import Sequence
+
+from isa.region import SparseRegion
+from memory.l2_share import WAYS
+from spartan.engine_spec import FIXED, LINE_BYTES, EngineSpec
+from spartan.sib_layout import sib_layout
+
+LINES_A_COLUMN = 8  # assumed: two lines under construction, and what prefetch_length brings at 65 % zeros
+
+
+def sized_for(spec: EngineSpec, regions: Sequence[SparseRegion], l2_kib: int, l2_ways: int) -> EngineSpec:
+    """The engine for a launch with these regions (at least one), on an L2 of so many KiB and ways.
+
+    With `l2_sizing` fixed it is `spec`. Else its SIB has an entry for every column and its prefetch buffer
+    LINES_A_COLUMN lines for each, no more than in `spec`, and it takes as many ways of L2 as that fills. ValueError as
+    `sib_layout`, and if that is all ways.
+    """
+    if spec.l2_sizing == FIXED:
+        return spec
+    columns, layout = sum(region.columns for region in regions), sib_layout(spec, regions)
+    step = max(1024, layout.entry_bytes * (spec.sib_ways or 1))
+    sib_kib = min(spec.sib_kib, -(-columns * layout.entry_bytes // step) * step // 1024)
+    buffer_kib = min(spec.prefetch_buffer_kib, columns * LINES_A_COLUMN * LINE_BYTES / 1024)
+    sized = spec.model_copy(update={"sib_kib": sib_kib, "prefetch_buffer_kib": buffer_kib})
+    taken = -int(-sized.sram_kib // (l2_kib / l2_ways))
+    if taken >= l2_ways:
+        raise ValueError(f"engine: {sized.sram_kib:g} KiB leave nothing of an L2 of {l2_kib} KiB")
+    share = taken / l2_ways if spec.l2_share else 0.0
+    return sized.model_copy(update={"l2_share": share, "l2_partition": WAYS})
