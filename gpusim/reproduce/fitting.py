@@ -1,8 +1,13 @@
 """Whether a layer's product fits the GPU's memory: its matrices at the publication's batch."""
 
-from gpusim.config.figure import RunsFigure
+import json
+from functools import cache
+
+from gpusim.config.figure import CaseSpec, RunsFigure
 from gpusim.config.reproduction import Reproduction
-from gpusim.reproduce.points import points_of, shape_of
+from gpusim.config.run import load_run
+from gpusim.config.tree import assignments
+from gpusim.reproduce.points import given, shape_of
 from workloads.shapes import GemmShape
 
 _GIB = 1 << 30
@@ -15,10 +20,16 @@ def bytes_of(shape: GemmShape) -> int:
 
 def does_fit(reproduction: Reproduction, figure: RunsFigure, case: str, batch: int) -> str:
     """'yes', or 'no: 7.4 of 4.0 GiB at 64': at the batches of the publication that ours stands for."""
-    largest = max(figure.source_batches or (batch,))
-    only = figure.model_copy(update={"cases": {case: figure.cases[case]}, "batches": (batch,)})
-    config = next(points_of(reproduction, only)).config()
-    needed, there = bytes_of(shape_of(config, largest)), config.gpu.memory_mib << 20
+    largest, spec = max(figure.source_batches or (batch,)), reproduction.spec
+    sets = json.dumps({**spec.sets, **figure.cases[case].sets, "gpu": spec.gpu})
+    needed, there = _needed(figure.cases[case].model_dump_json(), spec.gpu, sets, largest)
     if needed <= there:
         return "yes"
     return f"no: {needed / _GIB:.1f} of {there / _GIB:.1f} GiB at {largest}"
+
+
+@cache
+def _needed(case: str, gpu: str, sets: str, batch: int) -> tuple[int, int]:
+    """Bytes that a case's matrices take, and that the GPU has. case, sets: as JSON."""
+    config = load_run(given(CaseSpec.model_validate_json(case), gpu), assignments(json.loads(sets)))
+    return bytes_of(shape_of(config, batch)), config.gpu.memory_mib << 20

@@ -53,7 +53,7 @@ def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = Fals
     """The figure's points in order, each once. exact: simulated in whole."""
     spec, seen = reproduction.spec, set[str]()
     for case, held in figure.cases.items():
-        given = _given(held, spec)
+        document = given(held, spec.gpu)
         for batch in held.batches or figure.batches:
             for data in figure.data:
                 for path in figure.paths:
@@ -62,7 +62,7 @@ def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = Fals
                     values = _values(figure, held, data, way, spec)
                     sets = {**spec.sets, **held.sets, **values, **way.sets, **_how(way, batch, spec, exact)}
                     for extra, varied in _varied(figure):
-                        point = Point({**labels, **extra}, given, {**sets, **varied})
+                        point = Point({**labels, **extra}, document, {**sets, **varied})
                         if point.key not in seen:
                             seen.add(point.key)
                             yield point
@@ -94,14 +94,15 @@ def _varied(figure: RunsFigure) -> Iterator[tuple[dict[str, str], dict[str, Any]
             yield {"x": x, "y": y}, {**laid, **over}
 
 
-def _given(case: CaseSpec, spec: ReproductionSpec) -> files.Document:
+def given(case: CaseSpec, gpu: str) -> files.Document:
+    """The configuration of a case, which values are laid over."""
     if case.run is not None:
         return files.opened(case.run)
     assert case.layer is not None
     table, _, name = case.layer.partition("/")
     layer = next(one for one in LAYER_TABLES[table] if one.name.rpartition(" ")[2] == name)
     described = {"name": layer.name, **{field: getattr(layer, field) for field in LAYER_FIELDS}}
-    return files.Document(Path(case.layer), {"gpu": spec.gpu, "workload": {"layer": described}})
+    return files.Document(Path(case.layer), {"gpu": gpu, "workload": {"layer": described}})
 
 
 def shape_of(config: RunConfig, batch: int | None = None) -> GemmShape:

@@ -101,11 +101,12 @@ def contents(reproduction: Reproduction, results: Results, only: Mapping[str, Fi
     """Text files by name: the page, claims, and the CSV files of these figures."""
     claims = judged(reproduction, results)
     table = claims_table(reproduction, claims)
+    tables = {n: list(kind_of(f).tables(reproduction, f, results)) for n, f in reproduction.figures.items()}
     files = {FILE: as_json(results), CLAIMS: _claims_page(reproduction, table), "claims.csv": table.csv()}
-    for name, figure in only.items():
-        for held in kind_of(figure).tables(reproduction, figure, results):
+    for name in only:
+        for held in tables[name]:
             files[f"{name}{'-' + held.name if held.name else ''}.csv"] = held.csv()
-    return {PAGE: "\n".join(_page(reproduction, results, claims)), **files}
+    return {PAGE: "\n".join(_page(reproduction, results, claims, tables)), **files}
 
 
 def pictures(reproduction: Reproduction, results: Results, only: Mapping[str, Figure]) -> dict[str, bytes]:
@@ -137,7 +138,9 @@ def _claims_page(reproduction: Reproduction, table: Table) -> str:
     )
 
 
-def _page(reproduction: Reproduction, results: Results, claims: list[Judged]) -> Iterator[str]:
+def _page(
+    reproduction: Reproduction, results: Results, claims: list[Judged], tables: Mapping[str, list[Table]]
+) -> Iterator[str]:
     yield f"# {reproduction.spec.title}\n"
     yield f"Made by `gpusim reproduce {reproduction.name}` from [its runs](results.json); no figure here is typed.\n"
     yield from summary(reproduction, results, claims)
@@ -146,5 +149,4 @@ def _page(reproduction: Reproduction, results: Results, claims: list[Judged]) ->
         yield f"{figure.source}. {figure.note}".rstrip() + "\n"
         if kind_of(figure).picture is not None and is_known(reproduction, figure, results.points, some=True):
             yield f"![{figure.title}]({name}.svg)\n"
-        for table in kind_of(figure).tables(reproduction, figure, results):
-            yield table.markdown()
+        yield from (table.markdown() for table in tables[name])
