@@ -30,7 +30,7 @@ _PROGRAM = "from gpusim.core.prepare import compile_in_another_process as run; r
 
 
 # what another process compiles of the timing core, so that both have compiled their functions at the same time
-_ROOMS = ("memory.dram", "spartan.compaction", "spartan.prefetch_buffer", "spartan.search", "spartan.sib")
+_ROOMS = ("memory.dram",)
 
 
 @dataclass(frozen=True)

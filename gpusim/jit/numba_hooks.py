@@ -24,6 +24,7 @@ from numba.core.caching import IndexDataCacheFile, NullCache
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
+from numba.core.types.functions import BaseFunction
 from numba.core.typing.context import BaseContext as BaseTypingContext
 from numba.np import arrayobj
 
@@ -69,6 +70,12 @@ HOOKS: tuple[Hook, ...] = (
         "no linking, optimizing and translating of such a part; each linked once to what is whole",
     ),
     Hook(codegen.CPUCodeLibrary, "_optimize_final_module", ("self",), "calls that stay within one library"),
+    Hook(
+        BaseFunction,
+        "get_call_type",
+        ("self", "context", "args", "kws"),
+        "what a function of Numba's gives for arguments of some types, found once",
+    ),
     Hook(types.Record, "__repr__", ("self",), "no text of the machine's hundreds of fields for messages nobody reads"),
     Hook(Dispatcher, "compile", ("self", "sig"), "to know which function is being compiled"),
     Hook(Dispatcher, "_reset_overloads", ("self",), "to forget such a part, so that a call from Python compiles anew"),
@@ -119,9 +126,15 @@ def set_attributes(function: Callable[..., Any], *attributes: str) -> None:
     _attributes[function.__module__, function.__qualname__] = attributes
 
 
+# signatures that functions of Numba's, such as an addition, have for types of arguments; each with its function, so
+# that no other one gets its identity
+_call_types: dict[tuple[int, Any], tuple[Any, Any]] = {}
+
+
 @contextmanager
 def core_code() -> Iterator[None]:
-    """Compile as the core wants it: with its functions' attributes, indices as they are."""
+    """Compile as the core wants it: with its functions' attributes, indices as they are, each operation's types looked
+    up once and not at every place where it stands."""
     if PLAIN:
         yield
         return
@@ -137,8 +150,19 @@ def core_code() -> Iterator[None]:
         # Python's negative indices cost a comparison and a select in every access
         return context.cast(builder, index, kind, types.intp)
 
+    find_call_type = BaseFunction.get_call_type
+
+    def call_type_found_once(function: Any, context: Any, arguments: Any, named: Any) -> Any:
+        if named:
+            return find_call_type(function, context, arguments, named)
+        key = id(function), arguments
+        if key not in _call_types:
+            _call_types[key] = find_call_type(function, context, arguments, named), function
+        return _call_types[key][0]
+
     with _replaced(
         (BaseContext, "declare_function", declare_with_attributes),
+        (BaseFunction, "get_call_type", call_type_found_once),
         (arrayobj, "fix_integer_index", index_as_it_is),
         (types.Record, "__repr__", lambda record: f"record of {record.size} bytes"),
     ):

@@ -24,7 +24,7 @@ from isa.lanes.table import ALIASES, SCALAR, VECTOR, Signature, parse_signature
 
 _HOST_FUNCTIONS = ("set_host_float_mode", "restore_host_float_mode")
 _HOST_SIGNATURE = parse_signature("imm ->")
-_COMPILING_BYTES = 14_000.0  # of Python's byte code take as long as the library (`gpusim.jit.compile_progress`)
+_COMPILING_BYTES = 21_000.0  # of Python's byte code take as long as the library (`gpusim.jit.compile_progress`)
 
 python_operations: dict[int, Callable[..., int]] = {}
 
