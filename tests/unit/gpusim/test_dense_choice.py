@@ -18,7 +18,9 @@ from gpusim.jobs.kinds import job_of
 from gpusim.jobs.operators import gpu_facts
 from gpusim.keeping.records import plain, restored
 from gpusim.report.document import document
+from gpusim.report.page.parts import summary
 from gpusim.report.result import read
+from gpusim.report.screen import screen
 from gpusim.results.record import KernelChoice
 from isa.device_memory import DeviceMemoryError
 from workloads.operators.gemm_estimates import estimates
@@ -128,6 +130,9 @@ def test_a_run_takes_the_chosen_kernel_and_says_so(machine: Machine) -> None:
     result = document(job.resolved(), records)
     assert result["choice"]["kernel"] == "sgemm_4x4" and result["choice"]["cycles"]["sgemm_4x4"] == 50_000
     assert read(result).columns[0].choice.startswith("sgemm_4x4 by measurement; ")
+    shown = "\n".join("".join(text for text, _ in line) for line in screen(read(result), 200))
+    assert "kernel for this shape: sgemm_4x4 by measurement; " in shown
+    assert "kernel for this shape: sgemm_4x4 by measurement; " in "".join(summary(read(result)).itertext())
     assert restored(plain(records)) == records
 
 
