@@ -42,7 +42,7 @@ def _plain_record(record: RunRecord) -> dict[str, Any]:
 
 
 def _restored_record(held: Mapping[str, Any]) -> RunRecord:
-    verification, energy, choice = held["verification"], held["energy"], held["choice"]
+    verification, energy, choice = held["verification"], held["energy"], held.get("choice")  # older ones have none
     return RunRecord(
         **{name: value for name, value in held.items() if name not in _NESTED},
         launches=[restored_facts(facts) for facts in held["launches"]],

@@ -18,8 +18,11 @@ from gpusim.jobs.kinds import job_of
 from gpusim.jobs.operators import gpu_facts
 from gpusim.keeping.records import plain, restored
 from gpusim.report.document import document
+from gpusim.report.page.parts import summary
 from gpusim.report.result import read
+from gpusim.report.screen import screen
 from gpusim.results.record import KernelChoice
+from isa.device_memory import DeviceMemoryError
 from workloads.operators.gemm_estimates import estimates
 from workloads.operators.gemm_kernels import DENSE_KERNELS
 from workloads.shapes import GemmShape
@@ -88,6 +91,26 @@ def test_nothing_is_simulated_where_estimates_decide(machine: Machine) -> None:
     assert set(choice.at_least) == set(DENSE_KERNELS) - {"sgemm"}
 
 
+def test_a_kernel_whose_sums_do_not_fit_the_memory_is_left_out(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.cycles["sgemm"] = 1_000
+    build, full = dense_choice.gemm, {"sgemm"}
+
+    def built(kernel: str, *given: Any) -> Any:
+        if kernel in full:
+            raise DeviceMemoryError("no room for the parts of the sum")
+        return build(kernel, *given)
+
+    monkeypatch.setattr(dense_choice, "gemm", built)
+    choice = chosen(SMALL)
+    assert choice.kernel == "sgemm_4x4" and "sgemm" not in choice.cycles.keys() | choice.at_least.keys()
+    monkeypatch.setattr(dense_choice, "_known", {})
+    full.update(DENSE_KERNELS)
+    with pytest.raises(DeviceMemoryError, match="no room"):
+        chosen(SMALL)
+
+
 def test_an_interrupt_ends_it_and_leaves_nothing_known(machine: Machine) -> None:
     with pytest.raises(KeyboardInterrupt):
         choose_dense(SMALL, GPU, Reporter(quiet=True), lambda: bool(machine.begun))
@@ -107,6 +130,9 @@ def test_a_run_takes_the_chosen_kernel_and_says_so(machine: Machine) -> None:
     result = document(job.resolved(), records)
     assert result["choice"]["kernel"] == "sgemm_4x4" and result["choice"]["cycles"]["sgemm_4x4"] == 50_000
     assert read(result).columns[0].choice.startswith("sgemm_4x4 by measurement; ")
+    shown = "\n".join("".join(text for text, _ in line) for line in screen(read(result), 200))
+    assert "kernel for this shape: sgemm_4x4 by measurement; " in shown
+    assert "kernel for this shape: sgemm_4x4 by measurement; " in "".join(summary(read(result)).itertext())
     assert restored(plain(records)) == records
 
 
