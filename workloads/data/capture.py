@@ -65,13 +65,13 @@ PHOTOGRAPHS: Mapping[str, tuple[CapturePoint, ...]] = {
     "resnet18": _on_photographs("resnet18", RESNET18, ["conv1", *_STAGES], (0.30, 0.50)),
 }
 CAPTURE_POINTS: Mapping[str, tuple[CapturePoint, ...]] = {
-    **PHOTOGRAPHS,
     "resnet10": (CapturePoint("layerA", "block4.conv2", "ResNet-10 block 4 conv 2", (512, 4, 4), 0.65),),
     "vggnet11": (
         CapturePoint("layerB", "conv6", "VGGNet-11 conv 5, counted from zero", (512, 4, 4), 0.70),
         CapturePoint("layerC", "conv8", "VGGNet-11 conv 7, counted from zero", (512, 2, 2), 0.85),
     ),
 }
+ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS}
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,8 @@ def capture(
     at that step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it.
     Raises UserError: a missing extra, images or output that cannot be used, a training that diverges.
     """
-    if model not in CAPTURE_POINTS:
-        raise CaptureError(unknown_name("model", model, CAPTURE_POINTS))
+    if model not in ALL_POINTS:
+        raise CaptureError(unknown_name("model", model, ALL_POINTS))
     recipe = recipe or Recipe.of(model, Recipe.epochs, Recipe.batch, Recipe.seed)
     torch = require_torch()
     classes = importlib.import_module("workloads.data.models").CLASSES
@@ -179,7 +179,7 @@ def capture(
     _write_history(Path(output) / f"{model}.csv", history)
     return [
         _store(point, Path(output), trainer.maps(point.module)[:captured_images], trainer.described(history[-1]))
-        for point in CAPTURE_POINTS[model]
+        for point in ALL_POINTS[model]
     ]
 
 

@@ -8,11 +8,13 @@ import pytest
 
 import workloads
 from workloads.data.activations_file import load_activations
-from workloads.data.capture import CAPTURE_POINTS
+from workloads.data.capture import CAPTURE_POINTS, PHOTOGRAPHS
 
 FOLDER = Path(workloads.__file__).parent / "activations"
 POINTS = [(model, point) for model, points in CAPTURE_POINTS.items() for point in points]
 BYTES_MAX = 2_000_000
+SHIPPED_PHOTOGRAPHS = [model for model in PHOTOGRAPHS if (FOLDER / f"{model}.csv").exists()]
+PHOTOGRAPHS_BYTES_MAX = 20_000_000
 
 
 @pytest.mark.parametrize(("model", "point"), POINTS, ids=[point.label for _, point in POINTS])
@@ -44,6 +46,20 @@ def test_history_ends_with_the_shipped_maps(model, point):
     assert float(last["train_loss"]) == pytest.approx(metadata["train_loss"], abs=6e-5)
 
 
+def test_maps_of_photographs_are_of_every_layer_of_their_network():
+    size = 0
+    for model in SHIPPED_PHOTOGRAPHS:
+        with (FOLDER / f"{model}.csv").open(newline="", encoding="utf-8") as file:
+            assert len(list(csv.DictReader(file))) > 1, "several epochs"
+        for point in PHOTOGRAPHS[model]:
+            loaded = load_activations(FOLDER / f"{point.label}.npz")
+            assert loaded.array.shape[1:] == point.shape and loaded.metadata["module"] == point.module
+            size += loaded.path.stat().st_size
+    assert size <= PHOTOGRAPHS_BYTES_MAX
+
+
 def test_every_shipped_file_is_one_of_these():
     expected = {f"{point.label}.npz" for _, point in POINTS} | {f"{model}.csv" for model in CAPTURE_POINTS}
+    for model in SHIPPED_PHOTOGRAPHS:
+        expected |= {f"{model}.csv"} | {f"{point.label}.npz" for point in PHOTOGRAPHS[model]}
     assert {path.name for path in FOLDER.iterdir()} == expected
