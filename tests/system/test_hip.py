@@ -103,10 +103,16 @@ def test_kernels_print_and_assert() -> None:
     assert "Device-side assertion `x[threadIdx.x] == 0' failed." in done.stderr and "s_trap" in done.stderr
 
 
+@pytest.mark.parametrize("program", ["runtime", "runtime6"])
+@pytest.mark.parametrize("name", ["captured", "graph"])
+def test_graphs_are_launched(name: str, program: str) -> None:
+    case(name, program=program)
+
+
 def test_what_is_not_supported_is_named_once() -> None:
     done = run(["--timing", "off"], PROGRAMS / "runtime", "unsupported")
     assert done.returncode == 0 and done.stdout == "not supported by gpusim\n"
-    assert done.stderr.count("hipGraphCreate is not supported") == 1
+    assert done.stderr.count("hipIpcGetMemHandle is not supported") == 1
 
 
 def test_a_forked_process_cannot_use_the_gpu_and_one_it_starts_can() -> None:

@@ -40,6 +40,7 @@ SHARDS = (
     Shard("librocblas0-tests", "rocblas-test", "*quick*-*graph*", 1500, 3),
     Shard("librocblas0-tests", "rocblas-test", "*pre_checkin*gemm*-*graph*", 3000, 5),
     Shard("librocblas0-tests", "rocblas-test", "*quick*-*graph*", 30000, 7, timed=True),
+    Shard("librocblas0-tests", "rocblas-test", "*graph*", 300, 3),
     Shard("librocsparse0-tests", "rocsparse-test", "quick*", 60, 7),
     Shard("librocsparse0-tests", "rocsparse-test", "quick*csrmv*", 200, 3, timed=True),
     Shard("librocrand1-tests", "test_rocrand_kernel_philox4x32_10"),

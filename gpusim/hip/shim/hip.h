@@ -78,6 +78,19 @@ struct hip_Memcpy2D {
   size_t dstPitch, WidthInBytes, Height;
 };
 
+struct hipMemsetParams {
+  void* dst;
+  unsigned elementSize;
+  size_t height, pitch;
+  unsigned value;
+  size_t width;
+};
+
+struct hipHostNodeParams {
+  hipHostFn_t fn;
+  void* userData;
+};
+
 struct hipLaunchParams {
   void* func;
   dim3 gridDim, blockDim;

@@ -1,4 +1,7 @@
 // Launches: arguments packed as the kernel's metadata says, then told to the simulator without waiting.
+#include "launch.h"
+
+#include <array>
 #include <vector>
 
 #include "code.h"
@@ -30,8 +33,8 @@ hipError_t block_of(void** extra, std::string* block) {
   return hipSuccess;
 }
 
-// grid: in work-items, as the device counts them.
-hipError_t launch(Function* f, const uint64_t grid[3], dim3 block, size_t lds, hipStream_t stream, void** params, void** extra) {
+// The launch with its arguments as they are now. grid: in work-items, as the device counts them.
+hipError_t prepare(Function* f, const uint64_t grid[3], dim3 block, size_t lds, void** params, void** extra, Work* work) {
   uint64_t threads = uint64_t(block.x) * block.y * block.z;
   for (int i = 0; i < 3; i++)
     if (!grid[i] || grid[i] > UINT32_MAX) return fail(hipErrorInvalidConfiguration);
@@ -46,17 +49,30 @@ hipError_t launch(Function* f, const uint64_t grid[3], dim3 block, size_t lds, h
   } else if (!f->arguments.empty()) {
     return fail(hipErrorInvalidValue);
   }
-  Request request(OP_LAUNCH);
-  request.put(f->id).put(number(stream));
-  for (int i = 0; i < 3; i++) request.put<uint32_t>(grid[i]);
-  request.put(block).put<uint32_t>(lds).put<uint32_t>(0).bytes(arguments.data(), arguments.size());
-  start(request);
-  return launches_block() ? fail(finish()) : hipSuccess;
+  Request rest(OP_LAUNCH);
+  for (int i = 0; i < 3; i++) rest.put<uint32_t>(grid[i]);
+  rest.put(block).put<uint32_t>(lds).put<uint32_t>(0).bytes(arguments.data(), arguments.size());
+  *work = [id = f->id, body = std::move(rest.body)](hipStream_t stream) {
+    Request request(OP_LAUNCH);
+    request.put(id).put(number(stream)).bytes(body.data(), body.size());
+    start(request);
+    return launches_block() ? fail(finish()) : hipSuccess;
+  };
+  return hipSuccess;
+}
+
+hipError_t launch(Function* f, const uint64_t grid[3], dim3 block, size_t lds, hipStream_t stream, void** params, void** extra) {
+  Work work;
+  if (hipError_t error = prepare(f, grid, block, lds, params, extra, &work)) return error;
+  return capturing(stream) ? capture(stream, NodeType::KERNEL, work) : work(stream);
+}
+
+std::array<uint64_t, 3> in_items(dim3 grid, dim3 block) {
+  return {uint64_t(grid.x) * block.x, uint64_t(grid.y) * block.y, uint64_t(grid.z) * block.z};
 }
 
 hipError_t launch_blocks(Function* f, dim3 grid, dim3 block, size_t lds, hipStream_t stream, void** params, void** extra) {
-  uint64_t items[3] = {uint64_t(grid.x) * block.x, uint64_t(grid.y) * block.y, uint64_t(grid.z) * block.z};
-  return launch(f, items, block, lds, stream, params, extra);
+  return launch(f, in_items(grid, block).data(), block, lds, stream, params, extra);
 }
 
 hipError_t launch_host(const void* host, dim3 grid, dim3 block, void** args, size_t lds, hipStream_t stream) {
@@ -84,6 +100,13 @@ hipError_t launch_cooperative(const void* host, dim3 grid, dim3 block, void** ar
   return launch_blocks(f, grid, block, lds, stream, args, nullptr);
 }
 }  // namespace
+
+hipError_t kernel_work(const void* host, dim3 grid, dim3 block, void** params, void** extra, size_t lds, Work* work) {
+  CONNECT();
+  hipError_t error;
+  Function* f = function_of(host, &error);
+  return f ? prepare(f, in_items(grid, block).data(), block, lds, params, extra, work) : fail(error);
+}
 
 // --- kernels of the program itself
 API hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t lds, hipStream_t stream) {

@@ -1,10 +1,12 @@
 // Memory: allocated by the simulator, read and written by the program itself. Copies are the program's own moves of
 // bytes, done once the device has done what it was told before; the simulator hears how many bytes took which way.
 #include "memory.h"
-#include "streams.h"
 
 #include <map>
 #include <mutex>
+
+#include "graph.h"
+#include "streams.h"
 
 extern "C" const int gpusim_hip_major;  // of the library's name: the numbers of memory types changed in ROCm 6
 
@@ -49,9 +51,15 @@ void tell_copied(size_t size, Copied way, hipStream_t stream, bool blocking) {
   tell(Request(OP_COPIED).put(number(stream)).put<uint64_t>(size).put<uint32_t>(way).put<uint32_t>(blocking));
 }
 
+}  // namespace
+
 hipError_t fill(void* to, const void* pattern, size_t width, size_t count, hipStream_t stream, bool blocking) {
   CONNECT();
   if (count && !to) return fail(hipErrorInvalidValue);
+  if (capturing(stream)) {
+    std::string kept(static_cast<const char*>(pattern), width);
+    return capture(stream, NodeType::MEMSET, [=](hipStream_t s) { return fill(to, kept.data(), width, count, s, false); });
+  }
   if (hipError_t error = settle()) return fail(error);
   auto at = static_cast<char*>(to);
   if (width == 1) {
@@ -63,6 +71,7 @@ hipError_t fill(void* to, const void* pattern, size_t width, size_t count, hipSt
   return hipSuccess;
 }
 
+namespace {
 // Rows of `width` bytes in `slices` slices, each side with its own distances of rows and slices.
 hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from, size_t from_row, size_t from_slice,
                      size_t width, size_t rows, size_t slices, hipStream_t stream, bool blocking) {
@@ -70,6 +79,10 @@ hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from,
   if (!width || !rows || !slices) return hipSuccess;
   if (!to || !from) return fail(hipErrorInvalidValue);
   if (width > to_row || width > from_row) return fail(hipErrorInvalidPitchValue);
+  if (capturing(stream))
+    return capture(stream, NodeType::MEMCPY, [=](hipStream_t s) {
+      return copy_rows(to, to_row, to_slice, from, from_row, from_slice, width, rows, slices, s, false);
+    });
   if (hipError_t error = settle()) return fail(error);
   for (size_t z = 0; z < slices; z++)
     for (size_t y = 0; y < rows; y++) memmove(to + z * to_slice + y * to_row, from + z * from_slice + y * from_row, width);
@@ -81,6 +94,8 @@ hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from,
 hipError_t fill_rows(hipPitchedPtr to, int value, hipExtent extent, hipStream_t stream, bool blocking) {
   CONNECT();
   if (!to.ptr) return fail(hipErrorInvalidValue);
+  if (capturing(stream))
+    return capture(stream, NodeType::MEMSET, [=](hipStream_t s) { return fill_rows(to, value, extent, s, false); });
   if (hipError_t error = settle()) return fail(error);
   for (size_t z = 0; z < extent.depth; z++)
     for (size_t y = 0; y < extent.height; y++)
@@ -88,6 +103,8 @@ hipError_t fill_rows(hipPitchedPtr to, int value, hipExtent extent, hipStream_t 
   tell_copied(extent.width * extent.height * extent.depth, COPIED_WITHIN_DEVICE, stream, blocking);
   return hipSuccess;
 }
+
+}  // namespace
 
 hipError_t copy_3d(const hipMemcpy3DParms* p, hipStream_t stream, bool blocking) {
   if (!p) return fail(hipErrorInvalidValue);
@@ -99,6 +116,7 @@ hipError_t copy_3d(const hipMemcpy3DParms* p, hipStream_t stream, bool blocking)
                    p->extent.depth, stream, blocking);
 }
 
+namespace {
 hipError_t copy_param_2d(const hip_Memcpy2D* p, hipStream_t stream, bool blocking) {
   if (!p) return fail(hipErrorInvalidValue);
   if (p->srcArray || p->dstArray) return fail(hipErrorNotSupported);
@@ -123,6 +141,8 @@ hipError_t copy(void* to, const void* from, size_t size, hipStream_t stream, boo
   CONNECT();
   if (!size) return hipSuccess;
   if (!to || !from) return fail(hipErrorInvalidValue);
+  if (capturing(stream))
+    return capture(stream, NodeType::MEMCPY, [=](hipStream_t s) { return copy(to, from, size, s, false); });
   if (hipError_t error = settle()) return fail(error);
   memmove(to, from, size);
   bool within = on_device(to) && on_device(from);

@@ -12,4 +12,8 @@ struct Allocation {
 // The allocation that holds an address; size 0: none does.
 Allocation allocation_at(const void* address);
 // Moves bytes for a stream, once what the device was told before is done; blocking: the host waits for it.
+// In a stream that is captured they become a node instead.
 hipError_t copy(void* to, const void* from, size_t size, hipStream_t stream, bool blocking);
+hipError_t copy_3d(const hipMemcpy3DParms* how, hipStream_t stream, bool blocking);
+// `count` times a pattern of `width` bytes.
+hipError_t fill(void* to, const void* pattern, size_t width, size_t count, hipStream_t stream, bool blocking);

@@ -2,6 +2,8 @@
 // would have happened on the simulated GPU, streams side by side, is its clock's business (gpusim/hip/clock.py).
 #include "streams.h"
 
+#include "graph.h"
+
 #include <atomic>
 #include <cstdlib>
 
@@ -27,16 +29,20 @@ hipError_t create(hipStream_t* stream, unsigned flags, int priority) {
 
 hipError_t synchronize(hipStream_t stream) {
   CONNECT();
+  if (capturing(stream)) return fail(hipErrorStreamCaptureUnsupported);
   return fail(finish(number(stream)));
 }
+
+}  // namespace
 
 hipError_t wait(hipStream_t stream, hipEvent_t event) {
   CONNECT();
   if (!event) return fail(hipErrorInvalidHandle);
+  if (join_capture(stream, event)) return hipSuccess;
+  if (capturing(stream)) return capture(stream, NodeType::WAIT_EVENT, [=](hipStream_t s) { return wait(s, event); });
   if (event->recorded) tell(Request(OP_WAIT).put(number(stream)).put<uint64_t>(uint64_t(event)));
   return hipSuccess;
 }
-}  // namespace
 
 // 1 and 2 are handles for the default stream, and for a thread's
 uint64_t number(hipStream_t stream) { return uint64_t(stream) <= 2 ? 0 : uint64_t(stream); }
@@ -52,6 +58,10 @@ bool launches_block() {
 hipError_t record(hipEvent_t event, hipStream_t stream) {
   CONNECT();
   if (!event) return fail(hipErrorInvalidHandle);
+  if (capturing(stream)) {
+    record_in_capture(event, stream);
+    return hipSuccess;
+  }
   event->recorded = true;
   tell(Request(OP_RECORD).put<uint64_t>(uint64_t(event)).put(number(stream)));
   return hipSuccess;
@@ -105,23 +115,12 @@ API hipError_t hipStreamAddCallback_spt(hipStream_t s, hipStreamCallback_t call,
 API hipError_t hipLaunchHostFunc(hipStream_t s, hipHostFn_t call, void* data) {
   CONNECT();
   if (!call) return fail(hipErrorInvalidValue);
+  if (capturing(s)) return capture(s, NodeType::HOST, [=](hipStream_t on) { return hipLaunchHostFunc(on, call, data); });
   if (hipError_t error = finish(number(s))) return fail(error);
   call(data);
   return hipSuccess;
 }
 API hipError_t hipLaunchHostFunc_spt(hipStream_t s, hipHostFn_t call, void* data) { return hipLaunchHostFunc(s, call, data); }
-// nothing is ever captured: beginning to is not supported
-static hipError_t not_capturing(int* status) {
-  if (!status) return fail(hipErrorInvalidValue);
-  *status = 0;
-  return hipSuccess;
-}
-API hipError_t hipStreamIsCapturing(hipStream_t, int* status) { return not_capturing(status); }
-API hipError_t hipStreamIsCapturing_spt(hipStream_t, int* status) { return not_capturing(status); }
-API hipError_t hipStreamGetCaptureInfo(hipStream_t, int* status, unsigned long long*) { return not_capturing(status); }
-API hipError_t hipStreamGetCaptureInfo_spt(hipStream_t, int* status, unsigned long long*) { return not_capturing(status); }
-API hipError_t hipThreadExchangeStreamCaptureMode(int*) { return hipSuccess; }
-
 API hipError_t hipEventCreateWithFlags(hipEvent_t* e, unsigned flags) {
   CONNECT();
   if (!e) return fail(hipErrorInvalidValue);

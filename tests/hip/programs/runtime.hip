@@ -383,10 +383,104 @@ static int forked() {
   return 0;
 }
 
-static int unsupported() {
+static void add_ten(void* x) { *(int*)x += 10; }
+
+// What two streams are given, captured, then launched twice.
+static int captured() {
+  hipStream_t s, t;
+  hipEvent_t fork, join;
   hipGraph_t graph;
-  EXPECT(hipGraphCreate(&graph, 0) == hipErrorNotSupported);
-  EXPECT(hipGraphCreate(&graph, 0) == hipErrorNotSupported);
+  hipGraphExec_t launched;
+  int *x, *y, *from, host = 0;
+  CHECK(hipMalloc((void**)&x, 256));
+  CHECK(hipMalloc((void**)&y, 256));
+  CHECK(hipHostMalloc((void**)&from, 256, 0));
+  for (int i = 0; i < 64; i++) from[i] = 40;
+  CHECK(hipStreamCreate(&s));
+  CHECK(hipStreamCreate(&t));
+  CHECK(hipEventCreate(&fork));
+  CHECK(hipEventCreate(&join));
+  EXPECT(hipStreamBeginCapture(nullptr, hipStreamCaptureModeGlobal) == hipErrorStreamCaptureUnsupported);
+  CHECK(hipStreamBeginCapture(s, hipStreamCaptureModeRelaxed));
+  hipStreamCaptureStatus phase;
+  CHECK(hipStreamIsCapturing(s, &phase));
+  EXPECT(phase == hipStreamCaptureStatusActive);
+  EXPECT(hipStreamSynchronize(s) == hipErrorStreamCaptureUnsupported);
+  CHECK(hipMemcpyAsync(x, from, 256, hipMemcpyHostToDevice, s));
+  add_one<<<1, 64, 0, s>>>(x);
+  CHECK(hipEventRecord(fork, s));
+  CHECK(hipStreamWaitEvent(t, fork, 0));
+  CHECK(hipMemcpyAsync(y, x, 256, hipMemcpyDeviceToDevice, t));
+  add_one<<<1, 64, 0, t>>>(y);
+  CHECK(hipEventRecord(join, t));
+  CHECK(hipStreamWaitEvent(s, join, 0));
+  CHECK(hipLaunchHostFunc(s, add_ten, &host));
+  EXPECT(hipStreamEndCapture(t, &graph) == hipErrorStreamCaptureUnmatched);
+  CHECK(hipStreamEndCapture(s, &graph));
+  CHECK(hipStreamIsCapturing(t, &phase));
+  EXPECT(phase == hipStreamCaptureStatusNone);
+  CHECK(hipDeviceSynchronize());
+  EXPECT(x[0] == 0 && !host);  // nothing is done yet
+  size_t nodes = 0;
+  CHECK(hipGraphGetNodes(graph, nullptr, &nodes));
+  EXPECT(nodes == 5);
+  CHECK(hipGraphInstantiate(&launched, graph, nullptr, nullptr, 0));
+  CHECK(hipGraphDestroy(graph));
+  for (int i = 1; i <= 2; i++) {
+    from[0] = 40 + i;
+    CHECK(hipGraphLaunch(launched, s));
+    CHECK(hipStreamSynchronize(s));
+    EXPECT(x[0] == 41 + i && y[0] == 42 + i && x[63] == 41 && y[63] == 42 && host == 10 * i);
+  }
+  CHECK(hipGraphExecDestroy(launched));
+  return 0;
+}
+
+// A graph made node by node, in another order than it has to run.
+static int graph() {
+  hipGraph_t made;
+  hipGraphExec_t launched;
+  hipGraphNode_t add, set, read;
+  int *x, *y, host[64] = {};
+  CHECK(hipMalloc((void**)&x, 256));
+  CHECK(hipMalloc((void**)&y, 256));
+  CHECK(hipGraphCreate(&made, 0));
+  hipKernelNodeParams kernel{};
+  void* arguments[] = {&x};
+  kernel.func = (void*)add_one, kernel.gridDim = dim3(1), kernel.blockDim = dim3(64), kernel.kernelParams = arguments;
+  CHECK(hipGraphAddKernelNode(&add, made, nullptr, 0, &kernel));
+  hipMemsetParams fill{};
+  fill.dst = x, fill.elementSize = 4, fill.value = 7, fill.width = 64, fill.height = 1;
+  CHECK(hipGraphAddMemsetNode(&set, made, nullptr, 0, &fill));
+  CHECK(hipGraphAddMemcpyNode1D(&read, made, &add, 1, host, x, sizeof host, hipMemcpyDeviceToHost));
+  CHECK(hipGraphAddDependencies(made, &set, &add, 1));
+  hipGraphNode_t roots[2];
+  size_t count = 2;
+  CHECK(hipGraphGetRootNodes(made, roots, &count));
+  EXPECT(count == 1 && roots[0] == set);
+  hipGraphNodeType type;
+  CHECK(hipGraphNodeGetType(read, &type));
+  EXPECT(int(type) == 1);  // a copy; headers before ROCm 5.5 number them otherwise
+  CHECK(hipGraphInstantiate(&launched, made, nullptr, nullptr, 0));
+  CHECK(hipGraphLaunch(launched, 0));
+  CHECK(hipDeviceSynchronize());
+  EXPECT(host[0] == 8 && host[63] == 8);
+  arguments[0] = &y;  // the executable graph alone
+  CHECK(hipGraphExecKernelNodeSetParams(launched, add, &kernel));
+  CHECK(hipGraphLaunch(launched, 0));
+  CHECK(hipDeviceSynchronize());
+  EXPECT(host[0] == 7 && y[63] == 1);
+  CHECK(hipGraphExecDestroy(launched));
+  CHECK(hipGraphAddDependencies(made, &read, &set, 1));
+  EXPECT(hipGraphInstantiate(&launched, made, nullptr, nullptr, 0) == hipErrorInvalidValue);  // a cycle
+  CHECK(hipGraphDestroy(made));
+  return 0;
+}
+
+static int unsupported() {
+  hipIpcMemHandle_t handle;
+  EXPECT(hipIpcGetMemHandle(&handle, nullptr) == hipErrorNotSupported);
+  EXPECT(hipIpcGetMemHandle(&handle, nullptr) == hipErrorNotSupported);
   EXPECT(hipGetLastError() == hipErrorNotSupported);
   printf("%s\n", hipGetErrorString(hipErrorNotSupported));
   return 0;
@@ -478,6 +572,8 @@ int main(int count, char** arguments) {
   if (!strcmp(name, "fault")) return fault();
   if (!strcmp(name, "fork")) return forked();
   if (!strcmp(name, "unsupported")) return unsupported();
+  if (!strcmp(name, "captured")) return captured();
+  if (!strcmp(name, "graph")) return graph();
   if (!strcmp(name, "compile")) return compile();
   if (!strcmp(name, "many")) return many(atoi(arguments[2]));
   if (!strcmp(name, "print")) return print();
