@@ -14,6 +14,7 @@ from gpusim.core.simulator import simulate
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
 from spartan.engine_spec import EngineSpec
+from spartan.replacement import CMI_REPLACEMENT
 from tests.support.gemm import random_gemm
 from workloads.operators.verify import verify
 
@@ -39,11 +40,10 @@ def counts(kernel: str, sparsity: float, engine: EngineSpec, shape: tuple[int, i
     return facts
 
 
-@pytest.mark.parametrize("kernel", ["dib_algorithm3", "sgemm_dib_gather"])
-@pytest.mark.parametrize("window", ["sliding", "first"])
-def test_all_three_modes_with_a_window_that_mappings_leave(kernel: str, window: str) -> None:
+@pytest.mark.parametrize("window", CMI_REPLACEMENT)
+def test_all_three_modes_with_a_window_that_mappings_leave(window: str) -> None:
     """17 mappings a column for its 50 compacted lines."""
-    found = counts(kernel, 0.3, EngineSpec(**SHORT_WINDOW, cmi_replacement=window)).engine
+    found = counts("dib_algorithm3", 0.3, EngineSpec(**SHORT_WINDOW, cmi_replacement=window)).engine
     assert min(found.accurate, found.prudent, found.hasty, found.cmi_evictions) > 0
 
 
