@@ -34,6 +34,7 @@ SALU = 5.7  # scalar ones
 STAGING_CYCLES = 6  # of a column of A for 64 rows: 256 bytes from L1 at 64 a cycle, then LDS_CYCLES
 COLUMN_VALU = 22  # instructions of a column of C in a tile, whether it has non-zeros there or not: cycles of a CU
 TILE_CYCLES = 600  # of a tile: loads' latency, two barriers and the slowest wavefront
+BATCH, BATCH_CYCLES = 64, 900  # bundles that a wavefront loads at once, and from one such load to the next: simulated
 CONVERSION_BYTES_PER_CYCLE = 140  # of dib_convert, which reads B: simulated, layers A to C
 LINE_BYTES_PER_CYCLE = 150  # of dense B that the engine, or the conversion, reads from memory: simulated likewise
 
@@ -69,6 +70,9 @@ class SparseTiling:
         if self.split.parts > 1:
             # a part reads its columns from their first line on: from L2, if all parts do so at the same time
             sums = 0.0 if held == 1 else (self.split.parts - 1) / 2 * least
+            # the last part goes through all batches before it, one after another
+            passed = shape.k - depth
+            sums += passed * (1.0 - zeros) / BATCH * BATCH_CYCLES
             sums += (self.split.parts + 1) * 4 * shape.m * shape.n / SUM_BYTES_PER_CYCLE + SUM_CYCLES
         return max(held * work / BUSY, least) + sums
 

@@ -54,11 +54,13 @@ def test_a_compiler_of_another_release_is_refused(monkeypatch: pytest.MonkeyPatc
         build.check()
 
 
-def _mnemonics(source: str, marked: bool) -> list[str]:
+def _mnemonics(source: str, marked: bool, without: str = "128x") -> list[str]:
+    """Of all of the source's kernels but those whose names hold `without`."""
     kernels = load_code_object(build.code_object_path(source)).kernels.values()
     return [
         instruction.opcode.mnemonic
         for kernel in kernels
+        if without not in kernel.name or marked
         for instruction in decode_kernel(kernel)
         if bool(instruction.fields.get("glc") and instruction.fields.get("slc")) == marked
     ]
@@ -67,6 +69,7 @@ def _mnemonics(source: str, marked: bool) -> list[str]:
 @pytest.mark.parametrize("source", ["sgemm_dib_gather", "sgemm_dib_tiled", "dib_algorithm3"])
 def test_sparse_loads_are_two_dword_loads_with_both_cache_bits(source: str) -> None:
     assert set(_mnemonics(source, marked=True)) == {"flat_load_dwordx2"}
+    # tiles of 128 rows have two of A in a lane, which come by plain loads of two dwords
     assert "flat_load_dwordx2" not in _mnemonics(source, marked=False)
 
 

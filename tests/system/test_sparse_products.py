@@ -1,0 +1,35 @@
+"""Does a sparser product take less time on the whole machine, and is the kernel chosen by what zeros are worth?"""
+
+from typing import Any
+
+import pytest
+
+import gpusim
+
+
+def product(zeros: float, m: int, n: int, k: int, engine: str = "on", **sets: Any) -> Any:
+    workload = {"kind": "gemm", "m": m, "n": n, "k": k, "sparsity": zeros, "seed": 4}
+    return gpusim.run("layerB.yaml", engine=engine, sets={"workload": workload, **sets}, checked=True, quiet=True)
+
+
+@pytest.mark.parametrize("kernel", ["sgemm_dib_tiled", "software"])
+def test_sparser_is_faster_up_to_zeros_alone(kernel: str) -> None:
+    # so many columns that a single one's latency does not decide: the engine has to read most of a nearly empty column
+    # before it can answer for its first line
+    cycles = []
+    for zeros in (0.0, 0.5, 0.9, 0.99, 1.0):
+        run = product(zeros, 64, 512, 1024, **{"kernels.sparse": kernel})
+        assert run.verification.passed
+        cycles.append(run.kernel.cycles)
+    assert cycles == sorted(cycles, reverse=True)
+    assert cycles[-1] < cycles[0] / 3
+
+
+@pytest.mark.parametrize(("zeros", "kernel"), [(0.3, "sgemm"), (0.97, "sgemm_dib_tiled")])
+def test_zeros_decide_between_sparse_and_dense(zeros: float, kernel: str) -> None:
+    sets = {"kernels.sparse": "auto", "kernels.dense": "sgemm"}
+    found = product(zeros, 256, 300, 1024, **sets).to_dict()
+    assert found["kernel"]["name"].startswith(kernel) and bool(found["engine"]) == (kernel != "sgemm")
+    choice = found["choice"]
+    assert choice["kernel"] == kernel == min(choice["estimated"], key=choice["estimated"].get)
+    assert set(choice["estimated"]) == {"sgemm", "sgemm_dib_tiled"} and choice["zeros"] == zeros
