@@ -12,7 +12,7 @@ from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOp
 from gpusim.jobs.operators import gpu_facts
 from gpusim.results.record import KernelChoice, RunRecord
 from gpusim.sampling.spec import SamplingSpec
-from isa.device_memory import DeviceMemory
+from isa.device_memory import DeviceMemory, DeviceMemoryError
 from workloads.operators.gemm import GemmBuffers, gemm
 from workloads.operators.gemm_estimates import estimates, in_question
 from workloads.shapes import GemmShape
@@ -31,7 +31,10 @@ def likely_dense(shape: GemmShape, gpu: GpuSpec) -> str:
 def choose_dense(
     shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callable[[], bool] = lambda: False
 ) -> KernelChoice:
-    """The fastest dense kernel for a shape. Raises KeyboardInterrupt once `stopped()`, and what a launch raises."""
+    """The fastest dense kernel for a shape, of those whose operands and workspace the GPU's memory holds.
+
+    Raises DeviceMemoryError where it holds none's, KeyboardInterrupt once `stopped()`, and what a launch raises.
+    """
     key = (shape, gpu.model_dump_json())
     if key not in _known:
         _known[key] = _chosen(shape, gpu, reporter, stopped)
@@ -45,17 +48,24 @@ def _chosen(shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callabl
         return KernelChoice(asked[0].kernel, {}, {one.kernel: int(one.least) for one in found if one not in asked})
     reporter.say(f"choosing the dense kernel for {shape.m} x {shape.n} x {shape.k}: measuring")
     measured: dict[str, int] = {}
+    too_large: DeviceMemoryError | None = None
     at_least = {one.kernel: int(one.least) for one in found if one not in asked}
     for one in asked:
         best = min(measured.values(), default=None)
         if best is not None and one.least >= best:
             at_least[one.kernel] = int(one.least)
             continue
-        cycles = cycles_of(one.kernel, shape, gpu, SamplingSpec(error=ERROR), best, stopped)
+        try:
+            cycles = cycles_of(one.kernel, shape, gpu, SamplingSpec(error=ERROR), best, stopped)
+        except DeviceMemoryError as error:  # of sums in parts, which others do without
+            too_large = error
+            continue
         if cycles is None:
             at_least[one.kernel] = best or 0
         else:
             measured[one.kernel] = cycles
+    if too_large is not None and not measured:
+        raise too_large
     in_order = dict(sorted(measured.items(), key=lambda item: item[1]))
     return KernelChoice(next(iter(in_order)), in_order, at_least)
 

@@ -15,11 +15,13 @@ from gpusim.results import metrics
 
 pytestmark = pytest.mark.compiled_tier
 GPU = {"shader_arrays": 1, "cus_per_array": 2, "name": "two CUs", "memory_mib": 64}
+DENSE = {"dense": "sgemm"}
 GEMM = {"kind": "gemm", "name": "many tiles", "m": 64, "n": 48_000, "k": 64, "sparsity": 0, "seed": 1}
 
 
 def run(**options: Any) -> gpusim.RunResult:
-    config: Mapping[str, Any] = {"gpu": GPU, "workload": GEMM, "run": {"engine": "off", "checked": True, **options}}
+    run = {"engine": "off", "checked": True, **options}
+    config: Mapping[str, Any] = {"gpu": GPU, "workload": GEMM, "kernels": DENSE, "run": run}
     return gpusim.run(config, quiet=True)
 
 
@@ -134,7 +136,7 @@ def test_equal_launches_count_as_simulated_once_wherever_they_are_known_from(tmp
 
 
 def test_a_small_grid_runs_whole_and_says_why() -> None:
-    config = {"gpu": GPU, "workload": {**GEMM, "n": 128}, "run": {"engine": "off", "sampling": {}}}
+    config = {"gpu": GPU, "workload": {**GEMM, "n": 128}, "kernels": DENSE, "run": {"engine": "off", "sampling": {}}}
     result = gpusim.run(config, quiet=True)
     assert result.sampling.method == "whole" and result.sampling.fraction == 1
     assert "too few workgroups" in result.sampling.reason and result.passed is True

@@ -6,7 +6,9 @@
    takes sixteen k of sixteen rows, all that is wanted of sixteen lines. Four k of each quad go into LDS in two halves, so
    that the sum over sixteen k goes 0, 1, 4, 5, 8, 9, 12, 13 and then 2, 3, 6, ...
 
-   k, lda and ldb are multiples of 4, so that a quad is there or not; split_depth is a multiple of 16. The rest as there. */
+   group_id_x: a part of k, which begins `apart` k after the one before and goes on by `step` for `length` at most;
+   group_id_y, group_id_z: the tile. k, lda and ldb are multiples of 4, so that a quad is there or not; the others of 16.
+   The rest as there. */
 #include "tile.h"
 
 #define LINE 16u /* k that a load takes, and rows */
@@ -31,12 +33,12 @@ static inline float4_t read4(Buffer from, uint lane_bytes, uint bytes) {
   return __builtin_astype(__builtin_amdgcn_raw_buffer_load_b128(from, (int)lane_bytes, (int)bytes, 0), float4_t);
 }
 
-static inline void load_lines(const Side *side, Lines *place, uint loads, float4_t *value) {
+static inline void load_lines(const Side *side, Lines *place, uint loads, uint step, float4_t *value) {
   const uint from = place->k < side->depth ? place->lane : OUTSIDE;
 #pragma unroll
   for (uint i = 0; i < loads; ++i) value[i] = read4(side->buffer, from, place->fixed[i]);
-  place->k += LINE;
-  place->lane += LINE * 4u;
+  place->k += step;
+  place->lane += step * 4u;
 }
 
 /* later: 0: of each quad its first two k, 1: its last two */

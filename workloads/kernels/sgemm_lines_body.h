@@ -1,20 +1,19 @@
 /* One kernel of sgemm_lines.cl. Defined before each inclusion: NAME; SWATHS_X, SWATHS_Y, ROWS, the tile. */
 TILE_KERNEL void NAME(global const float *restrict a_matrix, global const float *restrict b_matrix,
                       global float *restrict c_matrix, uint m, uint n, uint k, uint lda, uint ldb, uint ldc,
-                      uint split_depth, uint add) {
-  const uint part = group_id_z();
+                      uint apart, uint step, uint length, uint add) {
+  const uint part = group_id_x(), begin = part * apart, end = minimum(begin + length, k);
   global float *c = c_matrix + (ulong)part * n * ldc;
   local float tiles[2 * BUFFER_FLOATS];
   const uint wavefront = WAVES == 1 ? 0u : wavefront_id();
-  const uint first_x = group_id_x() * SWATH * SWATHS_X, first_y = group_id_y() * SWATH * SWATHS_Y;
-  const uint begin = part * split_depth, end = minimum(begin + split_depth, k);
+  const uint first_x = group_id_y() * SWATH * SWATHS_X, first_y = group_id_z() * SWATH * SWATHS_Y;
   const Side a_side = side_of(a_matrix, m, k, lda, true);
   const Side b_side = side_of(b_matrix, n, k, ldb, true);
   Lines a_place = lines(&a_side, first_x, wavefront, SLOTS_X / 2, begin);
   Lines b_place = lines(&b_side, first_y, wavefront, SLOTS_Y / 2, begin);
 #define LOAD()                                                                                                         \
-  load_lines(&a_side, &a_place, SLOTS_X / 2, x);                                                                       \
-  load_lines(&b_side, &b_place, SLOTS_Y / 2, y)
+  load_lines(&a_side, &a_place, SLOTS_X / 2, step, x);                                                                       \
+  load_lines(&b_side, &b_place, SLOTS_Y / 2, step, y)
 #define KEEP(later, to)                                                                                                 \
   keep_half(to, SWATHS_X, wavefront, SLOTS_X / 2, later, x);                                                            \
   keep_half(to + TILE_FLOATS(SWATHS_X), SWATHS_Y, wavefront, SLOTS_Y / 2, later, y)
@@ -27,7 +26,7 @@ TILE_KERNEL void NAME(global const float *restrict a_matrix, global const float 
   float4_t x[SLOTS_X / 2], y[SLOTS_Y / 2];
   LOAD();
   KEEP(0, tiles);
-  for (uint at = begin; at < end; at += LINE) {
+  for (uint at = begin; at < end; at += step) {
     TOGETHER();
     KEEP(1, (tiles + BUFFER_FLOATS));
     keep_order();

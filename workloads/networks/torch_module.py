@@ -58,6 +58,10 @@ def _called(text: str, where: str) -> Any:
         return made()
     except UserError:
         raise
+    except ModuleNotFoundError as error:
+        if error.name != name:  # one that the user's imports
+            raise UserError(f"{where}: {type(error).__name__}: {error}") from error
+        raise UserError(f"{where}: no module '{name}' in {os.getcwd()} or where Python finds modules") from None
     except Exception as error:  # of the user's own code
         raise UserError(f"{where}: {type(error).__name__}: {error}") from error
     finally:

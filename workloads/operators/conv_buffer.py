@@ -4,14 +4,12 @@ from math import prod
 
 from isa.kernarg import Pointer
 from workloads.operators.tensor import FLOAT, Tensor
+from workloads.operators.tiles import CHANNEL, LINE
 
 # MXNet's operator `Convolution`, parameter `workspace`: 1024 MB by default; without cuDNN it "determines the effective
 # batch size of the convolution kernel"
 BUFFER_BYTES = 1 << 30
 MAX_BYTES = (1 << 32) - (1 << 24)  # of an array of a chunk, and what rounds it up: 32-bit offsets
-
-LINE = 16  # elements of a cache line
-CHANNEL = 64  # elements that lie in one DRAM channel
 
 
 def chunk_images(images: int, image_bytes: int, buffer_bytes: int, largest_bytes: int) -> int:

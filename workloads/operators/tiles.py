@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SWATH = 64  # elements that a wavefront reads at once: tiles have so many, or a multiple
 DEPTH = 8  # steps of the sum that go through LDS together
 LINE, QUAD = 16, 4  # of what lies along the sum: elements of a cache line, and of a lane's load (sgemm_lines.cl)
+CHANNEL = 64  # elements that lie one after another in a channel of L2 and DRAM
 SIMDS = 4  # of a compute unit
 
 # Only which tile is taken depends on these, not any result.
@@ -175,10 +176,17 @@ def product(
     tile = choose_tile(columns, rows, split.parts, gpu, *tiles)
     names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
     shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1], "ldc": columns}
-    values = {**names, **shape, "split_depth": split.part_depth, "add": int(add)}
-    grid = tile.groups(columns, rows, split.parts)
-    source, kernel = ("sgemm_lines", "sgemm_lines") if by_lines else ("sgemm", f"sgemm_{layout}")
-    return launch(source, f"{kernel}_{tile.text}", memory, grid, values, tile.work_items)
+    values = {**names, **shape, "add": int(add)}
+    x, y, parts = tile.groups(columns, rows, split.parts)
+    if by_lines:
+        # many parts take turns at the lines: those of a row that are read at a time lie side by side, in one row of
+        # DRAM and in several channels; of a few parts they would be in one channel
+        turns = parts * LINE >= CHANNEL
+        values |= {"apart": LINE if turns else split.part_depth, "step": LINE * parts if turns else LINE}
+        values["length"] = depth if turns else split.part_depth
+        return launch("sgemm_lines", f"sgemm_lines_{tile.text}", memory, (parts, x, y), values, tile.work_items)
+    values["split_depth"] = split.part_depth
+    return launch("sgemm", f"sgemm_{layout}_{tile.text}", memory, (x, y, parts), values, tile.work_items)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from gpusim.keeping.records import plain, restored
 from gpusim.report.document import document
 from gpusim.report.result import read
 from gpusim.results.record import KernelChoice
+from isa.device_memory import DeviceMemoryError
 from workloads.operators.gemm_estimates import estimates
 from workloads.operators.gemm_kernels import DENSE_KERNELS
 from workloads.shapes import GemmShape
@@ -86,6 +87,26 @@ def test_nothing_is_simulated_where_estimates_decide(machine: Machine) -> None:
     choice = chosen(LARGE)
     assert (choice.kernel, machine.begun, dict(choice.cycles)) == ("sgemm", [], {})
     assert set(choice.at_least) == set(DENSE_KERNELS) - {"sgemm"}
+
+
+def test_a_kernel_whose_sums_do_not_fit_the_memory_is_left_out(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.cycles["sgemm"] = 1_000
+    build, full = dense_choice.gemm, {"sgemm"}
+
+    def built(kernel: str, *given: Any) -> Any:
+        if kernel in full:
+            raise DeviceMemoryError("no room for the parts of the sum")
+        return build(kernel, *given)
+
+    monkeypatch.setattr(dense_choice, "gemm", built)
+    choice = chosen(SMALL)
+    assert choice.kernel == "sgemm_4x4" and "sgemm" not in choice.cycles.keys() | choice.at_least.keys()
+    monkeypatch.setattr(dense_choice, "_known", {})
+    full.update(DENSE_KERNELS)
+    with pytest.raises(DeviceMemoryError, match="no room"):
+        chosen(SMALL)
 
 
 def test_an_interrupt_ends_it_and_leaves_nothing_known(machine: Machine) -> None:

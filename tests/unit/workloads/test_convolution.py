@@ -166,10 +166,11 @@ def test_matrix_products_of_any_layout_have_edges(layout: str, tile: object, mon
 
 @pytest.mark.parametrize("tile", LINE_TILES, ids=lambda tile: tile.text)
 def test_products_by_lines_have_edges(tile: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums of less than a line, of quads that no line's end divides, in parts; operands with more between rows."""
+    """Sums of less than a line, of quads that no line's end divides, in few parts and in many; more between rows."""
     monkeypatch.setattr("workloads.operators.tiles.choose_tile", lambda *_: tile)
     for (m, n, k), parts, more, add in (
-        ((1, 1, 4), 1, 0, True), ((70, 131, 36), 2, 8, False), ((132, 66, 80), 1, 4, True), ((64, 3, 172), 3, 0, False),
+        ((1, 1, 4), 1, 0, True), ((70, 131, 36), 2, 8, False), ((132, 66, 80), 1, 4, True),
+        ((64, 3, 172), 3, 0, False), ((66, 5, 276), 5, 0, False),
     ):  # fmt: skip
         memory, random = DeviceMemory(MEMORY_BYTES), np.random.default_rng(m)
         a, b = (Tensor.allocate(memory, Operand((rows, k + more)), "operand") for rows in (m, n))
