@@ -62,8 +62,10 @@ def free_read(m, read):
 
 @jit
 def wait_for_unit(m, lane, unit):
-    """The lane waits until a line of its unit's data buffer is free."""
+    """The lane, which may stand in both issue queues, waits until a line of its unit's data buffer is free."""
     engine = m.engine
+    if engine.lane_unit_full[lane]:
+        return
     engine.lane_unit_full[lane] = 1
     engine.lane_unit_full_next[lane] = NONE
     if engine.unit_full_first[unit] == NONE:

@@ -14,6 +14,7 @@ from gpusim.core.simulator import simulate
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
 from spartan.engine_spec import EngineSpec
+from spartan.replacement import CMI_REPLACEMENT
 from tests.support.gemm import random_gemm
 from workloads.operators.verify import verify
 
@@ -23,11 +24,11 @@ SHORT_WINDOW = {"entry_sizes": ((65536, 32),), "l2_share": 0.5, "sib_kib": 16, "
 SHAPE = (128, 64, 1152)  # four workgroups read each column
 
 
-def counts(kernel: str, sparsity: float, engine: EngineSpec, shape: tuple[int, int, int] = SHAPE) -> Any:
+def counts(kernel: str, sparsity: float, engine: EngineSpec, gpu: GpuSpec = SMALL_CACHES) -> Any:
     """What engine and L2 count; the result is checked against NumPy, the laws are asserted."""
-    operator = random_gemm(kernel, shape, SMALL_CACHES, sparsity)
+    operator = random_gemm(kernel, SHAPE, gpu, sparsity)
     (launch,) = operator.launches
-    facts = simulate(launch, SMALL_CACHES, engine, checked=True)
+    facts = simulate(launch, gpu, engine, checked=True)
     assert verify(operator).passed
     found = facts.engine
     assert (
@@ -39,11 +40,10 @@ def counts(kernel: str, sparsity: float, engine: EngineSpec, shape: tuple[int, i
     return facts
 
 
-@pytest.mark.parametrize("kernel", ["dib_algorithm3", "sgemm_dib_gather"])
-@pytest.mark.parametrize("window", ["sliding", "first"])
-def test_all_three_modes_with_a_window_that_mappings_leave(kernel: str, window: str) -> None:
+@pytest.mark.parametrize("window", CMI_REPLACEMENT)
+def test_all_three_modes_with_a_window_that_mappings_leave(window: str) -> None:
     """17 mappings a column for its 50 compacted lines."""
-    found = counts(kernel, 0.3, EngineSpec(**SHORT_WINDOW, cmi_replacement=window)).engine
+    found = counts("dib_algorithm3", 0.3, EngineSpec(**SHORT_WINDOW, cmi_replacement=window)).engine
     assert min(found.accurate, found.prudent, found.hasty, found.cmi_evictions) > 0
 
 
@@ -71,10 +71,11 @@ def test_the_hardware_of_dong_2020_gives_the_same_result_in_more_cycles(kernel: 
 
 
 def test_stalls_of_l2_that_wait_for_the_engine_are_the_engines() -> None:
-    """With a slow engine nearly all of L2's stalls are its; a dense kernel has none."""
+    """With a slow engine and few MSHRs nearly all of L2's stalls are the engine's; a dense kernel has none."""
+    few_mshrs = SMALL_CACHES.model_copy(update={"l2": L2Spec(size_kib=64, channels=4, mshrs_per_channel=2)})
     slow = EngineSpec(**SHORT_WINDOW, shifters=1, scan_bits_per_cycle=1, compaction_units=1, reads_in_flight=2)
-    found = counts("dib_algorithm3", 0.6, slow)
+    found = counts("dib_algorithm3", 0.6, slow, few_mshrs)
     assert found.l2.engine_stall_cycles > 0.5 * found.l2.full_stall_cycles > 0
-    operator = random_gemm("mmm_local", SHAPE, SMALL_CACHES, 0.6)
-    dense = simulate(operator.launches[0], SMALL_CACHES, None, checked=True)
+    operator = random_gemm("mmm_local", SHAPE, few_mshrs, 0.6)
+    dense = simulate(operator.launches[0], few_mshrs, None, checked=True)
     assert verify(operator).passed and dense.l2.engine_stall_cycles == 0 < dense.l2.full_stall_cycles

@@ -282,6 +282,14 @@ def test_a_unit_reads_as_many_lines_as_its_data_buffer_holds():
     assert gaps[2] - gaps[8] == pytest.approx(3 * step, abs=8)
 
 
+def test_lanes_that_wait_for_a_line_of_their_units_data_buffer_all_get_one():
+    """Lanes read ahead and are asked for meanwhile: they stand in both issue queues while the buffer is full."""
+    spec = EngineSpec(compaction_units=2, data_buffer_lines=2, shifters=2)
+    bench = Bench([np.ones((16 * 12, 4), np.float32)], spec, least_latency=10, spread=20)
+    script = [(c, i) for i in range(10) for c in range(4)]
+    assert bench.run(script)["responses"] == len(script)
+
+
 def test_lines_of_a_bank_are_written_and_read_one_after_another():
     """A column's finished lines, one bank: each is written, and read when it is asked for."""
     free, bench = cycles_of(EngineSpec(), columns=16, least_latency=20)
