@@ -75,8 +75,6 @@ def test_lenet_with_the_engine_and_without(lenet: dict[str, Any]) -> None:
     counts = rows["conv2"]["metrics"]["engine"]
     assert counts["requests"] > 0 == counts["response_mismatches"] == counts["faults"]
     assert counts["lines_fetched"] == counts["lines_needed"] + counts["lines_wasted"]
-    # im2col's matrix is dirty in L2 when the product's launch registers it, whose engine reads DRAM
-    assert rows["conv2"]["metrics"]["l2"]["flush_write_backs"] > 0
 
 
 def test_a_speed_up_is_against_the_fastest_dense_algorithm(lenet: dict[str, Any]) -> None:

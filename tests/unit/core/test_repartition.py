@@ -14,7 +14,10 @@ from memory.cache.l2_contents import dirty_lines
 from memory.dram.controller import dram_totals
 from memory.l2_share import L2Share
 from memory.sets.rows import NO_TAG
+from spartan.engine_spec import EngineSpec
 from tests.support.functional import Device, kernel
+from tests.support.gemm import random_gemm
+from workloads.operators.verify import verify
 
 N = 1024
 LINES = N * 4 // 64
@@ -120,6 +123,16 @@ def test_a_kernel_begins_when_the_flush_is_over(launch: Any) -> None:
     assert flushed.l2.flush_write_backs == LINES and flushed.l2.misses == cold.l2.misses
     more = flushed.cycles - cold.cycles
     assert more == pytest.approx(flushed.l2.flush_cycles, abs=60)  # DRAM still writes when the kernel reads
+
+
+def test_a_launch_with_the_engine_begins_with_a_flush(launch: Any) -> None:
+    warm, gpu = WarmCaches(), gpu_of()
+    simulate(launch, gpu, warm=warm)
+    operator = random_gemm("sgemm_dib_gather", (32, 8, 64), gpu, 0.5)
+    engine = EngineSpec(sib_kib=1, prefetch_buffer_kib=1, l2_share=0.5, l2_partition="ways")
+    facts = simulate(operator.launches[0], gpu, engine, checked=True, warm=warm)
+    assert facts.l2.flush_write_backs == LINES and facts.engine.responses > 0
+    assert verify(operator).passed
 
 
 def test_a_flush_at_the_end_writes_what_a_kernel_leaves(launch: Any) -> None:
