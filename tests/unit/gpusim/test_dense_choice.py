@@ -35,7 +35,7 @@ class Machine:
     """Stands in for the core: cycles of each kernel; its observer hears of it at every quarter."""
 
     def __init__(self, cycles: dict[str, int]) -> None:
-        self.cycles, self.begun = cycles, list[str]()
+        self.cycles, self.begun = {"mmm_local": 4 * max(cycles.values()), **cycles}, list[str]()
 
     def simulate(self, launch: Any, gpu: Any, engine: Any, observer: Any, *_: Any, **__: Any) -> RunFacts:
         name = next(one for one in sorted(self.cycles, reverse=True) if launch.kernel.name.startswith(one))
