@@ -10,7 +10,7 @@ from gpusim.base.errors import UserError
 ErrorOption = Annotated[
     str | None,
     typer.Option(
-        "--error", metavar="PERCENT", help="Of a sampled launch: wanted half-width of the cycles. [default: 0.5%]"
+        "--error", metavar="PERCENT", help="Of a sampled launch: wanted half-width of the cycles. [default: 1%]"
     ),
 ]
 ConfidenceOption = Annotated[

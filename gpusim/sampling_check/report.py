@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from gpusim.base.pictures import require_matplotlib, saved
@@ -10,6 +11,7 @@ from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.measure import Outcome
 
 MANY_ROUNDS = 30
+_BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of savings begin
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,22 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
             f"| {one.name} | {one.kind}: {one.what} | {one.rounds:.1f} | {100 * one.error:+.2f} % |"
             f" {100 * one.half_width:.2f} % | {within} | {100 * one.fraction:.1f} % | {one.reason} |"
         )
-    return head + "\n\n" + "\n".join(rows) + "\n"
+    return "\n\n".join((head, savings(outcomes), "\n".join(rows))) + "\n"
+
+
+def savings(outcomes: Sequence[Outcome]) -> str:
+    """What was saved, by the rounds that launches have: medians, as a table."""
+    rows = ["| rounds | launches | instructions | processor time |", "|---|--:|--:|--:|"]
+    for low, high in zip(_BANDS, (*_BANDS[1:], float("inf")), strict=True):
+        these = [one for one in outcomes if low <= one.rounds < high]
+        if these:
+            fewer, faster = (
+                median(values)
+                for values in ([1 / one.fraction for one in these], [one.whole_s / one.sampled_s for one in these])
+            )
+            band = f"{low} to {high}" if high < float("inf") else f"{low} and more"
+            rows.append(f"| {band} | {len(these)} | 1/{fewer:.1f} | 1/{faster:.1f} |")
+    return "\n".join(rows)
 
 
 def draw(outcomes: Sequence[Outcome], kind: str) -> bytes:
