@@ -34,19 +34,19 @@ def block_weights(sizes: Sequence[float], counts: Sequence[int]) -> np.ndarray:
     """How much each lap counts; the sum is 1. sizes: of the jumps; counts: laps in the block before each of them.
 
     What a jump passes over costs what the laps before and after it do, half each; before the first and after the last
-    there are none. ValueError where there are no laps.
+    there are none. All count alike where nothing is passed over. ValueError where there are no laps.
     """
     laps, jumped = np.array(counts), np.array(sizes, float)
     measured = np.flatnonzero(laps)
     if not len(measured):
         raise ValueError("no lap to say what a jump costs")
-    next_one = np.searchsorted(
-        measured, np.arange(len(sizes)), side="right"
-    )  # the first measured block after each jump
+    if not jumped.any():
+        return np.full(int(laps.sum()), 1 / int(laps.sum()))
+    next_one = np.searchsorted(measured, np.arange(len(sizes)), side="right")  # the first such block after each jump
     before = measured[np.maximum(next_one - 1, 0)]
     after = measured[np.minimum(next_one, len(measured) - 1)]
     shares = np.bincount(before, jumped, len(sizes)) + np.bincount(after, jumped, len(sizes))
-    return np.asarray(np.repeat(shares / np.maximum(laps, 1), laps) / max(2 * float(jumped.sum()), 1e-300))
+    return np.asarray(np.repeat(shares / np.maximum(laps, 1), laps) / (2 * jumped.sum()))
 
 
 def kept(counts: Sequence[int], first: int) -> list[int]:

@@ -62,7 +62,9 @@ def test_a_folder_of_the_user_s_own_takes_the_place_of_one_that_is_none(warm: Pa
     own = tmp_path / f"gpusim-{os.geteuid()}"
     shutil.copytree(warm, own)
     own.chmod(0o700)
-    assert start(Path("/dev/null/cache"), TMPDIR=str(tmp_path)) == [
-        f"gpusim: compiled code is loaded from {own}: /dev/null/cache has none that is whole; "
-        "GPUSIM_CACHE_DIR names another folder"
-    ]
+    hint = "GPUSIM_CACHE_DIR names another folder"
+    said = start(Path("/dev/null/cache"), TMPDIR=str(tmp_path))
+    assert said[0] == f"gpusim: compiled code is loaded from {own}: /dev/null/cache has none that is whole; {hint}"
+    assert said[1:] in ([], [  # the kernel's translation, if it is not there yet
+        f"gpusim: compiled code is kept in {own}: it cannot be kept in /dev/null/cache: Not a directory; {hint}"
+    ])  # fmt: skip

@@ -29,14 +29,14 @@ static inline Lines lines(const Side *side, uint first, uint wavefront, uint loa
   return place;
 }
 
-static inline float4_t read4(Buffer from, uint lane_bytes, uint bytes) {
+static inline float4_t read_floats(Buffer from, uint lane_bytes, uint bytes) {
   return __builtin_astype(__builtin_amdgcn_raw_buffer_load_b128(from, (int)lane_bytes, (int)bytes, 0), float4_t);
 }
 
 static inline void load_lines(const Side *side, Lines *place, uint loads, uint step, float4_t *value) {
   const uint from = place->k < side->depth ? place->lane : OUTSIDE;
 #pragma unroll
-  for (uint i = 0; i < loads; ++i) value[i] = read4(side->buffer, from, place->fixed[i]);
+  for (uint i = 0; i < loads; ++i) value[i] = read_floats(side->buffer, from, place->fixed[i]);
   place->k += step;
   place->lane += step * 4u;
 }

@@ -103,7 +103,11 @@ def test_gpu_by_own_file_and_by_base(tmp_path: Path) -> None:
         ("mi6", ["workload.layer.padding=0", "workload.layer.input_height=2"], ["3x3 filter does not fit"]),
         ("mi6", ["workload.activations=null"], ["data: real needs an activation file"]),
         ("mi6", ["kernels.dense=sgemm_4x5"], ["unknown dense kernel 'sgemm_4x5'", "did you mean 'sgemm_4x4'"]),
-        ("mi6", ["workload.data=reel"], ["did you mean 'real'", "(allowed: synthetic, real)"]),
+        (
+            "mi6",
+            ["workload.data=reel"],
+            ["did you mean 'real'", "(allowed: synthetic, synthetic_maps, real, resampled)"],
+        ),
         (
             "mi6",
             ["workload.kind=gem"],

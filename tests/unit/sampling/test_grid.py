@@ -32,6 +32,7 @@ def test_a_jump_costs_what_the_laps_around_it_do() -> None:
     assert (block_weights([100, 60, 40], [2, 1, 0]) * 200).tolist() == pytest.approx([25, 25, 150])
     assert block_weights([100, 60, 40], [0, 1, 0]).tolist() == [1]  # the first laps are left out
     assert (block_weights([50, 0], [1, 1]) * 50).tolist() == [25, 25]  # a lap after the last jump
+    assert block_weights([0], [4]).tolist() == [0.25] * 4  # the grid ended: nothing can be passed over any more
     with pytest.raises(ValueError, match="no lap"):
         block_weights([3], [0])
 

@@ -126,7 +126,7 @@ def test_an_early_lap_is_doubted_by_what_its_windows_do() -> None:
     smooth = laps_of(np.full((2, WINDOWS), 1.0))
     early, late = half_width(rough, spec=spec, age=2), half_width(rough, spec=spec, age=12)
     assert early >= 1.96 * 0.1 * SKIPPED and late < early / 2 and half_width(smooth, spec=spec, age=2) < 1e-9 * SKIPPED
-    least = SamplingSpec(bias=0, unsettled=0.01, unsettled_spread=0)
+    least = SamplingSpec(bias=0, unsettled=0.01, unsettled_spread=0, settling_rounds=2)
     assert half_width(smooth, spec=least, age=4) == pytest.approx(1.96 * 0.005 * SKIPPED, rel=0.01)
 
 

@@ -83,7 +83,7 @@ def test_metadata_fields_come_back_and_take_48_bits(lines, data):
     m.engine.mappings = 1
     got = [bench.call(f, 0) for f in (sib.entry_column, sib.compacted, sib.profiled, sib.tail)]
     assert got == [column, t, p, tail]
-    assert t < 1 or bench.call(sib.mapping_offset, 0, -1) == offset
+    assert t < 2 or bench.call(sib.mapping_offset, 0, 0) == offset  # line 0 has left the window of one
 
 
 def test_one_byte_represents_every_mapping_that_can_occur():
