@@ -67,9 +67,11 @@ class Next:
 
 def following(measured: Measured, columns: Columns, spec: SamplingSpec, left: Left) -> Next:
     """What is to follow what was measured so far."""
+    share = (left.skippable + sum(measured.jumps)) / left.total
+    if not share:
+        return Next(0, False)
     first = measured.first(left.skippable, columns, spec)
     found = measured.ratios(first, left.skippable, columns, spec)
-    share = (left.skippable + sum(measured.jumps)) / left.total
     wanted = (spec.error / share) ** 2
     elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
     few = min(_LEAST_LAPS, int(left.total / left.lap * _LEAST_SHARE)) - len(measured.laps)

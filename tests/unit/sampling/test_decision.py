@@ -83,6 +83,12 @@ def test_nothing_is_passed_over_while_the_pace_moves_on() -> None:
     assert abs(rate - 1) <= max(width, 0.01) and part > 0.04
 
 
+def test_where_nothing_can_be_passed_over_nothing_is() -> None:
+    measured = Measured(np.ones((2, WINDOWS, 2)), (2,), (), 1.0)
+    then = following(measured, COLUMNS, SamplingSpec(), Left(300, 0, RESIDENT, RESIDENT))
+    assert (then.jump, then.enough) == (0, False)
+
+
 def test_a_launch_that_does_not_settle_is_hardly_passed_over() -> None:
     assert sampled(40, lambda at: 1 + 0.02 * at, SamplingSpec())[2] > 0.9
 
