@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gpusim.cli.declared_results import StoreToRead
+from gpusim.cli.declared_results import StoreFile
 from gpusim.cli.options import QuietOption
 
 
@@ -31,7 +31,7 @@ def report(
     source: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder with the kernels' sources: lines beside hot spots.")
     ] = None,
-    store: StoreToRead = None,
+    store: StoreFile = None,
     quiet: QuietOption = False,
 ) -> None:
     """Make one HTML page of results that works offline: sections, rules, pictures, tables (needs Matplotlib)."""

@@ -9,9 +9,12 @@ import typer
 
 from gpusim.cli.options import DetailsOption, JobsOption, JsonOption, LiveOptions, QuietOption, SectionsOption
 
-StoreToRead = Annotated[
+StoreFile = Annotated[
     str | None,
     typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
+]
+FreshPoints = Annotated[
+    bool, typer.Option("--fresh", help="Run all points, whatever the store has; keep the new runs too.")
 ]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's number or name; of a sweep: sweep:N.")]
 CsvOption = Annotated[
@@ -40,7 +43,7 @@ class StateChoice(StrEnum):
 class ListOptions:
     """Which runs are listed; None: any. last: so many, the newest; 0: all."""
 
-    store: StoreToRead = None
+    store: StoreFile = None
     kind: Annotated[KindChoice | None, typer.Option("--kind", help="Only runs of this command.")] = None
     state: Annotated[StateChoice | None, typer.Option("--state", help="Only runs that ended so.")] = None
     text: Annotated[
@@ -67,7 +70,7 @@ def list_(options: ListOptions) -> None:
     list_command(options)
 
 
-def sweeps(store: StoreToRead = None) -> None:
+def sweeps(store: StoreFile = None) -> None:
     """List sweeps: number, name, title, axes, how many points it has, how many are known and failed, when."""
     from gpusim.cli.results import sweeps_command
 
@@ -76,7 +79,7 @@ def sweeps(store: StoreToRead = None) -> None:
 
 def show(
     run: RunArgument,
-    store: StoreToRead = None,
+    store: StoreFile = None,
     json_file: JsonOption = None,
     details: DetailsOption = False,
     *,
@@ -92,7 +95,7 @@ def delete(
     runs: Annotated[
         list[str], typer.Argument(metavar="RUN...", help="Numbers or names of runs; sweep:N: a sweep with its runs.")
     ],
-    store: StoreToRead = None,
+    store: StoreFile = None,
 ) -> None:
     """Delete runs with all that is known of them."""
     from gpusim.cli.results import delete_command
@@ -104,7 +107,7 @@ def name(
     run: RunArgument,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name; none: it loses its name.")] = None,
     move: Annotated[bool, typer.Option("--move", help="Also when another has the name, which loses it.")] = False,
-    store: StoreToRead = None,
+    store: StoreFile = None,
 ) -> None:
     """Give a run or a sweep a name, such as 'base', by which `compare`, `show` and `report` find it."""
     from gpusim.cli.results import name_command
@@ -132,7 +135,7 @@ class ExportOptions:
     metrics: Annotated[list[str], _metrics("Only this metric of the runs; repeatable. [default: all]")] = field(
         default_factory=list
     )
-    store: StoreToRead = None
+    store: StoreFile = None
 
 
 def export(options: ExportOptions) -> None:
@@ -144,7 +147,7 @@ def export(options: ExportOptions) -> None:
 
 def query(
     sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; docs/results.md lists the tables.")],
-    store: StoreToRead = None,
+    store: StoreFile = None,
     json_file: JsonOption = None,
     csv_file: CsvOption = None,
 ) -> None:
@@ -162,7 +165,7 @@ def compare(
             help="Numbers or names of runs, or JSON files of --json; RUN:PART is one variant; sweep:N a whole sweep.",
         ),
     ],
-    store: StoreToRead = None,
+    store: StoreFile = None,
     json_file: JsonOption = None,
     everything: Annotated[bool, typer.Option("--all", help="Print all parts and all changes.")] = False,
 ) -> None:
@@ -222,12 +225,8 @@ class SweepOptions:
             help="Run the points on the workers of this Dask scheduler, such as tcp://host:8786 (extra 'cluster').",
         ),
     ] = None
-    storing: Annotated[
-        str | None, typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]")
-    ] = None
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Run all points, whatever the store has; keep the new runs too.")
-    ] = False
+    storing: StoreFile = None
+    fresh: FreshPoints = False
     retry: Annotated[bool, typer.Option("--retry", help="Run points again that failed before.")] = False
     metrics: Annotated[
         list[str], _metrics("Metric in the table; repeatable. [default: kernel.cycles, kernel.time_us]")
@@ -276,12 +275,8 @@ class ReproduceOptions:
     draw: Annotated[
         bool, typer.Option("--draw", help="Run nothing: make tables and pictures of what the folder has.")
     ] = False
-    storing: Annotated[
-        str | None, typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]")
-    ] = None
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Run all points, whatever the store has; keep the new runs too.")
-    ] = False
+    storing: StoreFile = None
+    fresh: FreshPoints = False
     quiet: QuietOption = False
 
 

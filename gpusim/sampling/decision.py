@@ -12,6 +12,7 @@ from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling.student import quantile
 
 LEAST_SKIPPED = 0.2  # of a grid: below, a jump is not worth its error
+_PACE = Columns.of_pace()
 _STOP_FROM_LAPS = 8  # in what is left: from here on one lap at least is measured elsewhere in the grid
 _MOST_TRIED = 16
 _LEAST_LAPS = 16  # where they are no larger a part of the grid than the next: a few may resemble one another by chance
@@ -22,8 +23,9 @@ _LEAST_SHARE = 0.05
 class Measured:
     """What was measured so far.
 
-    laps: [lap, window, column]; counts: laps of each block, a block being what was measured without a jump between;
-    jumps: workgroups passed over after each block but the last; lap_rounds: rounds that a lap takes.
+    laps: cycles and instructions, [lap, window, 2]; counts: laps of each block, a block being what was measured
+    without a jump between; jumps: workgroups passed over after each block but the last; lap_rounds: rounds that a
+    lap takes.
     """
 
     laps: np.ndarray
@@ -31,16 +33,19 @@ class Measured:
     jumps: Sequence[int]
     lap_rounds: float
 
-    def ratios(self, first: int, last_jump: float, columns: Columns, spec: SamplingSpec) -> Ratios:
-        """What the laps but for the `first` ones counted an instruction, if `last_jump` follows them."""
-        weights = block_weights([*self.jumps, last_jump], kept(self.counts, first))
-        return ratios(self.laps[first:], weights, self.age(first), columns, spec)
+    def weights(self, first: int, last_jump: float) -> np.ndarray:
+        """How much each lap but for the `first` ones counts, if `last_jump` follows them."""
+        return block_weights([*self.jumps, last_jump], kept(self.counts, first))
+
+    def ratios(self, first: int, last_jump: float, spec: SamplingSpec) -> Ratios:
+        """Cycles an instruction in the laps but for the `first` ones, if `last_jump` follows them."""
+        return ratios(self.laps[first:], self.weights(first, last_jump), self.age(first), _PACE, spec)
 
     def age(self, first: int, more: int = 0) -> float:
         """Rounds that have passed in the middle of the laps but for the `first` ones, with `more` to follow."""
         return 1 + self.lap_rounds * (first + (len(self.laps) - first + more) / 2)
 
-    def first(self, last_jump: float, columns: Columns, spec: SamplingSpec) -> int:
+    def first(self, last_jump: float, spec: SamplingSpec) -> int:
         """How many laps are to be left out, as those before they had settled: by what the error becomes smallest.
 
         At most half of them: the more there are to choose from, the more the best is so by chance. What is left is
@@ -48,11 +53,10 @@ class Measured:
         """
         count = len(self.laps)
         most = max(0, min(count // 2, count - LEAST_FOR_DRIFT))
-        pace = Measured(self.laps[:, :, (columns.cycles, columns.work)], self.counts, self.jumps, self.lap_rounds)
 
         def error(first: int) -> float:
-            found = pace.ratios(first, last_jump, Columns.of_pace(), spec)
-            return found.squares(found.doubts, 0)
+            found = self.ratios(first, last_jump, spec)
+            return found.squares(found.doubts, _PACE.cycles)
 
         return min(range(0, most + 1, most // _MOST_TRIED + 1), key=error)
 
@@ -65,21 +69,21 @@ class Next:
     enough: bool
 
 
-def following(measured: Measured, columns: Columns, spec: SamplingSpec, left: Left) -> Next:
+def following(measured: Measured, spec: SamplingSpec, left: Left) -> Next:
     """What is to follow what was measured so far."""
     share = (left.skippable + sum(measured.jumps)) / left.total
     if not share:
         return Next(0, False)
-    first = measured.first(left.skippable, columns, spec)
-    found = measured.ratios(first, left.skippable, columns, spec)
+    first = measured.first(left.skippable, spec)
+    found = measured.ratios(first, left.skippable, spec)
     wanted = (spec.error / share) ** 2
     elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
     few = min(_LEAST_LAPS, int(left.total / left.lap * _LEAST_SHARE)) - len(measured.laps)
-    if elsewhere and few <= 0 and found.squares(found.doubts, columns.cycles) <= wanted:
+    if elsewhere and few <= 0 and found.squares(found.doubts, _PACE.cycles) <= wanted:
         return Next(left.jump(0), True)
-    if len(measured.laps) < LEAST_FOR_DRIFT or found.squares((found.drift,), columns.cycles) > wanted / 2:
+    if len(measured.laps) < LEAST_FOR_DRIFT or found.squares((found.drift,), _PACE.cycles) > wanted / 2:
         return Next(0, False)
-    needed = _more(_Outlook(measured, first, found, columns.cycles, spec), left, wanted)
+    needed = _more(_Outlook(measured, first, found, spec), left, wanted)
     more = max(needed, few) if needed else 0
     worth = measured.jumps or left.skippable - more * left.lap >= LEAST_SKIPPED * left.total
     return Next(left.jump(more) if more and worth else 0, False)
@@ -87,12 +91,11 @@ def following(measured: Measured, columns: Columns, spec: SamplingSpec, left: Le
 
 @dataclass(frozen=True)
 class _Outlook:
-    """What laps say of those that are to follow. first: those left out; found: what the others say of column `time`."""
+    """What laps say of those that are to follow. first: those left out; found: what the others say."""
 
     measured: Measured
     first: int
     found: Ratios
-    time: int
     spec: SamplingSpec
 
     def square(self, more: int, part: float, anew: bool) -> float:
@@ -106,9 +109,9 @@ class _Outlook:
         t = quantile(spec.confidence, noise.degrees + more - (first - self.first))
         passed = measured.age(first, more) - measured.age(self.first)
         return float(
-            t * t * noise.inflation * found.lap_variance(self.time) * (weights**2).sum()
-            + found.squares((found.settling,), self.time) * 0.25 ** (passed / spec.settling_rounds)
-            + found.squares((found.jump,), self.time)
+            t * t * noise.inflation * found.lap_variance(_PACE.cycles) * (weights**2).sum()
+            + found.squares((found.settling,), _PACE.cycles) * 0.25 ** (passed / spec.settling_rounds)
+            + found.squares((found.jump,), _PACE.cycles)
         )
 
 

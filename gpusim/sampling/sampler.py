@@ -22,7 +22,7 @@ from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.core.steering import Steered
 from gpusim.sampling.decision import LEAST_SKIPPED, Measured, following
 from gpusim.sampling.estimate import estimate
-from gpusim.sampling.grid import Left, block_weights, kept
+from gpusim.sampling.grid import Left
 from gpusim.sampling.independence import dependence
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.spec import SamplingSpec
@@ -89,8 +89,9 @@ class _Course:
             now, counted = looks[-1], self._laps[-1].sum(axis=0)
             pace = counted[columns.cycles] / max(counted[columns.work], 1)
             left = Left(self._total, self._skippable(), ceil(rounds * self._resident), self._resident)
-            self._measured = Measured(np.array(self._laps), tuple(self._counts), tuple(self._jumps), rounds)
-            then = following(self._measured, columns, self._spec, left)
+            pace_alone = np.array([one[:, (columns.cycles, columns.work)] for one in self._laps])
+            self._measured = Measured(pace_alone, tuple(self._counts), tuple(self._jumps), rounds)
+            then = following(self._measured, self._spec, left)
             if then.jump:
                 self._jump(then.jump)
             if then.enough:
@@ -145,11 +146,17 @@ class _Course:
         measured = self._measured
         assert measured is not None  # nothing is passed over before the first lap
         last = sum(self._jumps[len(measured.jumps) :])
-        first = measured.first(last, self._columns, self._spec)
-        weights = block_weights([*measured.jumps, last], kept(measured.counts, first))
+        first = measured.first(last, self._spec)
+        weights = measured.weights(first, last)
         wavefronts = skipped * self._waves
         found = estimate(
-            measured.laps[first:], weights, measured.age(first), self._columns, wavefronts, self._spec, self._executed
+            np.array(self._laps[first:]),
+            weights,
+            measured.age(first),
+            self._columns,
+            wavefronts,
+            self._spec,
+            self._executed,
         )
         size = len(self._vector.timed)
         added, groups = found.added[:size].copy(), [d.deviations[:, :size].copy() for d in found.doubts]

@@ -35,7 +35,6 @@ STAGING_CYCLES = 6  # of a column of A for 64 rows: 256 bytes from L1 at 64 a cy
 COLUMN_VALU = 22  # instructions of a column of C in a tile, whether it has non-zeros there or not: cycles of a CU
 TILE_CYCLES = 600  # of a tile: loads' latency, two barriers and the slowest wavefront
 BATCH, BATCH_CYCLES = 64, 900  # bundles that a wavefront loads at once, and from one such load to the next: simulated
-CONVERSION_BYTES_PER_CYCLE = 140  # of dib_convert, which reads B: simulated, layers A to C
 LINE_BYTES_PER_CYCLE = 150  # of dense B that the engine, or the conversion, reads from memory: simulated likewise
 
 
@@ -108,9 +107,9 @@ def split_sparse(m: int, n: int, k: int) -> Split:
     return min(splits, key=cost)
 
 
-def choose_sparse(shape: GemmShape, gpu: GpuFacts, zeros: float = ASSUMED_ZEROS) -> SparseTiling:
+def choose_sparse(shape: GemmShape, gpu: GpuFacts) -> SparseTiling:
     """The tiling of least estimated time. ValueError where no tile fits the LDS."""
-    return _choose(shape.m, shape.n, shape.k, split_sparse(shape.m, shape.n, shape.k), zeros, gpu)
+    return _choose(shape.m, shape.n, shape.k, split_sparse(shape.m, shape.n, shape.k), ASSUMED_ZEROS, gpu)
 
 
 def tiling_of_whole_sum(shape: GemmShape, gpu: GpuFacts) -> Tiling:
@@ -119,20 +118,14 @@ def tiling_of_whole_sum(shape: GemmShape, gpu: GpuFacts) -> Tiling:
     return Tiling(chosen.tiling.columns_per_wavefront, chosen.tiling.wavefronts, chosen.rows, 1)
 
 
-def sparse_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts, converts: bool = False) -> float:
-    """Estimated, of a product with a B of which `zeros` are zero; converts: a kernel makes the bundles first."""
-    conversion = 4 * shape.n * shape.k / CONVERSION_BYTES_PER_CYCLE if converts else 0.0
-    return choose_sparse(shape, gpu).cycles(shape, zeros, gpu) + conversion
+def sparse_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts) -> float:
+    """Estimated, of a product with a B of which `zeros` are zero."""
+    return choose_sparse(shape, gpu).cycles(shape, zeros, gpu)
 
 
 def dense_cycles(shape: GemmShape, gpu: GpuFacts) -> float:
     """Estimated, of `sgemm`."""
     return estimated_cycles(shape.m, shape.n, split_product(shape.m, shape.n, shape.k), gpu)
-
-
-def sparse_pays(shape: GemmShape, zeros: float, gpu: GpuFacts, converts: bool = False) -> bool:
-    """Whether a sparse product is estimated to take less time than `sgemm`."""
-    return sparse_cycles(shape, zeros, gpu, converts) < dense_cycles(shape, gpu)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 from gpusim.sampling.decision import Measured, following
-from gpusim.sampling.grid import Left, block_weights, kept
-from gpusim.sampling.looks import Columns
+from gpusim.sampling.grid import Left
 from gpusim.sampling.spec import SamplingSpec
 
-COLUMNS = Columns.of_pace()
 RESIDENT, WINDOWS = 100, 8
 Pace = Callable[[np.ndarray], np.ndarray]  # cycles an instruction, by rounds that have passed
 
@@ -31,7 +29,7 @@ def sampled(rounds: int, pace: Pace, spec: SamplingSpec) -> tuple[float, float, 
         laps.append(np.stack([pace(at) * work, work], axis=1))
         counts[-1] += 1
         measured = Measured(np.array(laps), tuple(counts), tuple(jumps), 1.0)
-        then = following(measured, COLUMNS, spec, Left(total, left, RESIDENT, RESIDENT))
+        then = following(measured, spec, Left(total, left, RESIDENT, RESIDENT))
         if then.jump:
             jumps.append(then.jump)
             counts.append(0)
@@ -40,9 +38,9 @@ def sampled(rounds: int, pace: Pace, spec: SamplingSpec) -> tuple[float, float, 
     if not jumps:
         return 0, 0, 1
     last = sum(jumps[len(measured.jumps) :])
-    first = measured.first(last, COLUMNS, spec)
-    found = measured.ratios(first, last, COLUMNS, spec)
-    assert block_weights([*measured.jumps, last], kept(measured.counts, first)).sum() == pytest.approx(1)
+    first = measured.first(last, spec)
+    found = measured.ratios(first, last, spec)
+    assert measured.weights(first, last).sum() == pytest.approx(1)
     width = float(np.sqrt(found.squares(found.doubts, 0)) * found.values[0])
     return float(found.values[0]), width, 1 - sum(jumps) / total
 
@@ -85,7 +83,7 @@ def test_nothing_is_passed_over_while_the_pace_moves_on() -> None:
 
 def test_where_nothing_can_be_passed_over_nothing_is() -> None:
     measured = Measured(np.ones((2, WINDOWS, 2)), (2,), (), 1.0)
-    then = following(measured, COLUMNS, SamplingSpec(), Left(300, 0, RESIDENT, RESIDENT))
+    then = following(measured, SamplingSpec(), Left(300, 0, RESIDENT, RESIDENT))
     assert (then.jump, then.enough) == (0, False)
 
 
