@@ -164,9 +164,7 @@ def markdown(found: ModesRecord) -> str:
 def _chosen_lines(found: ModesRecord) -> list[str]:
     if not found.choices:
         return []
-    head = (
-        "convolution by the fastest algorithm, and how many times as long others take (>=: their products alone):"
-    )
+    head = "convolution by the fastest algorithm, and how many times as long others take (>=: their products alone):"
     return [head, *chosen_lines(found.choices)]
 
 
