@@ -21,6 +21,15 @@ def peak_memory_mb() -> float | None:
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
 
 
+def resident_bytes() -> int | None:
+    """Resident memory of the process now; None where the system is not Linux (proc(5), statm)."""
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as sizes:
+            return int(sizes.read().split()[1]) * mmap.PAGESIZE
+    except OSError:
+        return None
+
+
 def zeroed(size_bytes: int, huge_pages: bool) -> Any:
     """A zeroed byte array that starts on a page of its own. Pages never touched cost nothing.
 

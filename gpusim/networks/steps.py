@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gpusim.base.host_memory import resident_bytes
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
@@ -23,8 +24,8 @@ from workloads.operators.verify import Verification, verify
 Observer = Callable[[Progress], bool]
 SEED = 1  # of made-up values
 BLOCK = 1 << 20  # elements of them that differ
-MOST_FILLED_BYTES = 1 << 30  # with made-up values
-MOST_STORED_BYTES = 1 << 29  # over made-up values, that a process keeps: it stays well below 4 GiB
+MOST_FILLED_BYTES = 1 << 29  # with made-up values
+MOST_RESIDENT_BYTES = 1 << 31  # of a process over made-up values, from where on it gives results back
 
 
 class Stopped(Exception):
@@ -158,20 +159,21 @@ def _make_up(operator: TensorOperator, launches: Sequence[Launch], sparsity: flo
 
 
 def _discarding(operator: TensorOperator, observer: Observer) -> Observer:
-    """The observer; where launches store more than MOST_STORED_BYTES, the host has what they stored back meanwhile.
+    """The observer; where the process has more than MOST_RESIDENT_BYTES, the host has back what launches stored.
 
     Results of made-up values are read by nobody. Tables are, and what zeros to skip are found in.
     """
     primitive = operator.primitive
-    if primitive.work.stored_bytes <= MOST_STORED_BYTES or primitive.skips_zeros_of:
+    if primitive.skips_zeros_of:
         return observer
     kept = deciding(primitive)
     stored = [operator.tensors[name] for name in primitive.gives if name not in kept]
     stored += [operator.tensors[name] for name, held in primitive.workspace.items() if held.dtype == FLOAT]
 
     def observe(progress: Progress) -> bool:
-        for tensor in stored:
-            tensor.memory.discard(tensor.address, tensor.size_bytes)
+        if (resident_bytes() or 0) > MOST_RESIDENT_BYTES:
+            for tensor in stored:
+                tensor.memory.discard(tensor.address, tensor.size_bytes)
         return observer(progress)
 
     return observe
