@@ -193,7 +193,8 @@ def _cells(layer: SparseLayer, layers: Sequence[SparseLayer]) -> list[str]:
     if counts is None:
         return [*cells, "–", "–", "–"]
     wasted = counts["lines_wasted"] / counts["lines_fetched"] if counts["lines_fetched"] else 0.0
-    return [*cells, scaled(counts["requests"]), scaled(counts["lines_fetched"]), f"{100 * wasted:.0f}%"]
+    lines = counts["lines_fetched"] + counts.get("compacted_fetched", 0)
+    return [*cells, scaled(counts["requests"]), scaled(lines), f"{100 * wasted:.0f}%"]
 
 
 def _closing(found: ModesRecord, layers: Sequence[SparseLayer]) -> list[str]:
