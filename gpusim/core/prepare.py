@@ -160,7 +160,7 @@ def prepare_core() -> float:
 
 
 def prepare_ahead() -> None:
-    """Do it before kernels are made ready: translating one wants the lane operations, which all else is compiled beside.
+    """Do it before kernels are made ready: translating one wants lane operations, which all else is compiled beside.
 
     The seconds are counted by the launch that follows.
     """
