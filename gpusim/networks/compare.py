@@ -84,7 +84,13 @@ def _chosen_tree(found: ModesRecord) -> dict[str, Any]:
         return {}
     return {
         "algorithms": [
-            {"name": one.layer, "pass": str(one.what), "algorithm": one.algorithm, "cycles": dict(one.cycles)}
+            {
+                "name": one.layer,
+                "pass": str(one.what),
+                "algorithm": one.algorithm,
+                "cycles": dict(one.cycles),
+                "at_least_cycles": {name: round(cycles) for name, cycles in one.slower.items()},
+            }
             for one in found.choices
         ]
     }
@@ -158,7 +164,7 @@ def markdown(found: ModesRecord) -> str:
 def _chosen_lines(found: ModesRecord) -> list[str]:
     if not found.choices:
         return []
-    head = "convolution by the fastest algorithm, and how many times as long others take:"
+    head = "convolution by the fastest algorithm, and how many times as long others take (>=: their products alone):"
     return [head, *chosen_lines(found.choices)]
 
 
