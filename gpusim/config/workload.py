@@ -20,6 +20,10 @@ SPARSE = "sgemm_dib_tiled"  # the sparse kernel of AUTO
 AUTO = "auto"  # the kernel is chosen by shape, and between sparse and dense by the zeros
 
 _SPARSITY = ("fraction of zeros in synthetic activations", "Dong 2020, table 6.5")
+_BLOCKS = "Dong 2020, section 6.5: each element by itself; section 8.1: coarse-grained sparsity as future work"
+_BLOCK_ROWS = ("rows of the blocks in which synthetic zeros come, of the matrix or of a map, as `data` says", _BLOCKS)
+_BLOCK_COLUMNS = ("columns of these blocks", _BLOCKS)
+MOST_COLUMNS = 1 << 24  # of B
 _SEED = ("seed of weights and synthetic activations", "arbitrary")
 
 
@@ -71,6 +75,8 @@ class LayerWorkload(Spec):
         "",
     )
     sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
+    zero_block_rows: int = param(1, *_BLOCK_ROWS, ge=1, le=MAX_ROWS)
+    zero_block_columns: int = param(1, *_BLOCK_COLUMNS, ge=1, le=MOST_COLUMNS)
     seed: int = param(1, *_SEED, ge=0, lt=2**63)
     activations: str | None = param(
         None,
@@ -87,6 +93,12 @@ class LayerWorkload(Spec):
     def _has_data(self) -> "LayerWorkload":
         if self.data in ("real", "resampled") and self.activations is None:
             raise ValueError(f"data: {self.data} needs an activation file in workload.activations")
+        if self.data in ("real", "resampled") and max(self.zero_block_rows, self.zero_block_columns) > 1:
+            raise ValueError(
+                f"zero_block_rows and zero_block_columns are {self.zero_block_rows} and {self.zero_block_columns}, of "
+                f"made-up zeros, but data: {self.data} has those of its maps; allowed are 1 and 1, or data: synthetic "
+                "or synthetic_maps"
+            )
         return self
 
 
@@ -96,9 +108,11 @@ class GemmWorkload(Spec):
     kind: Literal["gemm"] = param("gemm", "what is computed: a matrix product", "")
     name: str = param("gemm", "name in reports", "user")
     m: int = param(..., "rows of A and C", "user", ge=1, le=1 << 20)
-    n: int = param(..., "columns of B and C", "user", ge=1, le=1 << 24)
+    n: int = param(..., "columns of B and C", "user", ge=1, le=MOST_COLUMNS)
     k: int = param(..., "columns of A, rows of B", "user", ge=1, le=MAX_ROWS)
     sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
+    zero_block_rows: int = param(1, *_BLOCK_ROWS, ge=1, le=MAX_ROWS)
+    zero_block_columns: int = param(1, *_BLOCK_COLUMNS, ge=1, le=MOST_COLUMNS)
     seed: int = param(1, *_SEED, ge=0, lt=2**63)
 
     @property

@@ -52,10 +52,17 @@ def layer_problem(workload: LayerWorkload) -> GemmProblem:
     if of_file is not None and workload.activations is not None:
         data = of_file(layer, workload.batch, workload.activations, seed, workload.im2col)
     elif workload.data == "synthetic_maps":
-        data = synthetic_map_operands(layer, workload.batch, workload.sparsity, seed, workload.im2col)
+        data = synthetic_map_operands(
+            layer, workload.batch, workload.sparsity, seed, workload.im2col, _zero_block(workload)
+        )
     else:
-        data = SyntheticOperands(workload.sparsity, seed)
+        data = SyntheticOperands(workload.sparsity, seed, _zero_block(workload))
     return GemmProblem(workload.title, shape, data, partial(_fitting_batch, layer))
+
+
+def _zero_block(workload: LayerWorkload | GemmWorkload) -> tuple[int, int]:
+    """Rows and columns of the blocks in which made-up zeros come."""
+    return workload.zero_block_rows, workload.zero_block_columns
 
 
 def _fitting_batch(layer: Layer, memory_bytes: int) -> str:
@@ -74,7 +81,7 @@ def gemm_problem(workload: GemmWorkload) -> GemmProblem:
     return GemmProblem(
         workload.title,
         shape,
-        SyntheticOperands(workload.sparsity, workload.seed),
+        SyntheticOperands(workload.sparsity, workload.seed, _zero_block(workload)),
     )
 
 

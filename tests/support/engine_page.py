@@ -79,6 +79,33 @@ def write_phases() -> str:
     return table(head, list(rows.values()))
 
 
+def _blocks(sweep: str) -> str:
+    """What zeros in blocks change: by layer, for each kernel, a column for each block."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for p in points(sweep):
+        block = f"{p['workload.zero_block_rows']} × {p['workload.zero_block_columns']}"
+        rows = found.setdefault(p["config"].removeprefix("layer"), {})
+        kernel = p["kernels.sparse"]
+        rows.setdefault("zeros, %", {})[block] = f"{100 * float(p['data.zero_fraction']):.1f}"
+        rows.setdefault("lines of zeros, %", {})[block] = f"{100 * float(p['data.zero_line_fraction']):.1f}"
+        rows.setdefault(f"`{kernel}`, thousand cycles", {})[block] = f"{int(p['kernel.cycles']) / 1000:,.0f}"
+        lines = int(p["engine.lines_fetched"]) / 1000
+        rows.setdefault(f"`{kernel}`, thousand lines read", {})[block] = f"{lines:,.0f}"
+    blocks = list(next(iter(next(iter(found.values())).values())))
+    cells = [[layer, what, *values.values()] for layer, rows in found.items() for what, values in rows.items()]
+    return table(["layer", "", *blocks], cells)
+
+
+def block_zeros() -> str:
+    """Zeros in blocks of the matrix."""
+    return _blocks("block_zeros")
+
+
+def block_zeros_maps() -> str:
+    """Zeros in blocks of the maps."""
+    return _blocks("block_zeros_maps")
+
+
 def reasons() -> dict[str, str]:
     """Of each value of the preset's file what is said after it."""
     lines = PRESET.read_text(encoding="utf-8").splitlines()
@@ -106,7 +133,13 @@ def default_file() -> str:
     return DEFAULT_HEAD + annotated(EngineSpec())
 
 
-SECTIONS: dict[str, Callable[[], str]] = {"preset": preset, "on_write": on_write, "write_phases": write_phases}
+SECTIONS: dict[str, Callable[[], str]] = {
+    "preset": preset,
+    "on_write": on_write,
+    "write_phases": write_phases,
+    "block_zeros": block_zeros,
+    "block_zeros_maps": block_zeros_maps,
+}
 
 
 def main() -> None:

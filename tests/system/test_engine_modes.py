@@ -17,6 +17,7 @@ from memory.cache.l2_state import L2Spec
 from spartan.engine_spec import EngineSpec
 from spartan.replacement import CMI_REPLACEMENT
 from tests.support.gemm import random_gemm
+from workloads.data.patterns import ELEMENTS
 from workloads.operators.verify import verify
 
 # columns are asked for again when caches have lost their lines
@@ -25,9 +26,15 @@ SHORT_WINDOW = {"entry_sizes": ((65536, 32),), "l2_share": 0.5, "sib_kib": 16, "
 SHAPE = (128, 64, 1152)  # four workgroups read each column
 
 
-def counts(kernel: str, sparsity: float, engine: EngineSpec, gpu: GpuSpec = SMALL_CACHES) -> Any:
+def counts(
+    kernel: str,
+    sparsity: float,
+    engine: EngineSpec,
+    gpu: GpuSpec = SMALL_CACHES,
+    block: tuple[int, int] = ELEMENTS,
+) -> Any:
     """What engine and L2 count; the result is checked against NumPy, the laws are asserted."""
-    operator = random_gemm(kernel, SHAPE, gpu, sparsity)
+    operator = random_gemm(kernel, SHAPE, gpu, sparsity, block=block)
     launch, *after = operator.launches  # after: sums that are made in parts are added
     facts = simulate(launch, gpu, engine, checked=True)
     for one in after:
@@ -49,6 +56,15 @@ def test_all_three_modes_with_a_window_that_mappings_leave(window: str) -> None:
     """17 mappings a column for its 50 compacted lines."""
     found = counts("dib_algorithm3", 0.3, EngineSpec(**SHORT_WINDOW, cmi_replacement=window)).engine
     assert min(found.accurate, found.prudent, found.hasty, found.cmi_evictions) > 0
+
+
+def test_zero_lines_are_read_to_be_profiled_and_not_again() -> None:
+    """Zeros in blocks of a sparse line leave most lines zero, which the bitmask knows once each has been read."""
+    apart = counts("dib_algorithm3", 0.7, EngineSpec(**SHORT_WINDOW)).engine
+    blocks = counts("dib_algorithm3", 0.7, EngineSpec(**SHORT_WINDOW), block=(16, 1)).engine
+    lines = SHAPE[1] * SHAPE[2] // 16
+    assert lines <= blocks.lines_fetched < 0.5 * apart.lines_fetched
+    assert blocks.lines_wasted > 0.6 * lines
 
 
 def test_lanes_are_evicted_and_what_they_lost_is_read_again() -> None:

@@ -6,23 +6,28 @@ each element under several windows (`patterns.fill_im2col`). Zeros drawn on the 
 
 import numpy as np
 
-from workloads.data.patterns import VALUES_STREAM, ZEROS_STREAM, PatternError, checked_sparsity
+from workloads.data.patterns import ELEMENTS, VALUES_STREAM, ZEROS_STREAM, PatternError, checked_sparsity
 from workloads.shapes import Layer
 
 MIRROR_STREAM = 3  # after those of `patterns`
 
 
-def synthetic_maps(layer: Layer, images: int, sparsity: float, seed: int) -> np.ndarray:
+def synthetic_maps(
+    layer: Layer, images: int, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS
+) -> np.ndarray:
     """Maps [images, channels, height, width] float32, each element zero with probability `sparsity`, the others the
-    magnitudes of normal numbers, as after a ReLU. Raises PatternError."""
+    magnitudes of normal numbers, as after a ReLU. With a `block` of more than an element, of (rows, columns) of a map,
+    all of the block is zero or none. Raises PatternError."""
     checked_sparsity(sparsity)
     shape = (layer.input_channels, layer.input_height, layer.input_width)
+    rows, columns = min(block[0], shape[1]), min(block[1], shape[2])
     values = np.random.default_rng([seed, VALUES_STREAM])
     zeros = np.random.default_rng([seed, ZEROS_STREAM])
     maps = np.empty((images, *shape), np.float32)
     for image in maps:  # one by one: no second array of their size
         image[...] = np.maximum(np.abs(values.standard_normal(shape, np.float32)), np.finfo(np.float32).tiny)
-        image[zeros.random(shape, np.float32) < sparsity] = 0.0
+        drawn = zeros.random((shape[0], -(-shape[1] // rows), -(-shape[2] // columns)), np.float32) < sparsity
+        image[drawn.repeat(rows, axis=1).repeat(columns, axis=2)[:, : shape[1], : shape[2]]] = 0.0
     return maps
 
 

@@ -10,6 +10,7 @@ from workloads.data.activations_file import ActivationFileError, Activations, lo
 from workloads.data.map_patterns import resampled_maps, synthetic_maps
 from workloads.data.patterns import (
     CHANNEL_FIRST,
+    ELEMENTS,
     checked_sparsity,
     fill_im2col,
     fill_synthetic,
@@ -23,15 +24,16 @@ SHIPPED_ACTIVATIONS = Path(__file__).resolve().parents[1] / "activations"
 
 @dataclass(frozen=True)
 class SyntheticOperands:
-    """Random weights, and activations of which `sparsity` are zero, uniformly at random in the matrix."""
+    """Random weights, and activations of which `sparsity` are zero, at random in the matrix, in blocks of `block`."""
 
     sparsity: float
     seed: int
+    block: tuple[int, int] = ELEMENTS
 
     def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
         """Raises PatternError."""
         fill_weights(weights, shape, self.seed)
-        fill_synthetic(activations, shape, self.sparsity, self.seed)
+        fill_synthetic(activations, shape, self.sparsity, self.seed, self.block)
 
     def zeros(self, shape: GemmShape) -> float:
         """The probability of a zero."""
@@ -86,10 +88,15 @@ def resampled_operands(layer: Layer, batch: int, file: str, seed: int, order: st
 
 
 def synthetic_map_operands(
-    layer: Layer, batch: int, sparsity: float, seed: int, order: str = CHANNEL_FIRST
+    layer: Layer,
+    batch: int,
+    sparsity: float,
+    seed: int,
+    order: str = CHANNEL_FIRST,
+    block: tuple[int, int] = ELEMENTS,
 ) -> MapOperands:
-    """Zeros uniformly at random in the maps."""
-    return MapOperands(layer, lambda: synthetic_maps(layer, batch, sparsity, seed), seed, order)
+    """Zeros at random in the maps, in blocks of `block`."""
+    return MapOperands(layer, lambda: synthetic_maps(layer, batch, sparsity, seed, block), seed, order)
 
 
 def _fitting(held: Activations, layer: Layer, images: int) -> np.ndarray:

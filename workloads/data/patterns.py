@@ -15,6 +15,7 @@ CHANNEL_FIRST, CHANNEL_LAST = "channel_first", "channel_last"
 # Rows of B by input channel, filter row, filter column, as weights [filters, channels, rows, columns] lie; or with the
 # channel innermost, as weights [filters, rows, columns, channels] do (TensorFlow's NHWC). Columns are the same.
 IM2COL_ORDERS = (CHANNEL_FIRST, CHANNEL_LAST)
+ELEMENTS = (1, 1)  # zeros in blocks of one row and one column: each element by itself
 WEIGHTS_STREAM, VALUES_STREAM, ZEROS_STREAM = range(3)  # independent random streams of one seed
 
 
@@ -29,19 +30,25 @@ def fill_weights(storage: np.ndarray, shape: GemmShape, seed: int) -> None:
     storage[: shape.k, : shape.m] = weights * np.float32(np.sqrt(2.0 / shape.k))
 
 
-def fill_synthetic(storage: np.ndarray, shape: GemmShape, sparsity: float, seed: int) -> None:
-    """Activations with uniformly random zeros into `storage` [N, ldb] float32.
+def fill_synthetic(
+    storage: np.ndarray, shape: GemmShape, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS
+) -> None:
+    """Activations with random zeros into `storage` [N, ldb] float32.
 
     Each element of the K x N matrix B itself is zero with probability `sparsity`, whatever its neighbours are
-    (Dong 2020, section 6.5, "Synthetic"); the others are the magnitudes of normal numbers, as after a ReLU.
+    (Dong 2020, section 6.5, "Synthetic"); the others are the magnitudes of normal numbers, as after a ReLU. With a
+    `block` of more than an element, of (rows, columns) of B, all of the block is zero or none.
     """
     checked_sparsity(sparsity)
+    rows, columns = block
     values = np.random.default_rng([seed, VALUES_STREAM])
     zeros = np.random.default_rng([seed, ZEROS_STREAM])
     tiny = np.finfo(np.float32).tiny
     for column in range(shape.n):  # by columns: no second matrix in memory
         drawn = np.maximum(np.abs(values.standard_normal(shape.k, np.float32)), tiny)
-        drawn[zeros.random(shape.k, np.float32) < sparsity] = 0.0
+        if column % columns == 0:
+            zero = (zeros.random(-(-shape.k // rows), np.float32) < sparsity).repeat(rows)[: shape.k]
+        drawn[zero] = 0.0
         storage[column, : shape.k] = drawn
 
 

@@ -121,6 +121,9 @@ def test_gpu_by_own_file_and_by_base(tmp_path: Path) -> None:
         ("mi6", ["workload.layer.stride=0"], ["workload.layer.stride=0: 0 is not allowed: must be at least 1"]),
         ("mi6", ["workload.sparsity=1.5"], ["workload.sparsity=1.5: 1.5 is not allowed: must be at most 1"]),
         ("mi6", ["engine.entry_sizes=[[10, 32]]"], ["must ascend and end with 65536"]),
+        ("mi6", ["workload.zero_block_rows=2"], ["2 and 1, of made-up zeros, but data: real has those of its maps"]),
+        ("mi6", ["workload.zero_block_columns=0"], ["0 is not allowed: must be at least 1"]),
+        ("mi6", ["engine.compact=on_write", "engine.prefetch_buffer_kib=0.0625"], ["must be at least 0.125"]),
     ],
 )
 def test_bad_values_are_told(tmp_path: Path, gpu: str, sets: list[str], parts: list[str]) -> None:

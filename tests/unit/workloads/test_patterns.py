@@ -16,6 +16,7 @@ from workloads.data.patterns import (
     fill_weights,
     im2col_zeros,
     sparsity_of,
+    zero_lines_of,
 )
 from workloads.shapes import ConvLayer, GemmShape, gemm_shape, output_size
 
@@ -142,6 +143,56 @@ def test_zeros_drawn_on_maps_are_those_of_the_maps_and_padding_adds_to_the_matri
     for sparsity in (-0.1, 1.1, float("nan")):
         with pytest.raises(PatternError, match="allowed are 0 to 1"):
             synthetic_maps(LAYER, 1, sparsity, 3)
+
+
+BLOCKS = st.tuples(st.integers(1, 40), st.integers(1, 9))
+
+
+@settings(max_examples=30, deadline=None)
+@given(BLOCKS, st.integers(1, 100), st.integers(1, 20), st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.integers(0, 99))
+def test_all_of_a_block_of_the_matrix_is_zero_or_none(
+    block: tuple[int, int], k: int, n: int, sparsity: float, seed: int
+) -> None:
+    shape = GemmShape(1, n, k)
+    storage = np.full((n, shape.ldb), -1.0, np.float32)
+    fill_synthetic(storage, shape, sparsity, seed, block)
+    check_blocks(storage[:, :k].T == 0, block, sparsity)
+    assert (storage[:, k:] == -1).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(BLOCKS, st.integers(1, 9), st.integers(1, 9), st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.integers(0, 99))
+def test_all_of_a_block_of_a_map_is_zero_or_none(
+    block: tuple[int, int], height: int, width: int, sparsity: float, seed: int
+) -> None:
+    layer = ConvLayer("layer", 3, 4, height, width, 1)
+    for maps in synthetic_maps(layer, 2, sparsity, seed, block):
+        for one in maps:
+            check_blocks(one == 0, block, sparsity)
+
+
+def check_blocks(zero: np.ndarray, block: tuple[int, int], sparsity: float) -> None:
+    for row in range(0, zero.shape[0], block[0]):
+        for column in range(0, zero.shape[1], block[1]):
+            part = zero[row : row + block[0], column : column + block[1]]
+            assert part.all() or not part.any()
+    if sparsity in (0.0, 1.0):
+        assert (zero == bool(sparsity)).all()
+
+
+def test_blocks_are_as_often_zero_as_elements_and_of_one_element_are_the_elements() -> None:
+    shape = GemmShape(1, 400, 1600)
+    found = []
+    for block in ((1, 1), (16, 1), (4, 4)):
+        storage = np.zeros((shape.n, shape.ldb), np.float32)
+        fill_synthetic(storage, shape, 0.7, 3, block)
+        assert sparsity_of(storage, shape.k) == pytest.approx(0.7, abs=0.01)
+        found.append(storage)
+    plain = np.zeros((shape.n, shape.ldb), np.float32)
+    fill_synthetic(plain, shape, 0.7, 3)
+    assert np.array_equal(plain, found[0])
+    assert [zero_lines_of(each, shape.k) for each in found] == pytest.approx([0.7**16, 0.7, 0.7**4], abs=0.01)
+    assert np.array_equal(synthetic_maps(LAYER, 3, 0.7, 3), synthetic_maps(LAYER, 3, 0.7, 3, (1, 1)))
 
 
 def captured_maps(images: int) -> np.ndarray:
