@@ -81,7 +81,7 @@ class Device:
 
     def load(self, source: str | Path | bytes) -> Module:
         """A code object from a file or from memory; raises CodeObjectError."""
-        return Module(source, self._reporter)
+        return Module(source, self._reporter, timing=self.timing)
 
     def array(self, host: Any, *, name: str = "", read_only: bool = False) -> DeviceArray:
         """A copy of `host` in device memory. name: for errors; read_only: a kernel that writes to it faults."""

@@ -39,14 +39,16 @@ class KernelFunction:
 class Module(Mapping[str, KernelFunction]):
     """A loaded code object: `module["name"]` is a kernel. Raises CodeObjectError for a file that is none.
 
-    reporter: notified when translating a kernel begins with compiling what does it.
+    reporter: notified when a kernel is asked for and what is to translate it has to be compiled; timing: its kernels
+    will be simulated, so that all of the simulator is compiled then.
     """
 
-    def __init__(self, source: str | Path | bytes, reporter: Reporter | None = None) -> None:
+    def __init__(self, source: str | Path | bytes, reporter: Reporter | None = None, *, timing: bool = False) -> None:
         if not isinstance(source, str | Path | bytes):
             raise CodeObjectError(f"a code object is a file's path or its bytes, not {type(source).__name__}")
         self._object = load_code_object(source)
         self._reporter = reporter or Reporter()
+        self._timing = timing
         self._functions: dict[str, KernelFunction] = {}
 
     @property
@@ -65,6 +67,10 @@ class Module(Mapping[str, KernelFunction]):
             from isa.execution.executor import program_of
 
             with reporting(self._reporter):
+                if self._timing:
+                    from gpusim.core.prepare import prepare_ahead
+
+                    prepare_ahead()
                 program = program_of(self._object.kernels[name])
             self._functions[name] = KernelFunction(program.kernel, find_violations(program.instructions))
         return self._functions[name]

@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from gpusim.base.processors import default_jobs
@@ -14,7 +15,6 @@ from gpusim.base.progress import Reporter, reporting
 from gpusim.core.loop import run_cycles
 from gpusim.core.machine import machine_dtype
 from gpusim.jit import JIT_DISABLED, load, new_record
-from gpusim.jit.cache import numba_folder
 from gpusim.jit.compile_lock import assume_held, compile_lock
 from gpusim.jit.compile_progress import compiling
 from isa.execution.executor import compile_interpreter, load_interpreter
@@ -28,9 +28,11 @@ _ENTRY_POINTS = (run_cycles, engine_finish, pack_columns)
 
 _PROGRAM = "from gpusim.core.prepare import compile_in_another_process as run; run({rooms}, {interpreter})"
 
-
-# what another process compiles of the timing core, so that both have compiled their functions at the same time
-_ROOMS = ("memory.dram",)
+# What another process compiles of the timing core. In billion instructions: the core's functions take 66, making its
+# entry points of them 30, the interpreter with the lane operations 49, and each process 2 for its imports. With the
+# interpreter these two rooms (25) are half of all; few of their functions are called from elsewhere, and 37 of the rest
+# have nothing to do with them, so that nobody waits for them.
+_ROOMS = ("memory.dram", "spartan")
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def shares(processors: int, interpreter: bool) -> tuple[Share, ...]:
 
 
 def compile_in_another_process(rooms: bool, interpreter: bool) -> None:
-    """Compile a Share; tells on standard output when its part of the timing core is there.
+    """Compile a Share. Its part of the timing core goes to standard output, after a line with the length.
 
     The first process speaks for all, holds the lock, and is the one that Ctrl-C speaks to.
     """
@@ -64,11 +66,12 @@ def compile_in_another_process(rooms: bool, interpreter: bool) -> None:
     assume_held()
     with reporting(Reporter(quiet=True)):
         if rooms:
-            from gpusim.jit.compile import compile_on_the_way, split
+            from gpusim.jit.compile import compile_for_another_process, split
 
-            share = split("timing", _ROOMS)
-            compile_on_the_way(share.inside, new_record(machine_dtype()), share.doors)
-        print("core", flush=True)
+            share = split("timing", _ROOMS, _ENTRY_POINTS)
+            parts = compile_for_another_process(share, new_record(machine_dtype()))
+            sys.stdout.buffer.write(b"%d\n" % len(parts) + parts)
+            sys.stdout.buffer.flush()
         if interpreter:
             compile_interpreter()
 
@@ -79,44 +82,57 @@ def _end_with_the_first() -> None:
     os._exit(1)
 
 
-def _helper(share: Share) -> "subprocess.Popen[str]":
+def _helper(share: Share) -> "subprocess.Popen[bytes]":
     import subprocess
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, "-c", _PROGRAM.format(rooms=share.rooms, interpreter=share.interpreter)]
-    return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
-def _compile_beside(helper: "subprocess.Popen[str]") -> None:
-    """Compile the rest of the timing core while `helper` compiles _ROOMS. What it fails to do is done here."""
+def _received(helper: "subprocess.Popen[bytes]") -> bytes | None:
+    """What another process has compiled of the timing core; None if it ended before."""
+    assert helper.stdout is not None
+    length = int(helper.stdout.readline() or -1)
+    parts = helper.stdout.read(max(length, 0))
+    return parts if len(parts) == length else None
+
+
+def _compile_beside(helper: "subprocess.Popen[bytes]", processes: int) -> None:
+    """Compile the rest of the timing core while `helper` compiles _ROOMS. What it fails to do is done here.
+
+    processes: how many compile, this one among them.
+    """
     from gpusim.jit.compile import compile_entry_points, compile_on_the_way, split, work_of
 
-    share = split("timing", _ROOMS)
+    share = split("timing", _ROOMS, _ENTRY_POINTS)
     record = new_record(machine_dtype())
-    with compiling("the core", work_of("timing", _ENTRY_POINTS, share)):
-        compile_on_the_way(share.apart, record, ())
-        assert helper.stdout is not None
-        done = helper.stdout.readline() != ""
-        compile_entry_points("timing", _ENTRY_POINTS, record, share if done else None)
+    received: SimpleQueue[bytes | None] = SimpleQueue()
+    # a pipe holds little: without a reader `helper` would wait
+    threading.Thread(target=lambda: received.put(_received(helper)), daemon=True).start()
+    with compiling("the core", work_of("timing", _ENTRY_POINTS, share), processes):
+        compile_on_the_way(share.apart, record)
+        parts = received.get()
+        compile_entry_points("timing", _ENTRY_POINTS, record, None if parts is None else (share, parts))
 
 
 def _compile() -> None:
     """Compile the timing core, and the interpreter if it is missing, in as many processes as are of use.
 
-    The others compile into the cache, which this one reads.
+    The interpreter goes through the cache from one to the other.
     """
-    there = load_interpreter()
-    others = shares(default_jobs(), not there) if numba_folder("timing") is not None else ()
-    if not others:
-        from gpusim.jit.compile import compile_entry_points, work_of
+    from gpusim.jit.compile import compile_entry_points, divisible, work_of
 
+    there = load_interpreter()
+    others = shares(default_jobs(), not there) if divisible("timing") else ()
+    if not others:
         with compiling("the core", work_of("timing", _ENTRY_POINTS)):
             compile_entry_points("timing", _ENTRY_POINTS, new_record(machine_dtype()))
         return
     with ExitStack() as stack:
         helpers = [stack.enter_context(_helper(share)) for share in others]
         try:
-            _compile_beside(helpers[0])
+            _compile_beside(helpers[0], 1 + len(helpers))
             for helper in helpers:
                 helper.wait()
         except BaseException:
@@ -125,8 +141,11 @@ def _compile() -> None:
             raise
 
 
+_ahead_s: list[float] = []  # seconds of `prepare_ahead` that no launch has counted
+
+
 def prepare_core() -> float:
-    """Make the interpreter and the timing core ready to run; returns the seconds it took."""
+    """Make the interpreter and the timing core ready to run; returns the seconds it took, ahead of this call too."""
     if JIT_DISABLED:
         return 0.0
     start = time.perf_counter()
@@ -135,4 +154,14 @@ def prepare_core() -> float:
             if not load(_ENTRY_POINTS):  # by now another process may have compiled it
                 _compile()
     compile_interpreter()
-    return time.perf_counter() - start
+    seconds = time.perf_counter() - start + sum(_ahead_s)
+    _ahead_s.clear()
+    return seconds
+
+
+def prepare_ahead() -> None:
+    """Do it before kernels are made ready: translating one wants lane operations, which all else is compiled beside.
+
+    The seconds are counted by the launch that follows.
+    """
+    _ahead_s.append(prepare_core())

@@ -89,10 +89,10 @@ def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Split:
-    """A domain's functions, each list in definition order.
+    """A domain's functions but its entry points, each list in definition order.
 
-    inside: those of some rooms; doors: those of them that must be compiled before what calls into the rooms can be;
-    apart: those that have nothing to do with the rooms. What is left calls into the rooms.
+    inside: those of some rooms; doors: those of them that are called from outside; apart: those that have nothing to do
+    with the rooms. What is left calls into the rooms.
     """
 
     inside: list[Any]
@@ -106,28 +106,22 @@ def _called(function: CoreFunction) -> set[int]:
     return {id(names.get(name)) for name in code.co_names}
 
 
-def split(domain: str, rooms: tuple[str, ...]) -> Split:
-    """Split a domain at `rooms` (beginnings of module names)."""
+def split(domain: str, rooms: tuple[str, ...], entry_points: Sequence[Any]) -> Split:
+    """Split a domain at `rooms` (beginnings of module names); entry points are outside wherever they stand."""
     functions = registered(domain)
-    inside = [f for f in functions if f.py_func.__module__.startswith(rooms)]
+    inside = [f for f in functions if f.py_func.__module__.startswith(rooms) and f not in entry_points]
     apart = []
     callers = {id(f) for f in inside}
     wanted: set[int] = set()  # what is called from outside the rooms
     for function in functions:
-        if id(function) in callers:
+        if function in inside:
             continue
         wanted |= _called(function)
         if _called(function) & callers:
             callers.add(id(function))
-        else:
+        elif function not in entry_points:
             apart.append(function)
-    doors = []
-    for function in reversed(inside):
-        if id(function) in wanted:
-            doors.append(function)
-            if function.inline:  # its code, and so its calls, are part of its callers'
-                wanted |= _called(function)
-    return Split(inside, doors[::-1], apart)
+    return Split(inside, [function for function in inside if id(function) in wanted], apart)
 
 
 @cache
@@ -158,22 +152,30 @@ def compile_functions(functions: Iterable[Any], record: Any) -> None:
                 dispatcher.disable_compile(False)  # another record type may have come before
                 with numba_hooks.core_code():
                     dispatcher.compile(signature)
-                if signature not in dispatcher.stats.cache_hits:  # else it was loaded, which takes no time
-                    compile_progress.done(_size(dispatcher))
+                compile_progress.done(_size(dispatcher))
             dispatcher.disable_compile()
 
 
-def compile_on_the_way(functions: Iterable[Any], record: Any, finished: Iterable[Any]) -> None:
-    """As `compile_functions`, for callers in the core alone: only those of `finished` that are not inlined can be
-    called and are kept in the cache."""
-    whole = {_dispatcher(function) for function in finished if not function.inline}
-    with numba_hooks.parts_unfinished(whole):
+def compile_on_the_way(functions: Iterable[Any], record: Any) -> None:
+    """As `compile_functions`, for callers in the core alone: nothing is optimized or kept."""
+    with numba_hooks.parts_unfinished():
         compile_functions(functions, record)
 
 
+def divisible(domain: str) -> bool:
+    """Whether another process can compile a share of a domain: parts are handed over, what is whole is in the cache."""
+    return not numba_hooks.PLAIN and numba_folder(domain) is not None
+
+
+def compile_for_another_process(share: Split, record: Any) -> bytes:
+    """Compile what is inside the rooms; returns what `compile_entry_points` in another process needs of it."""
+    compile_on_the_way(share.inside, record)
+    return numba_hooks.packed_parts(map(dispatcher_of, share.doors))
+
+
 def _on_the_way(domain: str, entry_points: Sequence[Any], elsewhere: Split | None) -> list[Any]:
-    behind = [function for function in elsewhere.inside if function not in elsewhere.doors] if elsewhere else []
-    return [function for function in registered(domain) if function not in entry_points and function not in behind]
+    left_out = [*entry_points, *(elsewhere.inside if elsewhere else ())]
+    return [function for function in registered(domain) if function not in left_out]
 
 
 def _size(function: Any) -> int:
@@ -190,18 +192,23 @@ _OPTIMIZING = {"isa": 0.75, "timing": 0.4}
 
 def work_of(domain: str, entry_points: Sequence[Any], elsewhere: Split | None = None) -> float:
     """What `compile_entry_points` has to do, as `gpusim.jit.compile_progress` counts it."""
-    loaded = [function for function in elsewhere.doors if not function.inline] if elsewhere else []
-    compiled = [function for function in _on_the_way(domain, entry_points, elsewhere) if function not in loaded]
+    compiled = _on_the_way(domain, entry_points, elsewhere)
     return _sizes(compiled) + _OPTIMIZING[domain] * _sizes(registered(domain))
 
 
-def compile_entry_points(domain: str, entry_points: Sequence[Any], record: Any, elsewhere: Split | None = None) -> None:
+def compile_entry_points(
+    domain: str, entry_points: Sequence[Any], record: Any, elsewhere: tuple[Split, bytes] | None = None
+) -> None:
     """Compile a domain's entry points with `record` as `m`, keep their machine code and make them callable.
 
-    They hold everything they call. elsewhere: what of the domain another process has compiled: Numba's cache holds the
-    doors of its rooms, so that the functions behind them are not compiled here.
+    They hold everything they call. elsewhere: what of the domain another process has compiled, and what
+    `compile_for_another_process` returned there.
     """
-    compile_on_the_way(_on_the_way(domain, entry_points, elsewhere), record, elsewhere.doors if elsewhere else ())
+    if elsewhere is not None:
+        share, parts = elsewhere
+        _define_operations()
+        numba_hooks.load_parts(parts, map(dispatcher_of, share.doors))
+    compile_on_the_way(_on_the_way(domain, entry_points, elsewhere and elsewhere[0]), record)
     compiled = []
     with numba_hooks.calls_only_within(), _without_collection():
         compile_progress.begin(_OPTIMIZING[domain] * _sizes(registered(domain)))

@@ -1,7 +1,8 @@
 """How far a compilation is, and how long it will still take.
 
 Work is counted in bytes of Python's byte code: what a function needs is nearly proportional to its size. How many bytes
-this machine does in a second shows while it compiles; `BYTES_PER_S` is the first guess.
+this machine does in a second shows while it compiles; the first guess is what a quiet machine did, less what others
+take of this one.
 """
 
 import threading
@@ -9,10 +10,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gpusim.base.processors import share_left
 from gpusim.base.progress import clock, current_reporter
 from gpusim.jit import cache_folders
 
-BYTES_PER_S = 9000.0  # measured: two cores at 2.7 GHz
+BYTES_PER_S = 8000.0  # measured: two processes on two cores at 2.7 GHz with nothing else to do
 _INTERVAL_S = 5.0
 _GUESS_S = 0.5  # for how long the first guess counts as much as what is measured
 
@@ -20,10 +22,10 @@ _running: list["Forecast"] = []
 
 
 class Forecast:
-    """Work done out of work that is known beforehand; `now` is in seconds."""
+    """Work done out of work that is known beforehand; `now` is in seconds, speed the first guess in work a second."""
 
-    def __init__(self, work: float, now: float) -> None:
-        self.work = work
+    def __init__(self, work: float, now: float, speed: float = BYTES_PER_S) -> None:
+        self.work, self._guess = work, speed
         self._done, self._step = 0.0, 0.0
         self._start = self._since = now
 
@@ -44,7 +46,7 @@ class Forecast:
         return min(done / self.work, 1.0), max(self.work - done, 0.0) / speed
 
     def _speed(self, done: float, now: float) -> float:
-        return (done + _GUESS_S * BYTES_PER_S) / (now - self._start + _GUESS_S)
+        return (done + _GUESS_S * self._guess) / (now - self._start + _GUESS_S)
 
     def line(self, now: float) -> str:
         """'43 %, 0:21 left'."""
@@ -53,16 +55,19 @@ class Forecast:
 
 
 @contextmanager
-def compiling(what: str, work: float) -> Iterator[None]:
-    """Say that `what` is being compiled and, every few seconds, how far it is. Within another one: nothing."""
+def compiling(what: str, work: float, processes: int = 1) -> Iterator[None]:
+    """Say that `what` is being compiled and, every few seconds, how far it is. Within another one: nothing.
+
+    work: of this process; processes: how many compile at the same time.
+    """
     if _running:
         yield
         return
     reporter, place = current_reporter(), cache_folders.writable()
-    forecast = Forecast(work, time.monotonic())
+    forecast = Forecast(work, time.monotonic(), BYTES_PER_S * share_left(processes))
     _running.append(forecast)
     where = f"kept in {place}" if place else "not kept"
-    reporter.say(f"gpusim: compiling {what}: about {clock(work / BYTES_PER_S)}, {where}")
+    reporter.say(f"gpusim: compiling {what}: about {clock(forecast.estimate(time.monotonic())[1])}, {where}")
     over = threading.Event()
 
     def tell() -> None:

@@ -10,17 +10,18 @@ import inspect
 import os
 import pickle
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
-from llvmlite.binding import Linkage
+from llvmlite.binding import Linkage, parse_bitcode
 from numba import _dynfunc, types
-from numba.core import codegen
+from numba.core import codegen, serialize
 from numba.core.base import BaseContext
 from numba.core.caching import IndexDataCacheFile, NullCache
+from numba.core.compiler import compile_result
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
@@ -77,9 +78,12 @@ HOOKS: tuple[Hook, ...] = (
         "what a function of Numba's gives for arguments of some types, found once",
     ),
     Hook(types.Record, "__repr__", ("self",), "no text of the machine's hundreds of fields for messages nobody reads"),
-    Hook(Dispatcher, "compile", ("self", "sig"), "to know which function is being compiled"),
+    Hook(Dispatcher, "compile", ("self", "sig"), "parts stay out of Numba's cache"),
     Hook(Dispatcher, "_reset_overloads", ("self",), "to forget such a part, so that a call from Python compiles anew"),
     Hook(Dispatcher, "disable_compile", ("self", "val"), "one specialization a function"),
+    Hook(Dispatcher, "add_overload", ("self", "cres"), "a part that another process has compiled"),
+    Hook(BaseContext, "insert_user_function", ("self", "func", "fndesc", "libs"), "the same"),
+    Hook(serialize, "dumps", ("obj",), "what another process needs of a part, as bytes"),
     Hook(codegen.CPUCodeLibrary, "_get_compiled_object", ("self",), "an entry point's machine code, to be kept"),
     Hook(BaseTypingContext, "resolve_value_type", ("self", "val"), "the type of an intrinsic"),
     Hook(IndexDataCacheFile, "_dump", ("self", "obj"), "checksums in Numba's cache"),
@@ -169,9 +173,8 @@ def core_code() -> Iterator[None]:
         yield
 
 
-_compiling: list[bool] = []  # innermost last: whether what is being compiled is a part of its callers
+_parts_wanted = False  # whether what is compiled is a part of its callers
 _parts: set[Any] = set()  # dispatchers that have been compiled as parts
-_whole: set[Any] | None = None  # what is not one while parts are wanted
 
 
 class _CheckedCacheFile(IndexDataCacheFile):
@@ -213,8 +216,7 @@ class _CheckedCacheFile(IndexDataCacheFile):
 
 
 def watch_compilation(dispatcher: Any) -> None:
-    """Let the dispatcher say when it is compiled, check what its cache holds, and keep it out of the cache where it is
-    only a part."""
+    """Let the dispatcher check what its cache holds, and keep it out of the cache where it is only a part."""
     if PLAIN:
         return
     if not isinstance(dispatcher._cache, NullCache):
@@ -222,16 +224,13 @@ def watch_compilation(dispatcher: Any) -> None:
     compile_it = dispatcher.compile
 
     def compile_in_its_form(signature: Any) -> Any:
-        part = _whole is not None and dispatcher not in _whole
         kept = dispatcher._cache
-        if part:
+        if _parts_wanted:
             dispatcher._cache = NullCache()
             _parts.add(dispatcher)
-        _compiling.append(part)
         try:
             return compile_it(signature)
         finally:
-            _compiling.pop()
             dispatcher._cache = kept
 
     dispatcher.compile = compile_in_its_form
@@ -277,39 +276,32 @@ def _parts_linked_once() -> Iterator[None]:
         yield
 
 
+def _part_function(context: Any, library: Any, description: Any, environment: Any) -> Any:
+    """What stands for a part where Numba wants a function that Python can call."""
+    _part_libraries.add(library)  # it is finalized when its first caller is compiled, which may be whole
+    name = description.qualname.split(".")[-1]
+    return _dynfunc.make_function(description.lookup_module(), name, "not callable", 0, environment, (library,))
+
+
 @contextmanager
-def parts_unfinished(whole: set[Any]) -> Iterator[None]:
-    """Compile all dispatchers but `whole` only as far as their callers take them in: not optimized, no machine code."""
-    global _whole
+def parts_unfinished() -> Iterator[None]:
+    """Compile dispatchers only as far as their callers take them in: not optimized, no machine code."""
+    global _parts_wanted
     if PLAIN:
         yield
         return
-
-    def executable(context: Any, library: Any, description: Any, environment: Any) -> Any:
-        _part_libraries.add(library)  # it is finalized when its first caller is compiled, which may be whole
-        name = description.qualname.split(".")[-1]
-        return _dynfunc.make_function(description.lookup_module(), name, "not callable", 0, environment, (library,))
-
-    def unless_part(holder: Any, name: str, otherwise: Any) -> tuple[Any, str, Any]:
-        finish = getattr(holder, name)
-
-        def step(*arguments: Any, **options: Any) -> Any:
-            return (otherwise if _compiling and _compiling[-1] else finish)(*arguments, **options)
-
-        return holder, name, step
-
     with (
         _parts_linked_once(),
         _replaced(
-            unless_part(CPUContext, "get_executable", executable),
-            unless_part(CPUContext, "create_cpython_wrapper", lambda *arguments, **options: None),
+            (CPUContext, "get_executable", _part_function),
+            (CPUContext, "create_cpython_wrapper", lambda *arguments, **options: None),
         ),
     ):
-        _whole = whole
+        _parts_wanted = True
         try:
             yield
         finally:
-            _whole = None
+            _parts_wanted = False
 
 
 @contextmanager
@@ -358,6 +350,54 @@ def object_code(compiled: Any) -> bytes | None:
     library = compiled._library
     called = {name for name in _DECLARED.findall(str(library._final_module)) if not name.startswith("llvm.")}
     return None if PLAIN or called - _C_LIBRARY else bytes(library._get_compiled_object())
+
+
+def packed_parts(dispatchers: Iterable[Any]) -> bytes:
+    """Functions that were compiled as parts, each with its types and the code of all below it, for another process."""
+    results = [(dispatcher, result) for dispatcher in dispatchers for result in dispatcher.overloads.values()]
+    libraries = _with_parts([result.library for _, result in results])
+    number = {library: k for k, library in enumerate(libraries)}
+    code = [
+        (library.name, library._final_module.as_bitcode(), [number[callee] for callee in library._linking_libraries])
+        for library in libraries
+    ]
+    functions = []
+    for dispatcher, result in results:
+        result.fndesc.typemap = result.fndesc.calltypes = None  # as Numba's cache has it: not needed, and large
+        facts = (result.fndesc, result.environment, result.signature, number[result.library])
+        functions.append((_name_of(dispatcher), facts))
+    return bytes(serialize.dumps((code, functions)))
+
+
+def load_parts(content: bytes, dispatchers: Iterable[Any]) -> None:
+    """Give dispatchers what `packed_parts` made of the same functions: as if they had been compiled here as parts."""
+    code, functions = pickle.loads(content)
+    named = {_name_of(dispatcher): dispatcher for dispatcher in dispatchers}
+    context = cpu_target.target_context
+    libraries = [context.codegen().create_library(name) for name, _, _ in code]
+    for library, (_, bitcode, callees) in zip(libraries, code, strict=True):
+        library._final_module = parse_bitcode(bitcode)
+        library._linking_libraries = [libraries[k] for k in callees]
+        _part_libraries.add(library)
+    for name, (description, environment, signature, k) in functions:
+        result = compile_result(
+            typing_context=cpu_target.typing_context,
+            target_context=context,
+            entry_point=_part_function(context, libraries[k], description, environment),
+            library=libraries[k],
+            fndesc=description,
+            environment=environment,
+            signature=signature,
+            objectmode=False,
+        )
+        context.insert_user_function(result.entry_point, description, [result.library])
+        named[name].add_overload(result)
+        named[name].disable_compile()
+        _parts.add(named[name])
+
+
+def _name_of(dispatcher: Any) -> tuple[str, str]:
+    return dispatcher.py_func.__module__, dispatcher.py_func.__qualname__
 
 
 def type_of_intrinsic(intrinsic: Any) -> Any:

@@ -91,10 +91,53 @@ def test_a_domain_is_split_into_rooms_callers_of_rooms_and_the_rest(monkeypatch:
     port = registering(caller, "memory.ports", leaf=wheel)
     l2 = registering(caller, "memory.cache.l2", leaf=channel)
     loop = registering(caller, "gpusim.core.loop", leaf=l2)
-    parts = split("timing", ("memory.dram",))
+    drained = registering(caller, "memory.dram.drain", leaf=bank)  # an entry point is outside, wherever it stands
+    parts = split("timing", ("memory.dram",), (loop, drained))
     assert parts.inside == [bank, channel]
-    assert parts.doors == [channel]  # nothing else calls a bank
+    assert parts.doors == [bank, channel]
     assert parts.apart == [wheel, port]
-    assert l2 not in parts.apart and loop not in parts.apart
-    channel.inline = True
-    assert split("timing", ("memory.dram",)).doors == [bank, channel]  # L2 then calls the bank itself
+    functions.remove(drained)
+    assert split("timing", ("memory.dram",), (loop,)).doors == [channel]  # nothing else calls a bank
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("hint", [{}, {"inline": True}, {"outline": True}], ids=str)
+def test_parts_that_another_process_compiled_are_called_as_one_s_own(
+    hint: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[Any] = []
+    monkeypatch.setattr(compile_module, "save", lambda function, symbol, code: saved.append((symbol, code)))
+    monkeypatch.setattr(compile_module, "load", lambda entry_points: False)
+
+    def machine() -> tuple[Any, Any, Any]:
+        functions_module._registered["timing"].clear()
+        inner = jit(of_module(leaf, "memory.sets.probe"))
+        door = jit(**hint)(of_module(caller, "memory.dram.probe", leaf=inner))
+        return inner, door, jit(of_module(caller, "gpusim.core.probe", leaf=door))
+
+    record = new_record(record_dtype((PART,)))
+    inner, _, outer = machine()
+    parts = compile_module.compile_for_another_process(split("timing", ("memory",), (outer,)), record)
+    inner, door, outer = machine()
+    share = split("timing", ("memory",), (outer,))
+    assert share.doors == [door]
+    monkeypatch.setattr(inner.dispatcher, "compile", None)
+    monkeypatch.setattr(door.dispatcher, "compile", None)
+    compile_module.compile_entry_points("timing", (outer,), record, (share, parts))
+    assert len(saved) == 1, "the entry point holds what it calls"
+    assert int(outer(record, 1)) == caller_of_caller(1)
+
+
+def caller_of_caller(k: int) -> int:
+    """What the machine of the test above gives: a caller of callers of leaves."""
+    row = [0] * 8
+
+    def sum_up(k: int) -> int:
+        row[k & 7] += k
+        return row[k & 7]
+
+    def both(k: int) -> int:
+        return sum_up(k) + sum_up(k + 1)
+
+    return both(k) + both(k + 1)

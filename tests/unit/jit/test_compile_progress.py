@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.base.processors import share_left
 from gpusim.base.progress import Reporter, reporting
 from gpusim.jit import compile, compile_progress
 from gpusim.jit.compile_progress import BYTES_PER_S, Forecast
@@ -28,6 +29,23 @@ def test_steady_work_is_foretold(speed: float, steps: int) -> None:
 
 def test_at_first_the_guess_holds() -> None:
     assert Forecast(10 * BYTES_PER_S, 0.0).line(0.0) == "0 %, 0:10 left"
+
+
+def test_the_first_guess_is_less_where_others_want_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    reporter = Reporter()
+    monkeypatch.setattr(reporter, "say", said.append)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    for others in (0.0, 2.0, 6.0):
+        monkeypatch.setattr("os.getloadavg", lambda others=others: (others, 0.0, 0.0))
+        with reporting(reporter), compile_progress.compiling("it", 10 * BYTES_PER_S, processes=2):
+            pass
+    assert [line.split(",")[0] for line in said] == [f"gpusim: compiling it: about 0:{s}" for s in (10, 20, 40)]
+
+
+def test_where_the_system_does_not_tell_the_guess_is_that_of_a_quiet_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.getloadavg")
+    assert share_left(2) == 1.0
 
 
 def test_a_long_step_counts_while_it_runs_and_is_not_over_before_it_is() -> None:
