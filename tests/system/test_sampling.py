@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,18 @@ import pytest
 
 import gpusim
 from gpusim.cli.main import invoke
+from gpusim.config.run import load_run
+from gpusim.jobs.gemm import GemmJob, gemm_problem
+from gpusim.jobs.operators import gpu_facts
 from gpusim.keeping.records import plain, restored
 from gpusim.results import metrics
+from gpusim.sampling.estimate import Estimate, estimate
+from gpusim.sampling.spec import SamplingSpec
+from gpusim.sampling_check.cases import Case, Prepared
+from gpusim.sampling_check.measure import compare
+from isa.device_memory import DeviceMemory
+from workloads.operators.add import Add
+from workloads.operators.primitive import build
 
 pytestmark = pytest.mark.compiled_tier
 GPU = {"shader_arrays": 1, "cus_per_array": 2, "name": "two CUs", "memory_mib": 64}
@@ -142,3 +153,33 @@ def test_a_small_grid_runs_whole_and_says_why() -> None:
     assert "too few workgroups" in result.sampling.reason and result.passed is True
     bare = gpusim.run({**config, "run": {"engine": "off"}}, quiet=True)
     assert bare.kernel.cycles == result.kernel.cycles
+
+
+def _small_product() -> Prepared:
+    config = load_run({"gpu": GPU, "workload": GEMM, "kernels": DENSE, "run": {"engine": "off"}})
+    job = GemmJob(config, gemm_problem(config.workload))  # type: ignore[arg-type]
+    return Prepared(job.operator("sgemm").launches[-1], job.gpu)
+
+
+def _small_sum() -> Prepared:
+    spec = load_run({"gpu": GPU, "workload": GEMM}).gpu
+    operator = build(Add((8, 64, 64, 64)), DeviceMemory(spec.memory_mib << 20), gpu_facts(spec), seed=1)
+    return Prepared(operator.launches[0], spec)
+
+
+@pytest.mark.parametrize("make", [_small_product, _small_sum])
+def test_the_comparison_finds_bars_true_and_an_estimate_that_is_off_untrue(
+    make: Callable[[], Prepared], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case("small", "kind", "what", make)
+    found = compare(case, SamplingSpec())
+    assert found.method == "windows" and found.fraction < 0.7
+    assert found.covered and abs(found.error) < 0.02 and found.metrics_covered >= 0.8 * found.metrics > 0
+
+    def off(*given: Any) -> Estimate:
+        estimated = estimate(*given)
+        return replace(estimated, added=1.1 * estimated.added)
+
+    monkeypatch.setattr("gpusim.sampling.sampler.estimate", off)
+    wrong = compare(case, SamplingSpec())
+    assert not wrong.covered and wrong.error > 0.02 and wrong.cycles == found.cycles
