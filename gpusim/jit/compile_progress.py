@@ -1,8 +1,8 @@
 """How far a compilation is, and how long it will still take.
 
 Work is counted in bytes of Python's byte code: what a function needs is nearly proportional to its size. How many bytes
-this machine does in a second shows while it compiles; the first guess is what a quiet machine did, less what others take
-of this one.
+this machine does in a second shows while it compiles; the first guess is what a quiet machine did, less what others
+take of this one.
 """
 
 import threading
