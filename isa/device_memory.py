@@ -134,6 +134,12 @@ class DeviceMemory:
                 return start
         return None
 
+    def discard(self, address: int, size_bytes: int) -> None:
+        """What these bytes hold is needed no more: the host may have their pages back, and they are zeros then."""
+        if self._clear is not None:
+            start = address - VIRTUAL_BASE
+            self._clear(start, start + size_bytes)
+
     def _cleared(self, start: int, end: int) -> None:
         (self._clear or self._write_zeros)(start, end)
 

@@ -23,6 +23,7 @@ ENGINE_ANSWERED = 9  # L2 channel, compacted line << 8, column << 32; cycle of a
 ENGINE_READ = 10  # read; DRAM line; lane, sparse line << 16
 ENGINE_DATA = 11  # read
 ENGINE_COMPACTED = 12  # read
+ENGINE_FETCH = 13  # read; DRAM line; compacted line
 
 TIMELINE = State(
     "timeline",

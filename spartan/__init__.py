@@ -3,5 +3,6 @@
 In reading order: `format` (ELLPACK-DIB, what a compacted line is), `sib` (one entry a column of metadata, sparsity
 bitmask and mapping window), `search` (which sparse lines a lane reads next), `compaction` (units of 16 lanes that make
 bundles), `prefetch_buffer` (finished lines in column order), `response` (answers to L2, each compared with the packed
-matrix), `engine` (all of these as one unit of the wake-up wheel). `counters` is the table of what it counts.
+matrix), `write_phase` and `written` (where the matrix is compacted when it is written back: the writing, and requests),
+`engine` (all of these as one unit of the wake-up wheel). `counters` is the table of what it counts.
 """

@@ -31,6 +31,10 @@ _NONE_FIELDS = (
     "blocked_first",
     "unit_first",
     "unit_full_first",
+    "unit_line",
+    "unit_slot",
+    "out_first",
+    "fetch_first",
 )
 
 
@@ -40,11 +44,16 @@ UNLIMITED = 2 * MAX_READS  # more reads than there can be
 
 @dataclass(frozen=True)
 class EngineBuffers:
-    """What the record keeps only addresses of: hold it as long as the record is used. `layout`: the SIB's."""
+    """What the record keeps only addresses of: hold it as long as the record is used.
+
+    layout: the SIB's; by_column: of each column its SIB entry, or its compacted lines where the regions lie compacted
+    in DRAM; written: these regions there.
+    """
 
     layout: SibLayout
-    entry_of_column: np.ndarray
+    by_column: np.ndarray
     shadows: tuple[tuple[np.ndarray, np.ndarray], ...]
+    written: tuple[np.ndarray, ...]
 
 
 def configure_engine(
@@ -56,7 +65,8 @@ def configure_engine(
 ) -> EngineBuffers:
     """Set `m.engine` up, empty, for a launch with these sparse regions (at least one); returns what to keep alive.
 
-    shadows: of each region what `spartan.format.pack` gives; every answer is compared with it.
+    Where it compacts on writing, the write phase comes first: the engine has to be woken for it. shadows: of each
+    region what `spartan.format.pack` gives; every answer is compared with it.
     memory_image_address: host address of the device memory image's first byte. Raises ValueError for regions that
     overlap, are too many or exceed the SIB.
     """
@@ -86,9 +96,16 @@ def configure_engine(
         engine.region_counts[n] = address_of(lines)
         first_column += region.columns
     engine.regions = len(regions)
-    entry_of_column = np.zeros(first_column, np.int32)
-    engine.entry_of_column = address_of(entry_of_column)
-    return EngineBuffers(layout, entry_of_column, tuple(shadows))
+    by_column = np.zeros(first_column, np.int32)
+    written: tuple[np.ndarray, ...] = ()
+    if spec.compacts_on_write:
+        written = tuple(np.empty(region.column_bytes // 4 * region.columns, np.uint32) for region in regions)
+        engine.region_written[: len(regions)] = [address_of(each) for each in written]
+        engine.lines_of_column = address_of(by_column)
+        engine.on_write, engine.writing, engine.unwritten = 1, 1, first_column
+    else:
+        engine.entry_of_column = address_of(by_column)
+    return EngineBuffers(layout, by_column, tuple(shadows), written)
 
 
 def _reset(engine: Any) -> None:
@@ -127,6 +144,7 @@ def _set_sizes(m: Any, spec: EngineSpec, layout: SibLayout, memory_image_address
     engine.unit_lines = spec.data_buffer_lines or UNLIMITED
     engine.banks = spec.buffer_banks
     engine.bank_ports = spec.buffer_bank_ports
+    engine.write_units = min(spec.compaction_units, spec.outstanding_columns, spec.buffer_lines - 1)
     engine.mappings = layout.mappings
     engine.bitmask_words = -(-layout.bitmask_bytes // 4)
     engine.line_bits = layout.line_bits

@@ -19,6 +19,11 @@ ENGINE_COUNTERS = CounterTable(
             "requests",
             "those answered at look-up from the column's known length: past its end, or all zero",
         ),
+        Counter(
+            "compacted_fetched",
+            "requests",
+            "those answered by a compacted line read from DRAM, where the write phase had put it (compact: on_write)",
+        ),
         Counter("responses", "responses", "compacted lines sent to L2"),
         Counter(
             "response_mismatches",
@@ -31,6 +36,13 @@ ENGINE_COUNTERS = CounterTable(
         Counter("lines_fetched", "lines", "sparse lines read from DRAM by the engine"),
         Counter("lines_needed", "lines", "those with at least one non-zero that went into a delivered compacted line"),
         Counter("lines_wasted", "lines", "those that were not needed; lines_needed + lines_wasted = lines_fetched"),
+        Counter(
+            "lines_handed_over",
+            "lines",
+            "dense lines of the sparse regions that L2 handed over in the write phase (compact: on_write)",
+        ),
+        Counter("compacted_written", "lines", "compacted lines that the engine wrote to DRAM in the write phase"),
+        Counter("write_phase_cycles", "cycles", "cycles of the write phase, before the launch's first workgroup"),
         Counter("sib_evictions", "entries", "columns whose sparsity-information entry was replaced"),
         Counter("cmi_evictions", "entries", "mapping entries that left a column's full window"),
         Counter("buffer_evictions", "lanes", "prefetch-buffer lanes closed to make space"),

@@ -41,6 +41,8 @@ from spartan.sib import (
     use_entry,
 )
 from spartan.state import IN_FLIGHT, LOOKUP_RING, NONE, PROFILE, REPLAY
+from spartan.write_phase import write_phase
+from spartan.written import fetch_written, line_fetched, look_up_written
 
 
 @jit
@@ -64,6 +66,9 @@ def _entry_for(m, region, column):
 def _look_up(m, now, request):
     """Answer a request from what is known, or let it wait at a lane; 0 if no SIB entry or lane can be had now."""
     engine = m.engine
+    if engine.on_write:
+        look_up_written(m, now, request)
+        return 1
     region = engine.request_region[request]
     line = engine.request_line[request]
     entry, lane, slot = NONE, NONE, NONE
@@ -344,6 +349,9 @@ def _wake_again(m, now, more_requests):
 def engine_tick(m, now):
     """Run the engine in cycle `now`."""
     engine = m.engine
+    if engine.writing:
+        write_phase(m, now)
+        return
     engine.addresses_left = engine.addresses_per_cycle
     finish_units(m, now)
     for channel in range(m.map.dram_channels):
@@ -352,15 +360,21 @@ def engine_tick(m, now):
             read = port_take(m, port)
             if m.timeline.on:
                 record(m, ENGINE_DATA, read, 0, 0)
-            data_arrived(m, read)
+            if engine.on_write:
+                line_fetched(m, now, read)
+            else:
+                data_arrived(m, read)
         if m.ports.count[port]:
             wake(m, ENGINE_CLASS, m.ports.ready[port, m.ports.head[port]], 0)
     start_units(m, now)
     if engine.lookup_count:
         _look_ups(m, now)
     more = _take_requests(m, now)
-    _retry_blocked(m, now)
-    _run_shifters(m, now)
+    if engine.on_write:
+        fetch_written(m, now)
+    else:
+        _retry_blocked(m, now)
+        _run_shifters(m, now)
     _wake_again(m, now, more)
 
 
@@ -370,7 +384,8 @@ def engine_finish(m, now) -> None:
     engine = m.engine
     while engine.lane_first != NONE:
         close_lane(m, engine.lane_first)
-    engine.lines_wasted += engine.reads_held
+    if not engine.on_write:
+        engine.lines_wasted += engine.reads_held
     if engine.lookup_since != NONE:
         engine.lookup_blocked_cycles += now - engine.lookup_since
         engine.lookup_since = NONE

@@ -33,6 +33,14 @@ SIZING = {
     FIXED: "the engine's memories and share of L2 are as configured",
     BY_LAUNCH: "they are what a launch's columns need, at most as configured, in ways of L2",
 }
+ON_READ, ON_WRITE = "on_read", "on_write"
+COMPACT = {
+    ON_READ: "B lies dense in DRAM, and a request for a compacted line has its sparse lines read",
+    ON_WRITE: "B lies compacted in DRAM: lines are compacted when they are written back from L2, before the launch's "
+    "first workgroup, and a request is one read",
+}
+LEAST_WRITE_LINES = 2  # of the prefetch buffer: one under construction, and one on its way to DRAM
+COUNT_BYTES = 2  # of a column in the SIB where B lies compacted: how many lines it has
 NEARER_END, COLUMN_START = "nearer_end", "column_start"
 SUMS_FROM = {NEARER_END: 0, COLUMN_START: 1}
 
@@ -40,6 +48,12 @@ SUMS_FROM = {NEARER_END: 0, COLUMN_START: 1}
 class EngineSpec(Spec):
     """The compaction engine (Dong 2020, section 6.4). All cycles are core clock cycles."""
 
+    compact: str = param(
+        ON_READ,
+        "; ".join(f"{name}: {meaning}" for name, meaning in COMPACT.items()),
+        "Dong 2020, section 6.4.1: on reads only; on_write: docs/engine.md",
+        among=COMPACT,
+    )
     sib_kib: int = param(512, "sparsity information block, KiB", "Dong 2020, table 6.4", ge=1, le=MAX_SIB_KIB)
     prefetch_buffer_kib: float = param(
         512,
@@ -215,6 +229,21 @@ class EngineSpec(Spec):
         if largest > self.sib_kib * 1024:
             raise ValueError(f"a SIB entry of {largest} bytes does not fit {self.sib_kib} KiB")
         return self
+
+    @model_validator(mode="after")
+    def _lines_can_be_written(self) -> "EngineSpec":
+        if self.compacts_on_write and self.buffer_lines < LEAST_WRITE_LINES:
+            least = LEAST_WRITE_LINES * LINE_BYTES / 1024
+            raise ValueError(
+                f"prefetch_buffer_kib: {self.prefetch_buffer_kib:g}; with compact: {ON_WRITE} it must be at least "
+                f"{least:g}: a line under construction, and one on its way to DRAM"
+            )
+        return self
+
+    @property
+    def compacts_on_write(self) -> bool:
+        """Whether B lies compacted in DRAM."""
+        return self.compact == ON_WRITE
 
     @property
     def buffer_lines(self) -> int:

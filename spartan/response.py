@@ -58,13 +58,24 @@ def _matches(m, request, slot, last):
 
 
 @jit
-def send(m, now, request, slot, last):
-    """Answer request `r` with the buffer line `slot` (NONE: zero bundles); one line a cycle and L2 channel."""
+def _written_matches(m, request, last):
+    """As `_matches`, of a line that the write phase has written."""
     engine = m.engine
-    if not _matches(m, request, slot, last):
-        engine.response_mismatches += 1
+    region, line = engine.request_region[request], engine.request_line[request]
+    if last != (1 if line == ld_i64(engine.region_counts[region], engine.request_column[request]) - 1 else 0):
+        return 0
+    first = (engine.request_column[request] * engine.region_stride[region] + line) * LINE_ELEMENTS
+    for k in range(LINE_ELEMENTS):
+        if ld_u32(engine.region_image[region], first + k) != ld_u32(engine.region_written[region], first + k):
+            return 0
+    return 1
+
+
+@jit
+def _leave(m, read, request):
+    """A request's answer leaves for L2, one line a cycle and channel. read: cycle in which its line can be read."""
+    engine = m.engine
     channel = engine.request_channel[request]
-    read = now if slot == NONE else access_line(m, now, slot)
     t = max(read + engine.buffer_read, engine.output_free[channel])
     engine.output_free[channel] = t + 1
     deliver(m, t, L2_FROM_ENGINE + channel, engine.request_mshr[request])
@@ -82,6 +93,22 @@ def send(m, now, request, slot, last):
     engine.request_next[request] = engine.request_free
     engine.request_free = request
     engine.requests_held -= 1
+
+
+@jit
+def send(m, now, request, slot, last):
+    """Answer a request with the buffer line `slot` (NONE: zero bundles)."""
+    if not _matches(m, request, slot, last):
+        m.engine.response_mismatches += 1
+    _leave(m, now if slot == NONE else access_line(m, now, slot), request)
+
+
+@jit
+def send_written(m, now, request, last):
+    """Answer a request with the line that it asks for, which has come from DRAM."""
+    if not _written_matches(m, request, last):
+        m.engine.response_mismatches += 1
+    _leave(m, now, request)
 
 
 @jit

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isa.region import LINE_ELEMENTS, SparseRegion
-from spartan.engine_spec import METADATA_BITS, METADATA_BYTES, OFFSET_BITS, TAIL_BITS, EngineSpec
+from spartan.engine_spec import COUNT_BYTES, METADATA_BITS, METADATA_BYTES, OFFSET_BITS, TAIL_BITS, EngineSpec
 
 
 @dataclass(frozen=True)
@@ -12,7 +12,8 @@ class SibLayout:
     """How the SIB is divided for a launch's sparse regions.
 
     entry_bytes: metadata, bitmask and mapping bytes of a column; bitmask_bytes; mappings: capacity of the sliding
-    window; entries: columns held, in `sets` of `ways`; line_bits: width of a count of lines in the metadata.
+    window; entries: columns held, in `sets` of `ways`; line_bits: width of a count of lines in the metadata. Where the
+    matrix lies compacted in DRAM an entry is such a count and nothing else.
     """
 
     entry_bytes: int
@@ -28,10 +29,20 @@ def sib_layout(spec: EngineSpec, regions: Sequence[SparseRegion]) -> SibLayout:
     """Divide the SIB for `regions`, all with the entry size that the tallest one needs.
 
     ValueError if one entry exceeds the SIB, entries are no whole sets, or the 48-bit metadata cannot number every
-    column.
+    column; where the matrix lies compacted in DRAM, if the SIB cannot hold the line counts of all columns.
     """
     rows = max(r.rows for r in regions)
     columns = sum(r.columns for r in regions)
+    line_bits = (-(-rows // LINE_ELEMENTS)).bit_length()
+    if spec.compacts_on_write:
+        entries = spec.sib_kib * 1024 // COUNT_BYTES
+        if columns > entries:
+            raise ValueError(
+                f"engine.sib_kib: {spec.sib_kib} KiB hold the line counts of {entries} columns, not of {columns}, "
+                f"which engine.compact: {spec.compact} needs; allowed are at least "
+                f"{-(-columns * COUNT_BYTES // 1024)} KiB"
+            )
+        return SibLayout(COUNT_BYTES, 0, 0, entries, 1, entries, line_bits)
     bitmask = -(-rows // 128)
     size = next(size for most, size in spec.entry_sizes if rows <= most)
     while size < METADATA_BYTES + bitmask + 1:
@@ -45,7 +56,6 @@ def sib_layout(spec: EngineSpec, regions: Sequence[SparseRegion]) -> SibLayout:
             f"engine.sib_ways: {entries} entries of {size} bytes in {spec.sib_kib} KiB are no whole number of sets of "
             f"{ways} ways; allowed is a divisor of {entries}, or 0: any column has any entry"
         )
-    line_bits = (-(-rows // LINE_ELEMENTS)).bit_length()
     column_bits = (columns - 1).bit_length()
     if column_bits + 2 * line_bits + TAIL_BITS + OFFSET_BITS > METADATA_BITS:
         most = 1 << (METADATA_BITS - 2 * line_bits - TAIL_BITS - OFFSET_BITS)

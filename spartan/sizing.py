@@ -17,15 +17,16 @@ def sized_for(spec: EngineSpec, regions: Sequence[SparseRegion], l2_kib: int, l2
     """The engine for a launch with these regions (at least one), on an L2 of so many KiB and ways.
 
     With `l2_sizing` fixed it is `spec`. Else its SIB has an entry for every column and its prefetch buffer
-    LINES_A_COLUMN lines for each, no more than in `spec`, and it takes as many ways of L2 as that fills. ValueError as
-    `sib_layout`, and if that is all ways.
+    LINES_A_COLUMN lines for each (for each under way, where the write phase alone has any), no more than in `spec`, and
+    it takes as many ways of L2 as that fills. ValueError as `sib_layout`, and if that is all ways.
     """
     if spec.l2_sizing == FIXED:
         return spec
     columns, layout = sum(region.columns for region in regions), sib_layout(spec, regions)
-    step = max(1024, layout.entry_bytes * (spec.sib_ways or 1))
+    ways, open_columns = (1, spec.compaction_units) if spec.compacts_on_write else (spec.sib_ways or 1, columns)
+    step = max(1024, layout.entry_bytes * ways)
     sib_kib = min(spec.sib_kib, -(-columns * layout.entry_bytes // step) * step // 1024)
-    buffer_kib = min(spec.prefetch_buffer_kib, columns * LINES_A_COLUMN * LINE_BYTES / 1024)
+    buffer_kib = min(spec.prefetch_buffer_kib, open_columns * LINES_A_COLUMN * LINE_BYTES / 1024)
     sized = spec.model_copy(update={"sib_kib": sib_kib, "prefetch_buffer_kib": buffer_kib})
     taken = -int(-sized.sram_kib // (l2_kib / l2_ways))
     if taken >= l2_ways:

@@ -3,9 +3,12 @@
 import mmap
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+MAP_NORESERVE = 0x4000  # Linux; not in Python's module
 
 
 def peak_memory_mb() -> float | None:
@@ -16,6 +19,15 @@ def peak_memory_mb() -> float | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def resident_bytes() -> int | None:
+    """Resident memory of the process now; None where the system is not Linux (proc(5), statm)."""
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as sizes:
+            return int(sizes.read().split()[1]) * mmap.PAGESIZE
+    except OSError:
+        return None
 
 
 def zeroed(size_bytes: int, huge_pages: bool) -> Any:
@@ -31,6 +43,29 @@ def zeroed(size_bytes: int, huge_pages: bool) -> Any:
     if huge_pages and hasattr(mmap, "MADV_HUGEPAGE"):
         pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages, np.uint8, size_bytes)
+
+
+def returnable(size_bytes: int) -> tuple[Any, Callable[[int, int], None] | None]:
+    """As `zeroed` with huge pages, and what gives the pages between two offsets back to the host, zeros from then on.
+
+    None where the system has no such call: Linux alone promises the zeros (madvise(2), MADV_DONTNEED).
+    """
+    if sys.platform != "linux":
+        return np.zeros(size_bytes, np.uint8), None
+    pages = mmap.mmap(-1, max(size_bytes, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
+    pages.madvise(mmap.MADV_HUGEPAGE)
+    array = np.frombuffer(pages, np.uint8, size_bytes)
+
+    def clear(start: int, end: int) -> None:
+        first, last = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE, end // mmap.PAGESIZE * mmap.PAGESIZE
+        if first >= last:
+            array[start:end] = 0
+            return
+        array[start:first] = 0
+        pages.madvise(mmap.MADV_DONTNEED, first, last - first)
+        array[last:end] = 0
+
+    return array, clear
 
 
 def read_again(pages: mmap.mmap, file: int) -> bool:

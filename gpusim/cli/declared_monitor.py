@@ -40,7 +40,8 @@ class TrainingOptions:
         typer.Option(
             "--train",
             metavar="MODEL",
-            help="Instead of curves: train vggnet11 or resnet10 on random images (needs the extra 'capture').",
+            help="Instead of curves: train vggnet11, resnet10, alexnet, vgg16 or resnet18 on random images (needs the "
+            "extra 'capture').",
         ),
     ] = None
     iterations: Annotated[

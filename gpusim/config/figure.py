@@ -1,10 +1,11 @@
 """A figure or table of a publication: which points it has, what is shown of them, and what the publication says."""
 
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from gpusim.base.errors import unknown_name
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.spec import Spec, param
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer
 
@@ -83,6 +84,14 @@ class ClaimSpec(Spec):
         return self
 
 
+def _found(figure: Path, file: str) -> str:
+    """The path of a file that the figure's file names from its folder; raises UserError."""
+    path = figure.parent / file
+    if not path.is_file():
+        raise UserError(f"{figure}: measured: {path}: there is no such file")
+    return str(path)
+
+
 class Figure(Spec):
     """What all figures and tables have."""
 
@@ -90,6 +99,10 @@ class Figure(Spec):
     source: str = param(..., "which figure or table of the publication", "the publication")
     note: str = param("", "what is different here, and why", "user")
     claims: tuple[ClaimSpec, ...] = param((), "what the publication says", "the publication")
+
+    def located(self, path: Path) -> Self:
+        """With its files found, which its own at `path` names; raises UserError."""
+        return self
 
 
 class RunsFigure(Figure):
@@ -197,9 +210,30 @@ class MonitorFigure(Figure):
 
 
 class OverheadsFigure(Figure):
-    """Table 6.6: what measuring costs a training, by the model."""
+    """Table 6.6: what measuring costs a training, by the model and as measured on a real GPU."""
 
     kind: Literal["overheads"] = param("overheads", "what is shown", "")
+    measured: dict[str, tuple[str, ...]] = param(
+        {},
+        "files of `gpusim monitor --train MODEL --json FILE`, by network; the first one's cost is what counts",
+        "a real GPU",
+    )
+
+    def located(self, path: Path) -> Self:
+        """With files found."""
+        found = {name: tuple(_found(path, file) for file in files) for name, files in self.measured.items()}
+        return self.model_copy(update={"measured": found})
+
+
+class LibrariesFigure(Figure):
+    """Vendor libraries' products and conversions, as measured on a real GPU."""
+
+    kind: Literal["libraries"] = param("libraries", "what is shown", "")
+    measured: str = param(..., "what `python -m workloads.data.library_products` writes", "a real GPU")
+
+    def located(self, path: Path) -> Self:
+        """With its file found."""
+        return self.model_copy(update={"measured": _found(path, self.measured)})
 
 
 class NetworkSpec(Spec):

@@ -20,6 +20,7 @@ from gpusim.config.figure import (
     ComparedFigure,
     CurvesFigure,
     Figure,
+    LibrariesFigure,
     MapFigure,
     MonitorFigure,
     OverheadsFigure,
@@ -92,6 +93,7 @@ AnyFigure = Annotated[
     | Annotated[CurvesFigure, Tag("curves")]
     | Annotated[MonitorFigure, Tag("monitor")]
     | Annotated[OverheadsFigure, Tag("overheads")]
+    | Annotated[LibrariesFigure, Tag("libraries")]
     | Annotated[TrainingFigure, Tag("training")]
     | Annotated[AreaFigure, Tag("area")],
     Discriminator("kind"),
@@ -149,7 +151,7 @@ def _figure(path: Path, spec: ReproductionSpec) -> Figure:
         for one in figure.paths:
             if one not in spec.paths:
                 raise UserError(f"{path}: paths: {unknown_name('path', one, spec.paths)}")
-    return figure
+    return figure.located(path)
 
 
 def _check_speedups(path: Path, figure: TrainingFigure, figures: dict[str, Figure]) -> None:

@@ -65,9 +65,17 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
         ),
         ("L2 sparse misses = sparse fills", int(l2.sparse_misses), int(l2.sparse_fills)),
         ("L2 reads answered = L2 reads", int(l2.reads_answered), int(l2.reads)),
-        ("write-backs + writes through = DRAM writes", int(l2.write_backs + l2.write_throughs), dram.writes),
+        (
+            "write-backs + writes through + compacted lines written = DRAM writes",
+            int(l2.write_backs + l2.write_throughs + m.engine.compacted_written),
+            dram.writes,
+        ),
         ("L2 fills + engine reads = DRAM reads", int(l2.fills) + dram.engine_reads, dram.reads),
-        ("lines that the engine fetched = engine reads", int(m.engine.lines_fetched), dram.engine_reads),
+        (
+            "lines that the engine fetched = engine reads",
+            int(m.engine.lines_fetched + m.engine.compacted_fetched),
+            dram.engine_reads,
+        ),
         ("port overflows = 0", int(m.ports.overflows), 0),
     ]
 

@@ -20,7 +20,7 @@ def run_cycles(m, limit):
     quiet = 0
     now = wheel.now
     while now < limit:
-        if run.done == run.workgroups and m.l1.queued + m.scalar.queued == 0:
+        if run.done == run.workgroups and m.l1.queued + m.scalar.queued + m.engine.writing == 0:
             if m.l1.dirty_lines:
                 l1_release(m, now, m.cu.cus)
             elif not (m.l2.flushes and m.xbar.requests == m.xbar.responses) or l2_flush(m, now):

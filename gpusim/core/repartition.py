@@ -1,11 +1,13 @@
-"""What the command processor does with L2 between two launches, where the compaction engine comes or goes.
+"""What the command processor does between two launches, where the compaction engine comes or goes.
 
 The engine reads DRAM, not L2, so that the activations which a kernel has just written must be there: before a launch
 with the engine all dirty lines are written back (GFX8's ACQUIRE_MEM knows no ranges). They are, too, where L2's sets
 change, since each line then has another set, and where ways are taken from it. Lines of ways that stay are kept. What
-that takes are cycles of the launch before its first workgroup.
+that takes are cycles of the launch before its first workgroup. So are those of the engine's write phase, where the
+matrix is to lie compacted in DRAM.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from gpusim.core.cu.state import NEVER
@@ -15,7 +17,7 @@ from memory.cache.l2_contents import L2Contents, dirty_lines, lose_lines
 from memory.cache.l2_state import await_end, begin_flush, configure_l2
 from memory.l2_share import L2Share
 from memory.sets.replacement import POLICIES
-from memory.unit_classes import DISPATCH
+from memory.unit_classes import DISPATCH, ENGINE
 from memory.wheel import let_sleep, wake_at_start
 
 
@@ -40,7 +42,7 @@ def restore_l2(m: Any, contents: L2Contents, gpu: GpuSpec, taken: L2Share | None
     if taken is None and left == (sets, ways):
         return
     if dirty_lines(m):
-        _flush(m)
+        _before_the_launch(m, begin_flush)
     if left != (sets, ways):
         clean = L2Contents()
         clean.keep(m)
@@ -51,12 +53,18 @@ def restore_l2(m: Any, contents: L2Contents, gpu: GpuSpec, taken: L2Share | None
     await_end(m, gpu.l2)
 
 
-def _flush(m: Any) -> None:
-    """Have the machine, in which nothing has started, write its dirty lines back; the launch begins thereafter."""
+def write_compacted(m: Any, gpu: GpuSpec) -> None:
+    """Have the engine, which is set up for the launch, write the sparse regions to DRAM compacted."""
+    _before_the_launch(m, lambda m: wake_at_start(m, ENGINE))
+    await_end(m, gpu.l2)
+
+
+def _before_the_launch(m: Any, begin: Callable[[Any], None]) -> None:
+    """Have the machine, in which nothing has started, do what `begin` begins; the launch begins thereafter."""
     run = m.run
     let_sleep(m, DISPATCH)
     workgroups, run.workgroups = int(run.workgroups), 0
-    begin_flush(m)
+    begin(m)
     status = run_cycles(m, NEVER)
     assert status == FINISHED, status
     run.workgroups, run.ended = workgroups, 0

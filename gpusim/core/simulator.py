@@ -116,6 +116,10 @@ def simulate(
         from gpusim.core.engine_link import attach_engine
 
         attached, shadows = attach_engine(m, engine_spec, launch, context)
+        if engine_spec.compacts_on_write:
+            from gpusim.core.repartition import write_compacted
+
+            write_compacted(m, gpu)
 
     wall, cpu = time.perf_counter(), time.thread_time()  # other threads do not take part
     recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)

@@ -119,32 +119,37 @@ class EnergyModel:
         return _uj(_total(facts, "l1", "hits", "misses", "misses", "mshr_merges"), self.l1_line_pj)
 
     def l2(self, facts: Facts) -> Known:
-        """A line for each look-up of L2, each line that comes and each that is written back."""
-        names = ("hits", "misses", "mshr_merges", "fills", "sparse_fills", "write_backs")
-        return _uj(_total(facts, "l2", *names), self.l2_line_pj)
+        """A line for each look-up of L2, each line that comes and each that is written back, or handed over."""
+        lines = [_total(facts, "l2", "hits", "misses", "mshr_merges", "fills", "sparse_fills", "write_backs")]
+        if facts["engine"] is not None:
+            lines.append(_on_write(facts, "lines_handed_over"))
+        return _uj(_sum(lines), self.l2_line_pj)
 
     def lds(self, facts: Facts) -> Known:
         """Bank cycles."""
         return _uj(_count(facts, "cu", "lds_busy_cycles"), self.lds_cycle_pj)
 
     def sib(self, facts: Facts) -> Known:
-        """Metadata and bitmask: read by each request, a bit set by each line fetched."""
+        """Metadata and bitmask, or line counts: read by each request, a bit set by each sparse line fetched."""
         requests, lines = (_count(facts, "engine", name) for name in ("requests", "lines_fetched"))
         if requests is None or lines is None:
             return None
         return _uj(requests * SIB_WORDS_REQUEST + lines * SIB_WORDS_LINE, self.sib_word_pj)
 
     def cmi(self, facts: Facts) -> Known:
-        """Mappings: read by each accurate request, written with each compacted line."""
-        return _uj(_total(facts, "engine", "accurate", "responses"), self.sib_word_pj * CMI_WORDS_LINE)
+        """Mappings: read by each accurate request, written with each compacted line that is made for a request."""
+        words = _total(facts, "engine", "accurate", "responses")
+        return _uj(_sum([words, _on_write(facts, "compacted_fetched", -1)]), self.sib_word_pj * CMI_WORDS_LINE)
 
     def prefetch_buffer(self, facts: Facts) -> Known:
-        """Each compacted line that was sent, written and read."""
-        return _uj(_count(facts, "engine", "responses", 2), self.buffer_line_pj)
+        """Each compacted line that was sent, or went to DRAM, written and read; not those that came from there."""
+        made = _on_write(facts, "compacted_written", 2), _on_write(facts, "compacted_fetched", -2)
+        return _uj(_sum([_count(facts, "engine", "responses", 2), *made]), self.buffer_line_pj)
 
     def compaction(self, facts: Facts) -> Known:
-        """Each sparse line fetched: its elements converted, compared and selected."""
-        return _uj(_count(facts, "engine", "lines_fetched"), self.compaction_pj)
+        """Each sparse line fetched, or handed over by L2: its elements converted, compared and selected."""
+        lines = [_count(facts, "engine", "lines_fetched"), _on_write(facts, "lines_handed_over")]
+        return _uj(_sum(lines), self.compaction_pj)
 
     def engine(self, facts: Facts) -> Known:
         """All of the engine."""
@@ -169,6 +174,12 @@ def _count(facts: Facts, section: str, name: str, times: float = 1.0) -> Known:
 
 def _total(facts: Facts, section: str, *names: str) -> Known:
     return _sum(_count(facts, section, name) for name in names)
+
+
+def _on_write(facts: Facts, name: str, times: float = 1.0) -> Known:
+    """What only an engine that compacts on writing counts: others, and results of before there was one, have none."""
+    counts = facts["engine"]
+    return None if counts is None else counts.get(name, 0) * times
 
 
 def _uj(events: float | None, each_pj: float | None) -> Known:

@@ -84,7 +84,13 @@ def _chosen_tree(found: ModesRecord) -> dict[str, Any]:
         return {}
     return {
         "algorithms": [
-            {"name": one.layer, "pass": str(one.what), "algorithm": one.algorithm, "cycles": dict(one.cycles)}
+            {
+                "name": one.layer,
+                "pass": str(one.what),
+                "algorithm": one.algorithm,
+                "cycles": dict(one.cycles),
+                "at_least_cycles": {name: round(cycles) for name, cycles in one.slower.items()},
+            }
             for one in found.choices
         ]
     }
@@ -158,7 +164,7 @@ def markdown(found: ModesRecord) -> str:
 def _chosen_lines(found: ModesRecord) -> list[str]:
     if not found.choices:
         return []
-    head = "convolution by the fastest algorithm, and how many times as long others take:"
+    head = "convolution by the fastest algorithm, and how many times as long others take (>=: their products alone):"
     return [head, *chosen_lines(found.choices)]
 
 
@@ -187,7 +193,8 @@ def _cells(layer: SparseLayer, layers: Sequence[SparseLayer]) -> list[str]:
     if counts is None:
         return [*cells, "–", "–", "–"]
     wasted = counts["lines_wasted"] / counts["lines_fetched"] if counts["lines_fetched"] else 0.0
-    return [*cells, scaled(counts["requests"]), scaled(counts["lines_fetched"]), f"{100 * wasted:.0f}%"]
+    lines = counts["lines_fetched"] + counts.get("compacted_fetched", 0)
+    return [*cells, scaled(counts["requests"]), scaled(lines), f"{100 * wasted:.0f}%"]
 
 
 def _closing(found: ModesRecord, layers: Sequence[SparseLayer]) -> list[str]:

@@ -23,7 +23,8 @@ from gpusim.core.prepare import prepare_core
 from gpusim.jobs.operators import gpu_facts
 from gpusim.networks.binding import Iteration, why_dense
 from gpusim.networks.kept import Kept, known_whole
-from gpusim.networks.launches import LaunchClass, class_of_values, deciding, has_tables, launch_class
+from gpusim.networks.launches import LaunchClass, class_of_values, deciding, launch_class
+from gpusim.networks.pieces import Piece, depended_on, pieces
 from gpusim.networks.sparse import check_made_up, check_operators
 from gpusim.networks.steps import Outcome, Stopped, Timing, Zeros, run_step, run_synthetic
 from gpusim.networks.storage import Storage
@@ -46,7 +47,7 @@ class How:
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
     executes for the results alone; verified: compare with NumPy; checked: assert conservation laws; jobs: processes;
     sparsity: of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled,
-    None: they are simulated in whole; passes: that are reported, None: all.
+    None: they are simulated in whole; places: (layer, pass) that are reported, None: all.
     """
 
     selected: frozenset[str] | None = None
@@ -57,7 +58,7 @@ class How:
     jobs: int = 1
     sparsity: Callable[[str], float | None] = lambda layer: None
     sampling: SamplingSpec | None = None
-    passes: frozenset[Pass] | None = None
+    places: frozenset[tuple[str, Pass]] | None = None
 
 
 @dataclass
@@ -186,7 +187,7 @@ class Execution:
         seen: set[LaunchClass] = set()
         for operators, result in prepared:
             # values that later launches or steps depend on are those of all workgroups
-            values = self.how.real or any(has_tables(o.primitive) or o.primitive.skips_zeros_of for o in operators)
+            needed = frozenset[int]() if self.how.real else depended_on(operators)
             sampling, new = {}, set()
             for number, one in enumerate(result.classes):
                 if one in seen:
@@ -194,7 +195,7 @@ class Execution:
                 seen.add(one)
                 spec = None
                 if self.how.sampling is not None:
-                    update = {"error": errors[one], "functional": values}
+                    update = {"error": errors[one], "functional": self.how.real or number in needed}
                     spec = sampling[number] = self.how.sampling.model_copy(update=update)
                 if not self._is_known(one, spec):
                     new.add(number)
@@ -228,8 +229,8 @@ class Execution:
         return one in self.of_class
 
     def _is_selected(self, step: Step) -> bool:
-        passes = self.how.passes is None or step.what in self.how.passes
-        return passes and (self.how.selected is None or step.layer in self.how.selected)
+        asked = self.how.places is None or (step.layer, step.what) in self.how.places
+        return asked and (self.how.selected is None or step.layer in self.how.selected)
 
     def _observe(self, _: object) -> bool:
         return not self.interrupt.asked
@@ -269,13 +270,13 @@ class Execution:
         try:
             # the longest first, so that none is left alone at the end
             for operators, result in sorted(prepared, key=lambda one: -one[1].instructions):
-                if not result.simulated:
-                    continue
-                while children.full:
-                    self._collect(children, told)
                 sparsity = self.how.sparsity(result.step.layer) or 0.0
-                known = (operators, self.gpu, result.simulated, lambda _: True, self._timing(result), sparsity)
-                children.start(result, partial(run_synthetic, *known))
+                for piece in pieces(operators, result):
+                    while children.full:
+                        self._collect(children, told)
+                    timing = Timing(self.engine_spec, self.how.checked, piece.sampling)
+                    known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity)
+                    children.start(piece, partial(run_synthetic, *known))
             while children.running:
                 self._collect(children, told)
         finally:
@@ -283,8 +284,11 @@ class Execution:
 
     def _collect(self, children: Children, told: "_Told") -> None:
         """Wait a moment for a process that ends; raises Stopped once the user has interrupted."""
-        for result, outcome in children.finished():
-            self._take(result, outcome, told)
+        for key, outcome in children.finished():
+            if isinstance(key, Piece):
+                self._take(key.result, key.in_step(outcome), told)
+            else:
+                self._take(key, outcome, told)
         if self.interrupt.asked:
             raise Stopped
 
@@ -295,10 +299,11 @@ class Execution:
             if self.kept is not None and one.transferable:
                 self.kept.put(one, facts, result.sampling.get(number))
         result.verification, result.mismatches = outcome.verification, tuple(outcome.mismatches)
-        result.zeros = outcome.zeros
+        result.zeros = outcome.zeros or result.zeros
         for mismatch in outcome.mismatches:
             self.reporter.say(f"{result.step.name}: {mismatch}")
-        told.done(result)
+        if all(result.classes[number] in self.of_class for number in result.simulated):
+            told.done(result)
 
 
 def allotted_errors(results: Sequence[StepResult], sampling: SamplingSpec | None) -> Mapping[LaunchClass, float]:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from isa.trace import LINE_BYTES
-from workloads.operators.primitive import Primitive
+from workloads.operators.primitive import Primitive, TensorOperator
 from workloads.operators.tensor import FLOAT, Operand
 
 if TYPE_CHECKING:
@@ -61,14 +61,40 @@ class LaunchClass(NamedTuple):
     transferable: bool
 
 
+def pointers_of(launch: "Launch") -> list[int]:
+    """The addresses among a launch's arguments, in order."""
+    return [
+        struct.unpack_from("<Q", launch.kernarg, argument.offset)[0]
+        for argument in launch.kernel.arguments
+        if argument.kind in POINTERS and argument.size == 8
+    ]
+
+
+def makers(operator: TensorOperator) -> list[int]:
+    """Numbers of an operator's launches that make, or may make, what decides the time of one after them.
+
+    Of a table, every launch that has its address but the last one; where zeros are skipped, any but the last launch.
+    """
+    primitive, count = operator.primitive, len(operator.launches)
+    if primitive.skips_zeros_of:
+        return list(range(count - 1))
+    tables = [operator.tensors[name] for name, held in primitive.workspace.items() if held.dtype != FLOAT]
+    last: dict[int, int] = {}
+    addresses = [
+        {a for a in pointers_of(launch) for t in tables if t.address <= a < t.address + t.size_bytes}
+        for launch in operator.launches
+    ]
+    for number, held in enumerate(addresses):
+        last |= dict.fromkeys(held, number)
+    return [number for number, held in enumerate(addresses) if any(last[a] > number for a in held)]
+
+
 def launch_class(launch: "Launch", values: str, transferable: bool) -> LaunchClass:
     """The class of a launch."""
     kernel = launch.kernel
-    block, pointers = bytearray(launch.kernarg), []
+    block, pointers = bytearray(launch.kernarg), pointers_of(launch)
     for argument in kernel.arguments:
         if argument.kind in POINTERS and argument.size == 8:
-            (address,) = struct.unpack_from("<Q", block, argument.offset)
-            pointers.append(address)
             struct.pack_into("<Q", block, argument.offset, 0)
     seen: dict[int, int] = {}
     pattern = tuple((seen.setdefault(address, len(seen)), address % LINE_BYTES, address == 0) for address in pointers)

@@ -39,8 +39,8 @@ class Wanted:
     on the values of those before; synthetic: launches are simulated alone, over made-up values; auto: real unless the
     iteration has more than MOST_REAL_BYTES; checked: assert conservation laws; jobs: processes; store: where what is
     found out about launches is kept for later runs; fresh: what earlier ones found out does not count; engine: off:
-    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.modes); passes:
-    None: all.
+    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.modes);
+    places: layers' passes; None: all.
     """
 
     batch: int = 1
@@ -54,7 +54,7 @@ class Wanted:
     fresh: bool = False
     checked: bool = False
     engine: EngineMode = "off"
-    passes: frozenset[Pass] | None = None
+    places: frozenset[tuple[str, Pass]] | None = None
 
 
 @dataclass
@@ -147,7 +147,7 @@ def run_iteration(
         wanted.jobs,
         settings.sparsity_of,
         settings.sampling,
-        wanted.passes,
+        wanted.places,
     )
     kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec) if wanted.store is not None else None
     execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept, engine_spec, dict(known or {}))

@@ -5,25 +5,27 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gpusim.base.host_memory import resident_bytes
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
 from gpusim.host.untimed import execute
-from gpusim.networks.launches import deciding, has_tables
+from gpusim.networks.launches import deciding, makers, pointers_of
 from gpusim.results.record import RunRecord, VerificationFacts
 from gpusim.sampling.spec import SamplingSpec
 from isa.launch import Launch
 from spartan.engine_spec import EngineSpec
 from workloads.operators.operator import before
 from workloads.operators.primitive import TensorOperator
+from workloads.operators.tensor import FLOAT
 from workloads.operators.verify import Verification, verify
 
 Observer = Callable[[Progress], bool]
 SEED = 1  # of made-up values
 BLOCK = 1 << 20  # elements of them that differ
-MOST_FILLED_BYTES = 3 << 29  # with made-up values
-ROOM_BYTES = 13 << 28  # for them and for what launches store: a process stays below 4 GiB
+MOST_FILLED_BYTES = 1 << 29  # with made-up values
+MOST_RESIDENT_BYTES = 1 << 31  # of a process over made-up values, from where on it gives results back
 
 
 class Stopped(Exception):
@@ -95,29 +97,30 @@ def run_step(
 
 
 def run_synthetic(
-    operators: Sequence[TensorOperator],
+    operator: TensorOperator,
     gpu: GpuSpec,
     simulated: Collection[int],
     observer: Observer,
     timing: Timing = Timing(),
     sparsity: float = 0.0,
 ) -> Outcome:
-    """Simulate launches alone, over made-up operands; of the others, those run that make tables for them.
+    """Simulate launches of an operator alone, over made-up operands; others run that make tables for them.
 
-    sparsity: zeros, uniformly random, among the values of operands whose zeros are skipped.
+    simulated, timing.sampling: by number in the operator; sparsity: zeros, uniformly random, among the values of
+    operands whose zeros are skipped.
     """
+    made = makers(operator)
+    needed = {n for n in made if n < max(simulated)} | set(simulated)
+    _make_up(operator, [operator.launches[n] for n in needed], sparsity)
+    zeros = _zeros(operator)
     facts: dict[int, RunFacts] = {}
-    number, zeros = 0, None
-    for operator in operators:
-        _make_up(operator, sparsity)
-        zeros = zeros or _zeros(operator)
-        last = max(simulated)
-        for launch in operator.launches:
-            if number in simulated:
-                facts[number] = simulate_launch(launch, gpu, observer, timing, timing.sampling.get(number))
-            elif number < last and has_tables(operator.primitive):
-                execute(launch)
-            number += 1
+    seen_by = _discarding(operator, observer)
+    for number in sorted(needed):
+        launch = operator.launches[number]
+        if number in simulated:
+            facts[number] = simulate_launch(launch, gpu, seen_by, timing, timing.sampling.get(number))
+        else:
+            execute(launch)
     return Outcome(facts, zeros=zeros)
 
 
@@ -131,17 +134,20 @@ def _zeros(operator: TensorOperator) -> Zeros | None:
     return Zeros(float(1.0 - set_ / size), float(1.0 - work.needed_macs / work.macs))
 
 
-def _make_up(operator: TensorOperator, sparsity: float) -> None:
-    """Random operands: a block of numbers again and again, whole where values decide the time.
+def _make_up(operator: TensorOperator, launches: Sequence[Launch], sparsity: float) -> None:
+    """Random operands of these launches: a block of numbers again and again, whole where values decide the time.
 
     Elsewhere only so far as the host's memory allows: what follows is zero, and costs none. A kernel takes a branch
     where all lanes agree, as over zeros, which is some cycles in a launch.
     """
-    decide = deciding(operator.primitive)
-    left = filled_bytes(operator)
+    decide, left = deciding(operator.primitive), MOST_FILLED_BYTES
+    addresses = [address for launch in launches for address in pointers_of(launch)]
     for seed, (name, operand) in enumerate(operator.primitive.takes.items()):
-        flat = operator.tensors[name].array.reshape(-1)
+        tensor = operator.tensors[name]
+        flat = tensor.array.reshape(-1)
         if name not in decide:
+            if not any(tensor.address <= address < tensor.address + tensor.size_bytes for address in addresses):
+                continue
             flat = flat[: left // operand.dtype.itemsize]
             left -= flat.nbytes
         random = np.random.default_rng([SEED, seed])
@@ -152,11 +158,25 @@ def _make_up(operator: TensorOperator, sparsity: float) -> None:
             flat[start : start + len(block)] = block[: len(flat) - start]
 
 
-def filled_bytes(operator: TensorOperator) -> int:
-    """How much of the operands whose values do not decide the time is filled; what launches store takes memory too."""
+def _discarding(operator: TensorOperator, observer: Observer) -> Observer:
+    """The observer; where the process has more than MOST_RESIDENT_BYTES, the host has back what launches stored.
+
+    Results of made-up values are read by nobody. Tables are, and what zeros to skip are found in.
+    """
     primitive = operator.primitive
-    taken = primitive.work.stored_bytes + sum(operand.size_bytes for operand in deciding(primitive).values())
-    return max(0, min(MOST_FILLED_BYTES, ROOM_BYTES - taken))
+    if primitive.skips_zeros_of:
+        return observer
+    kept = deciding(primitive)
+    stored = [operator.tensors[name] for name in primitive.gives if name not in kept]
+    stored += [operator.tensors[name] for name, held in primitive.workspace.items() if held.dtype == FLOAT]
+
+    def observe(progress: Progress) -> bool:
+        if (resident_bytes() or 0) > MOST_RESIDENT_BYTES:
+            for tensor in stored:
+                tensor.memory.discard(tensor.address, tensor.size_bytes)
+        return observer(progress)
+
+    return observe
 
 
 def simulate_launch(

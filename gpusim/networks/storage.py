@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.base.errors import UserError
+from gpusim.base.host_memory import returnable
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.networks.binding import Iteration, Part, parts_of
 from isa.device_memory import VIRTUAL_BASE, Allocation, DeviceMemory
@@ -77,7 +78,8 @@ class Storage:
         """Zeroed; raises DeviceMemoryError where the GPU's memory does not do (see `check_room`)."""
         # what lies above the plan is never reached; a host may not even promise a large GPU's memory
         needed = round_up(planned.bytes, ALIGNMENT) + OVERHEAD_BYTES
-        memory = DeviceMemory(min(gpu.memory_mib << 20, needed))
+        size = min(gpu.memory_mib << 20, needed)
+        memory = DeviceMemory(size, *returnable(size))
         return cls(planned, memory, memory.allocate(max(planned.bytes, ALIGNMENT), "the network"))
 
     @classmethod

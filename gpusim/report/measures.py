@@ -154,8 +154,8 @@ def uneven(run: Measured) -> float | None:
 
 
 def not_ready(run: Measured) -> float | None:
-    """Of the engine's requests, those that found neither a finished line nor the column's end."""
-    requests = run.number("engine.requests")
+    """Of the engine's requests that lines are compacted for, those that found neither one finished nor the end."""
+    requests = run.number("engine.requests") - run.number("engine.compacted_fetched")
     ready = run.number("engine.prefetch_buffer_hits") + run.number("engine.past_end")
     return 1 - ready / requests if requests else None
 

@@ -13,7 +13,7 @@ _LABEL = 23  # columns of the rows' names
 _SHARE = 9  # of ' 100.0 % '
 _KERNELS, _BOUNDS, _REASONS, _FINDINGS = 3, 4, 4, 3  # as many as are shown, the largest
 _LEAST_SHARE = 0.005  # below which a bar is not worth a line
-_MODES = ("accurate", "prudent", "hasty", "prefetch_buffer_hits", "past_end")
+_MODES = ("accurate", "prudent", "hasty", "prefetch_buffer_hits", "past_end", "compacted_fetched")
 
 
 def screen(result: Result, width: int) -> list[Line]:

@@ -60,6 +60,10 @@ class Engine:
             self._draw(number, cycle)
         self._reads[number] = _Read(cycle, line, lane, location)
 
+    def fetch(self, cycle: int, number: int, line: int, location: int) -> None:
+        """The engine asks DRAM for a compacted line."""
+        self._reads[number] = _Read(cycle, line, NONE, location)
+
     def data(self, cycle: int, number: int) -> None:
         """DRAM has answered."""
         if number in self._reads:
@@ -103,14 +107,15 @@ class Engine:
         if last <= read.begin:  # nobody needed it any more when the window began
             return
         track = self._lanes.take(read.begin, last)
-        notes: dict[str, int | str] = {"sparse line": read.location}
+        kind = "compacted line" if read.lane == NONE and read.line != UNKNOWN else "sparse line"
+        notes: dict[str, int | str] = {kind: read.location}
         if read.line != UNKNOWN:
             notes["address"] = hex(read.line << LINE_SHIFT)
         if read.lane != NONE:
             notes["lane"] = read.lane
         if cut:
             notes.update(CUT_OFF)
-        name = "sparse line" if compacted or cut else "sparse line not compacted"
+        name = kind if compacted or cut else f"{kind} not compacted"
         self._out.begin(track, read.begin, name, "engine read", notes)
         if arrived > read.begin:
             self._out.slice(track, read.begin, arrived, "DRAM", "engine read step")

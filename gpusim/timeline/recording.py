@@ -34,7 +34,14 @@ DRAM_COMMANDS = EVENTS + (1 << 17)  # and refreshes that idle channels make up f
 
 # what the machine's state tells when the window begins
 READ_FROM_STATE = frozenset(
-    {kinds.CHARGED, kinds.ENGINE_ANSWERED, kinds.ENGINE_READ, kinds.ENGINE_DATA, kinds.ENGINE_COMPACTED}
+    {
+        kinds.CHARGED,
+        kinds.ENGINE_ANSWERED,
+        kinds.ENGINE_READ,
+        kinds.ENGINE_FETCH,
+        kinds.ENGINE_DATA,
+        kinds.ENGINE_COMPACTED,
+    }
 )
 
 GROUPS = ("compute units", "scalar and instruction caches", "compaction engine", "DRAM")
@@ -213,6 +220,8 @@ class Recording:
                 engine.answered(a & 0xFF, a >> 8 & 0xFFFFFF, a >> 32, b, c)
             elif kind == kinds.ENGINE_READ:
                 engine.read(now, a, b, c & 0xFFFF, c >> 16)
+            elif kind == kinds.ENGINE_FETCH:
+                engine.fetch(now, a, b, c)
             elif kind == kinds.ENGINE_DATA:
                 engine.data(now, a)
             else:

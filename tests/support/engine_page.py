@@ -1,10 +1,17 @@
-"""The table of docs/engine.md and sim_configs/engines/default.yaml: `python -m tests.support.engine_page`."""
+"""The tables of docs/engine.md and sim_configs/engines/default.yaml: `python -m tests.support.engine_page`.
 
+Those of simulated figures are made of the sweeps in docs/engine, which the page says how to run.
+"""
+
+import csv
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gpusim.config import files
 from gpusim.config.describe import annotated
 from gpusim.config.engine import ENGINE_FOLDER, load_engine
+from gpusim.core.gpu_spec import GpuSpec
+from isa.trace import LINE_BYTES
 from spartan.engine_spec import EngineSpec
 from tests.support.pages import renewed, table
 
@@ -14,6 +21,62 @@ PRESET = files.SHIPPED / ENGINE_FOLDER / "dong2020.yaml"
 DEFAULT_HEAD = (
     "# The compaction engine as it is unless a configuration says otherwise: every value, its meaning and its source.\n"
 )
+
+
+def points(sweep: str) -> list[Mapping[str, str]]:
+    """Of a sweep in docs/engine."""
+    with (PAGE.parent / "engine" / f"{sweep}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def on_write() -> str:
+    """What compaction on writing changes: cycles and DRAM traffic of layers A, B and C."""
+    found = points("compact_on_write")
+    dense = {p["config"]: n for p in found if (n := int(p["engine.lines_handed_over"]))}
+    head = ["layer, kernel", "engine's share", "`compact`", "thousand cycles", "without the write phase"]
+    head += ["B read", "B written", "all DRAM, MB", "answer after, cycles"]
+    rows = []
+    for p in found:
+        lines = dense[p["config"]]
+        cycles, phase = int(p["kernel.cycles"]), int(p["engine.write_phase_cycles"])
+        read = (int(p["engine.lines_fetched"]) + int(p["engine.compacted_fetched"])) / lines
+        moved = int(p["dram.bytes_read"]) + int(p["dram.bytes_written"])
+        rows.append(
+            [
+                f"{p['config'].removeprefix('layer')}, `{p['kernels.sparse']}`",
+                {"fixed": "half", "launch": "by launch"}[p["engine.l2_sizing"]],
+                f"`{p['engine.compact']}`",
+                f"{cycles / 1000:,.0f}",
+                f"{(cycles - phase) / 1000:,.0f}",
+                f"{read:.2f}",
+                f"{int(p['engine.compacted_written']) / lines:.2f}" if phase else "before",
+                f"{moved / 1e6:,.1f}",
+                f"{float(p['engine.request_latency_cycles']):,.0f}",
+            ]
+        )
+    return table(head, rows)
+
+
+def write_phases() -> str:
+    """The write phase beside the least that writing B dense takes."""
+    gpu = GpuSpec()
+    bytes_per_cycle = gpu.dram.bytes_per_s / gpu.clock_hz
+    head = ["layer", "B dense, MB", "compacted, MB", "write phase, thousand cycles", "lines from L2 a cycle"]
+    head += ["DRAM's peak", "B dense at DRAM's peak, thousand cycles"]
+    rows = {}
+    for p in points("compact_on_write"):
+        if phase := int(p["engine.write_phase_cycles"]):
+            dense, compacted = int(p["engine.lines_handed_over"]), int(p["engine.compacted_written"])
+            rows[p["config"]] = [
+                p["config"].removeprefix("layer"),
+                f"{dense * LINE_BYTES / 1e6:.1f}",
+                f"{compacted * LINE_BYTES / 1e6:.1f}",
+                f"{phase / 1000:.1f}",
+                f"{dense / phase:.1f}",
+                f"{compacted * LINE_BYTES / phase / bytes_per_cycle:.0%}",
+                f"{dense * LINE_BYTES / bytes_per_cycle / 1000:.1f}",
+            ]
+    return table(head, list(rows.values()))
 
 
 def reasons() -> dict[str, str]:
@@ -43,10 +106,13 @@ def default_file() -> str:
     return DEFAULT_HEAD + annotated(EngineSpec())
 
 
+SECTIONS: dict[str, Callable[[], str]] = {"preset": preset, "on_write": on_write, "write_phases": write_phases}
+
+
 def main() -> None:
     """Make both anew."""
     DEFAULT.write_text(default_file(), encoding="utf-8")
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), {"preset": preset}), encoding="utf-8")
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), SECTIONS), encoding="utf-8")
 
 
 if __name__ == "__main__":

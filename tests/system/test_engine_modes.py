@@ -37,7 +37,8 @@ def counts(kernel: str, sparsity: float, engine: EngineSpec, gpu: GpuSpec = SMAL
     assert (
         found.requests
         == found.responses
-        == found.accurate + found.prudent + found.hasty + (found.prefetch_buffer_hits + found.past_end)
+        == (found.accurate + found.prudent + found.hasty)
+        + (found.prefetch_buffer_hits + found.past_end + found.compacted_fetched)
     )
     assert facts.l2.engine_stall_cycles <= facts.l2.full_stall_cycles
     return facts

@@ -11,6 +11,7 @@ from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import AUTO, NetworkSettings
+from gpusim.networks import choice
 from gpusim.networks.choice import PASSES, Choice, lines
 from gpusim.networks.compare import document
 from gpusim.networks.modes import ModesRecord, run_modes
@@ -83,12 +84,23 @@ def test_what_a_store_knows_is_not_measured_again(found: ModesRecord, store: Pat
     assert all(s.facts is None or s.facts.sampling is None for s in again.last.steps)
 
 
+def test_what_cannot_be_faster_is_not_measured(monkeypatch: pytest.MonkeyPatch, found: ModesRecord) -> None:
+    monkeypatch.setattr(choice, "ATTAINED", 1e-6)  # as if multiply-accumulates took all the time
+    few = {(one.layer, one.what): one for one in record_of(layers="square").choices}
+    for one in found.choices:
+        if one.layer == "square":
+            assert list(few["square", one.what].cycles) == ["winograd_4x4"]
+            assert few["square", one.what].slower.keys() == one.cycles.keys() - {"winograd_4x4"}
+            assert min(few["square", one.what].slower.values()) > few["square", one.what].best
+    assert few.keys() == {("square", Pass.FORWARD), ("square", Pass.BACKWARD_WEIGHTS)}
+
+
 def test_it_is_said(found: ModesRecord) -> None:
     tree = document(found)["algorithms"]
     assert [(one["name"], one["pass"]) for one in tree] == [(c.layer, str(c.what)) for c in found.choices]
     assert all(one["algorithm"] == min(one["cycles"], key=one["cycles"].__getitem__) for one in tree)
-    choice = Choice("a", Pass.FORWARD, {"implicit": 100, "im2col": 250})
-    assert lines([choice]) == ["a forward: implicit, im2col 2.50x"]
+    one = Choice("a", Pass.FORWARD, {"implicit": 100, "im2col": 250}, {"direct": 400.0})
+    assert lines([one]) == ["a forward: implicit, im2col 2.50x, direct >= 4.00x"]
 
 
 def test_an_algorithm_that_does_not_fit_the_memory_is_left_out() -> None:

@@ -80,6 +80,21 @@ def test_the_timeline_agrees_with_the_counts(kernel: str, tmp_path: Path) -> Non
         check_order(trace, root)
 
 
+def test_what_the_engine_reads_is_compacted_where_it_was_written_so(tmp_path: Path) -> None:
+    launch = random_gemm("sgemm_dib_tiled", SMALL_SHAPE, GPU).launches[0]
+    engine = ENGINE.model_copy(update={"compact": "on_write"})
+    with Timeline(tmp_path / "t.pftrace") as timeline:
+        facts = simulate(launch, GPU, engine, checked=True, timeline=timeline)
+    trace = read_trace(tmp_path / "t.pftrace")
+    root = next(path[0] for path in trace.tracks.values() if path[0].startswith("launch 01: "))
+    reads = trace.of("engine read", root)
+    assert len(reads) == facts.engine.compacted_fetched > 0
+    assert {r.name for r in reads} == {"compacted line"}
+    assert sum(int(r.cycles) for r in trace.of("engine request", root)) == facts.engine.latency_cycles
+    (slice_,) = trace.of("launch", root)
+    assert (slice_.begin, slice_.end) == (facts.engine.write_phase_cycles, facts.cycles)
+
+
 def check_wavefronts(trace: ReadTrace, root: str, facts: Any) -> None:
     """Residences are all wavefronts; what is inside tiles them and adds up to the stall reasons."""
     waves = trace.of("wavefront", root)

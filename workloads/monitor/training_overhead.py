@@ -1,7 +1,7 @@
 """What monitoring costs a training, measured: without, exhaustive and monitored side by side (needs PyTorch).
 
-The images are random, of CIFAR-10's shape: what a measurement costs does not depend on what is in them. The three
-trainings take turns, a part of their iterations each, so that a clock that changes changes it for all.
+The images are random, of the size the network takes: what a measurement costs does not depend on what is in them. The
+three trainings take turns, a part of their iterations each, so that a clock that changes changes it for all.
 """
 
 import importlib
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.errors import unknown_name
-from workloads.data.capture import CAPTURE_POINTS, require_torch, training_device
+from workloads.data.capture import ALL_POINTS, PHOTOGRAPHS, require_torch, training_device
 from workloads.monitor.attach import AttachedMonitor, LayerLog, dense_forward
 from workloads.monitor.calculator import Place
 from workloads.monitor.overhead import expected_share, monitored_overhead
 from workloads.monitor.scheduler import MonitorError
 from workloads.monitor.settings import MonitorSpec
 
-IMAGE = (3, 32, 32)
-CLASSES = 10
+SMALL, LARGE = (3, 32, 32), (3, 224, 224)  # images of CIFAR-10 and of ImageNet
+SMALL_CLASSES, LARGE_CLASSES = 10, 1000
 BATCHES = 8  # different ones, in turn
 WARM_UP_ITERATIONS = 10  # of each training, before its clock runs
 LEARNING_RATE = 0.01
@@ -29,7 +29,7 @@ LEARNING_RATE = 0.01
 class Plan:
     """What is measured.
 
-    model: vggnet11 or resnet10; iterations: with the monitor, and without any; exhaustive_iterations: each of which
+    model: of `gpusim capture`; iterations: with the monitor, and without any; exhaustive_iterations: each of which
     measures; parts: turns that the three take; place: where zeros are counted; device: as PyTorch names it, or 'auto'.
     """
 
@@ -43,8 +43,8 @@ class Plan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.model not in CAPTURE_POINTS:
-            raise MonitorError(unknown_name("model", self.model, CAPTURE_POINTS))
+        if self.model not in ALL_POINTS:
+            raise MonitorError(unknown_name("model", self.model, ALL_POINTS))
         for name, least in (("iterations", self.parts), ("exhaustive_iterations", self.parts), ("batch", 1)):
             if getattr(self, name) < least:
                 raise MonitorError(f"{name}: expected at least {least}, found {getattr(self, name)}")
@@ -92,10 +92,11 @@ class _Training:
     def __init__(self, torch: Any, plan: Plan, device: Any, monitor: Callable[[Any], AttachedMonitor] | None) -> None:
         torch.manual_seed(plan.seed)
         self._torch, self._device = torch, device
-        self._network = importlib.import_module("workloads.data.models").build(plan.model).to(device).train()
+        image, classes = (LARGE, LARGE_CLASSES) if plan.model in PHOTOGRAPHS else (SMALL, SMALL_CLASSES)
+        self._network = importlib.import_module("workloads.data.models").build(plan.model, classes).to(device).train()
         self._optimizer = torch.optim.SGD(self._network.parameters(), lr=LEARNING_RATE, momentum=0.9)
-        self._images = torch.randn(BATCHES, plan.batch, *IMAGE, device=device)
-        self._labels = torch.randint(CLASSES, (BATCHES, plan.batch), device=device)
+        self._images = torch.randn(BATCHES, plan.batch, *image, device=device)
+        self._labels = torch.randint(classes, (BATCHES, plan.batch), device=device)
         self._done, self.seconds = 0, 0.0
         self.monitor: AttachedMonitor | None = None
         for _ in range(WARM_UP_ITERATIONS):

@@ -7,7 +7,17 @@ from typing import Any
 from gpusim.config.figure import Figure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.kinds import area, breakdown, compared, curves, design_map, monitor, overheads, training
+from gpusim.reproduce.kinds import (
+    area,
+    breakdown,
+    compared,
+    curves,
+    design_map,
+    libraries,
+    monitor,
+    overheads,
+    training,
+)
 from gpusim.reproduce.tables import Table
 from gpusim.reproduce.values import Value
 
@@ -28,6 +38,7 @@ _KINDS = {
     "curves": Kind(curves.tables, curves.picture, curves.values),
     "monitor": Kind(monitor.tables, monitor.picture, monitor.values),
     "overheads": Kind(overheads.tables, values=overheads.values),
+    "libraries": Kind(libraries.tables, values=libraries.values),
     "training": Kind(training.tables, training.picture, training.values),
     "area": Kind(area.tables, values=area.values),
 }

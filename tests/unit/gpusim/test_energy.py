@@ -114,6 +114,20 @@ def test_caches_and_engine_of_a_launch_by_hand() -> None:
     assert model.total(launch) is None  # DRAM was not counted
 
 
+def test_the_engine_of_a_launch_that_compacted_on_writing_by_hand() -> None:
+    """Nine dense lines become four compacted ones; two of them are read, and a request lies past the end."""
+    model = EnergyModel.of(AT_45_NM, GpuSpec(), EngineSpec(compaction_units=16))
+    written = {"compacted_written": 4, "compacted_fetched": 2, "lines_handed_over": 9}
+    engine = {"requests": 3, "lines_fetched": 0, "accurate": 0, "responses": 3, **written}
+    l2 = {"hits": 1, "misses": 3, "mshr_merges": 0, "fills": 0, "sparse_fills": 3, "write_backs": 0}
+    launch = facts(engine=engine, l2=l2)
+    assert model.l2(launch) == pytest.approx((7 + 9) * 320e-6)
+    assert model.sib(launch) == pytest.approx(3 * 2 * 20e-6)
+    assert model.cmi(launch) == pytest.approx(1 * 20e-6)
+    assert model.prefetch_buffer(launch) == pytest.approx(2 * (3 - 2 + 4) * 160e-6)
+    assert model.compaction(launch) == pytest.approx(9 * 9.6e-6)
+
+
 def test_energies_scale_with_the_process() -> None:
     wide, narrow = (EnergyModel.of(EnergySpec(process_nm=nm), GpuSpec(), EngineSpec()) for nm in (45, 22.5))
     for name in ("l1_line_pj", "l2_line_pj", "lds_cycle_pj", "sib_word_pj", "buffer_line_pj", "compaction_pj"):

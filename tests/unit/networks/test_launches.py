@@ -1,18 +1,23 @@
 """Are launches of one class those that take the same time, and no others?"""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from gpusim.networks.launches import LaunchClass, class_of_values, deciding, has_tables, launch_class
+from gpusim.networks.execution import StepResult
+from gpusim.networks.launches import LaunchClass, class_of_values, deciding, has_tables, launch_class, makers
+from gpusim.networks.pieces import depended_on, pieces
+from gpusim.networks.steps import Outcome
+from gpusim.sampling.spec import SamplingSpec
 from isa.device_memory import DeviceMemory
 from workloads.operators.activation import ActivationForward
 from workloads.operators.conv_algorithms import algorithm
 from workloads.operators.convolution import Convolution
 from workloads.operators.operator import GpuFacts
 from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
-from workloads.operators.primitive import Primitive, place
+from workloads.operators.primitive import Primitive, TensorOperator, place
 from workloads.operators.softmax import SoftmaxLossForward
 from workloads.operators.tensor import Operand, Tensor
 
@@ -68,6 +73,42 @@ def test_zeros_that_are_skipped_belong_to_who_made_them(name: str) -> None:
     assert list(deciding(sparse)) == ["x"] and has_tables(sparse)
     assert not set(classes(sparse, made_by="a")) & set(classes(sparse, made_by="b"))
     assert classes(dense, made_by="a") == classes(dense, made_by="b")
+
+
+def operator_of(primitive: Primitive) -> TensorOperator:
+    memory = DeviceMemory(1 << 24)
+    held: dict[str, Operand] = {**primitive.takes, **primitive.gives}
+    return place(primitive, {name: Tensor.allocate(memory, operand, name) for name, operand in held.items()}, FACTS)
+
+
+def test_of_launches_with_tables_those_that_make_them_are_known() -> None:
+    windows = Convolution((2, 8, 9, 9), 4, (3, 3), stride=(2, 2))
+    forward, backward = algorithm("implicit", windows), algorithm("implicit", windows).backward_data(windows)
+    assert makers(operator_of(forward.forward(windows))) == [0]
+    assert makers(operator_of(backward)) == [0, 1, 2, 3], "a table for each part, and then the products"
+    assert makers(operator_of(forward.backward_weights(windows))) == [0]
+    assert makers(operator_of(algorithm("im2col", windows).forward(windows))) == []
+    sparse = operator_of(algorithm("ellpack_dib", windows).forward(windows))
+    assert makers(sparse) == list(range(len(sparse.launches) - 1))
+
+
+def test_launches_without_tables_are_pieces_of_their_own() -> None:
+    square = Convolution((2, 8, 8, 8), 8, (3, 3), padding=(1, 1, 1, 1))
+    operators = tuple(
+        operator_of(one) for one in (algorithm("winograd_2x2", square).forward(square), RELU,
+                                     algorithm("implicit", square).forward(square))
+    )  # fmt: skip
+    count = [len(one.launches) for one in operators]
+    assert count == [4, 1, 2]
+    step: Any = None
+    result = StepResult(step, (), (), (), frozenset({1, 3, 4, 5, 6}), {3: SamplingSpec(error=0.5)})
+    found = pieces(operators, result)
+    assert [(one.first, one.numbers) for one in found] == [(0, {1}), (0, {3}), (4, {0}), (5, {0, 1})]
+    assert [one.operator for one in found] == [operators[n] for n in (0, 0, 1, 2)]
+    assert found[1].sampling == {3: SamplingSpec(error=0.5)} and not found[0].sampling
+    facts: Any = object()
+    assert found[3].in_step(Outcome({0: facts, 1: facts})).facts.keys() == {5, 6}
+    assert depended_on(operators) == {5}
 
 
 def test_tables_that_launches_make_follow_from_the_windows() -> None:

@@ -1,7 +1,7 @@
 """The engine between a scripted L2 and a DRAM that answers in any order: what the engine's tests run.
 
-`spartan.engine` is loaded a second time on top of the DRAM below. Images come from a plain-Python packing, so the
-engine's own comparison of every answer is a comparison with an oracle that shares no code with it.
+What of `spartan` calls DRAM is loaded a second time on top of the DRAM below. Images come from a plain-Python packing,
+so the engine's own comparison of every answer is a comparison with an oracle that shares no code with it.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ from memory.unit_classes import DRAM as DRAM_CLASS
 from memory.unit_classes import ENGINE as ENGINE_CLASS
 from memory.unit_classes import L2_FILL
 from memory.waiting import WAITING
-from memory.wheel import SIZE, WHEEL, due
+from memory.wheel import SIZE, WHEEL, due, wake_at_start
 from spartan import engine as real_engine  # first: what it calls is everybody's, not the double's alone
 from spartan.configure import EngineBuffers, configure_engine
 from spartan.counters import ENGINE_COUNTERS
@@ -50,6 +50,8 @@ MAX_READS_LOGGED = 1 << 16
 MAX_SCRIPT = 1 << 14
 DRAM_SLOTS = 1024
 LIMIT_CYCLES = 10_000_000
+ON_DRAM = ("spartan.write_phase", "spartan.written", real_engine.__name__)  # what calls DRAM, callees first
+WRITE = 1 << 10  # beside the channel, as a port: nobody is answered
 OPEN_REQUESTS = 64  # of an L2 channel, as its MSHRs
 
 # compiled code is cached by record type, not by what it calls: another double must be another type
@@ -71,6 +73,8 @@ FAKE = State(
         "reads": Field((), "reads accepted"),
         "log": Field((MAX_READS_LOGGED,), "their lines"),
         "log_request": Field((MAX_READS_LOGGED,), "requests sent when a read was accepted"),
+        "writes": Field((), "writes accepted"),
+        "write_log": Field((MAX_READS_LOGGED,), "their lines"),
         "script": Field((MAX_SCRIPT, 2), "cycle from which a request may be sent, its line"),
         "serial": Field((), "1: a request is sent when the one before is answered and no read is open"),
         "sent": Field((MAX_SCRIPT,), "cycle in which a request was sent"),
@@ -83,7 +87,7 @@ FAKE = State(
 
 
 @jit
-def fake_read(m, now, channel, line, port, tag):
+def fake_accept(m, now, channel, port, tag):
     f = m.fake
     if f.held[channel] >= f.depth:
         return 0
@@ -96,25 +100,44 @@ def fake_read(m, now, channel, line, port, tag):
     f.due[slot] = now + f.least_latency + (f.random >> 8) % (f.spread + 1)
     f.port[slot] = port
     f.tag[slot] = tag
+    return 1
+
+
+@jit
+def fake_read(m, now, channel, line, port, tag):
+    f = m.fake
+    if not fake_accept(m, now, channel, port, tag):
+        return 0
     f.log[f.reads] = line
     f.reads += 1
+    return 1
+
+
+@jit
+def fake_write(m, now, channel, line, mask):
+    f = m.fake
+    if not fake_accept(m, now, channel, WRITE | channel, 0):
+        return 0
+    f.write_log[f.writes] = line
+    f.writes += 1
     return 1
 
 
 def _load_engine() -> ModuleType:
     double = ModuleType("memory.dram.controller")
     double.dram_read = fake_read  # type: ignore[attr-defined]
-    name = "engine_on_fake_dram"
-    spec = importlib.util.spec_from_file_location(name, real_engine.__file__)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    before = sys.modules["memory.dram.controller"]
+    double.dram_write = fake_write  # type: ignore[attr-defined]
+    before = {name: sys.modules[name] for name in ("memory.dram.controller", *ON_DRAM)}
     sys.modules["memory.dram.controller"] = double
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        for name in ON_DRAM:
+            own_name = f"{name}_on_fake_dram"
+            spec = importlib.util.spec_from_file_location(own_name, before[name].__file__)
+            assert spec is not None and spec.loader is not None
+            module = sys.modules[name] = sys.modules[own_name] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
     finally:
-        sys.modules["memory.dram.controller"] = before
+        sys.modules.update(before)
     return module
 
 
@@ -142,7 +165,7 @@ def drive(m, requests, limit):
                 f.answers[tag] += 1
                 f.open[channel] -= 1
                 answered += 1
-        while next_request < requests and f.script[next_request, 0] <= t:
+        while m.engine.writing == 0 and next_request < requests and f.script[next_request, 0] <= t:
             if f.serial and (answered < next_request or m.engine.reads_held):
                 break
             line = f.script[next_request, 1]
@@ -162,12 +185,14 @@ def drive(m, requests, limit):
         for n in range(f.used):
             if f.due[n] and f.due[n] <= t:
                 channel = f.port[n] & 31
-                deliver(m, t + 1, f.port[n], f.tag[n])
+                if f.port[n] < WRITE:
+                    deliver(m, t + 1, f.port[n], f.tag[n])
                 f.due[n] = 0
                 f.held[channel] -= 1
                 dram_space_freed(m, t, channel)
         wheel.running = -1
-        if answered == requests and next_request == requests and m.engine.reads_held == 0:
+        done = answered == requests and next_request == requests
+        if done and m.engine.reads_held + m.engine.writing == 0:
             return t
     return -1
 
@@ -179,7 +204,7 @@ def finish(m, now):
 
 
 if not JIT_DISABLED:
-    _own = [d for d in registered("timing") if d not in _before] + [fake_read]
+    _own = [fake_accept, fake_read, fake_write, *(d for d in registered("timing") if d not in _before)]
     # these need the record's `fake` part: no other machine can compile them
     take_back(_own)
 
@@ -193,7 +218,7 @@ def _compile() -> None:
         return
     rooms = ("memory.address_map", "memory.ports", "memory.waiting", "memory.wheel", "spartan.", "gpusim.jit")
     callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
-    compile_functions([d for d in callees if d.py_func.__module__ != "spartan.engine"] + _own, new_record(RECORD))
+    compile_functions([d for d in callees if d.py_func.__module__ not in ON_DRAM] + _own, new_record(RECORD))
     allow_further_layouts()
 
 
@@ -264,6 +289,9 @@ class Bench:
         f = m.fake
         f.random, f.least_latency, f.spread, f.depth = self.seed, self.least_latency, self.spread, self.depth
         f.serial, f.every_cycle = int(self.serial), int(self.every_cycle)
+        if m.engine.writing:
+            m.wheel.now = 1
+            wake_at_start(m, ENGINE_CLASS)
 
     def line(self, column: int, line: int, region: int = 0) -> int:
         """Line number of a compacted line, or of the sparse line in its stead."""
@@ -296,9 +324,10 @@ class Bench:
         assert np.all(f.answers[: len(script)] == 1)
         assert c["response_mismatches"] == 0 and c["faults"] == 0
         assert c["requests"] == c["responses"] == len(script) and m.engine.requests_held == 0
-        by_way = ("accurate", "prudent", "hasty", "prefetch_buffer_hits", "past_end")
+        by_way = ("accurate", "prudent", "hasty", "prefetch_buffer_hits", "past_end", "compacted_fetched")
         assert sum(c[name] for name in by_way) == c["requests"]
-        assert c["lines_fetched"] == int(f.reads)
+        assert c["lines_fetched"] + c["compacted_fetched"] == int(f.reads)
+        assert c["compacted_written"] == int(f.writes)
         if finish_engine:
             assert c["lines_fetched"] == c["lines_needed"] + c["lines_wasted"]
             assert int(m.engine.slots_free) == self.spec.buffer_lines

@@ -14,8 +14,8 @@ DENSE = np.ones((16 * 12, 6), np.float32)
 def open_columns(bench):
     """Columns that have a lane."""
     g = bench.m.engine
-    columns = len(bench.buffers.entry_of_column)
-    entries = [int(e) - 1 for e in bench.buffers.entry_of_column]
+    columns = len(bench.buffers.by_column)
+    entries = [int(e) - 1 for e in bench.buffers.by_column]
     return [c for c in range(columns) if entries[c] >= 0 and max(g.entry_lane[entries[c]]) >= 0]
 
 

@@ -24,8 +24,12 @@ def test_the_default_is_written_out() -> None:
 
 def test_every_difference_is_in_the_table_with_its_reason() -> None:
     assert set(engine_page.reasons()) == set(engine_page.differences())
-    page = engine_page.PAGE.read_text(encoding="utf-8")
-    assert renewed(page, {"preset": engine_page.preset}) == page, "renew it with python -m tests.support.engine_page"
+
+
+@pytest.mark.parametrize("name", engine_page.SECTIONS)
+def test_the_page_has_the_tables_of_engines_and_sweeps(name: str) -> None:
+    page, make = engine_page.PAGE.read_text(encoding="utf-8"), engine_page.SECTIONS[name]
+    assert renewed(page, {name: make}) == page, "renew it with python -m tests.support.engine_page"
 
 
 def test_the_hardware_is_that_of_section_6_6_3() -> None:

@@ -167,4 +167,4 @@ def test_the_entry_that_leaves(policy):
     bench = Bench([matrix], spec, serial=True)
     counters = bench.run([(0, 0), (1, 0), (0, 1), (2, 0)], finish_engine=False)
     assert counters["sib_evictions"] == 1
-    assert [n for n in range(3) if bench.buffers.entry_of_column[n] == 0] == [left]
+    assert [n for n in range(3) if bench.buffers.by_column[n] == 0] == [left]

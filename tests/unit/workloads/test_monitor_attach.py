@@ -162,7 +162,7 @@ def test_the_three_trainings_are_timed(monkeypatch):
     models = pytest.importorskip("workloads.data.models")
     nn = torch.nn
     monkeypatch.setattr(
-        models, "build", lambda _: nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Conv2d(4, 10, 30), nn.Flatten())
+        models, "build", lambda *_: nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Conv2d(4, 10, 30), nn.Flatten())
     )
     said = []
     plan = training_overhead.Plan("vggnet11", 20, 10, 2, device="cpu")

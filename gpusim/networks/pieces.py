@@ -1,0 +1,62 @@
+"""A step in pieces: what a process simulates of it over made-up values, and a store keeps when it ends.
+
+Launches need nothing of those before them but tables, so that each is a piece of its own; those of an operator that has
+tables stay together, so that what makes them runs once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpusim.networks.launches import has_tables, makers
+from gpusim.networks.steps import Outcome
+from gpusim.sampling.spec import SamplingSpec
+from workloads.operators.primitive import TensorOperator
+
+if TYPE_CHECKING:
+    from gpusim.networks.execution import StepResult
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Launches of one operator of a step. numbers: of its launches; first: of its first launch in the step."""
+
+    operator: TensorOperator
+    result: "StepResult"
+    numbers: frozenset[int]
+    first: int
+
+    @property
+    def name(self) -> str:
+        """The step's, for people."""
+        return self.result.name
+
+    @property
+    def sampling(self) -> Mapping[int, SamplingSpec]:
+        """How its launches are sampled, by number in the operator."""
+        of_step = self.result.sampling
+        return {n: of_step[self.first + n] for n in self.numbers if self.first + n in of_step}
+
+    def in_step(self, outcome: Outcome) -> Outcome:
+        """What was found, by number in the step."""
+        return replace(outcome, facts={self.first + n: facts for n, facts in outcome.facts.items()})
+
+
+def pieces(operators: Sequence[TensorOperator], result: "StepResult") -> list[Piece]:
+    """The launches of a step that are to be simulated, as far apart as they can be."""
+    found, first = [], 0
+    for operator in operators:
+        numbers = [n for n in range(len(operator.launches)) if first + n in result.simulated]
+        parts = [numbers] if has_tables(operator.primitive) and numbers else [[n] for n in numbers]
+        found += [Piece(operator, result, frozenset(part), first) for part in parts]
+        first += len(operator.launches)
+    return found
+
+
+def depended_on(operators: Sequence[TensorOperator]) -> frozenset[int]:
+    """Numbers in the step of the launches whose values decide the time of launches after them."""
+    found, first = set[int](), 0
+    for operator in operators:
+        found |= {first + number for number in makers(operator)}
+        first += len(operator.launches)
+    return frozenset(found)
