@@ -160,7 +160,7 @@ def prepare_core() -> float:
 
 
 def prepare_ahead() -> None:
-    """Do it before kernels are made ready: translating one wants lane operations, which all else is compiled beside.
+    """`prepare_core` before a kernel is translated: that wants the lane operations, beside which all else is compiled.
 
     The seconds are counted by the launch that follows.
     """

@@ -1,8 +1,8 @@
 """Compiled code from one start to the next: what is kept, under which name, and when it is not believed.
 
 What is kept. One file for each entry point (`gpusim.jit.entry_points`) and one for the lane library
-(`isa.lanes.lane_library`): object code that LLVM loads without the compiler. While functions are compiled, Numba's own
-cache passes them between two processes, and from one run of the tests to the next; a start never needs it.
+(`isa.lanes.lane_library`): object code that LLVM loads without the compiler. Functions that Python calls although they
+are no entry points, as tests do, lie in Numba's own cache; a start never needs it.
 
 Its name. Numba watches only a function's own file: a caller would keep old code when a callee in another module
 changes. So each *domain* of compiled code has a folder named after a hash of all its sources, of the compiler, of the

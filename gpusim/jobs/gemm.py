@@ -160,6 +160,7 @@ class GemmJob:
         return Variant(kernel, row.uses_engine, partial(self._prepare, row), name)
 
     def _decide(self, name: str, reporter: Reporter, stopped: Callable[[], bool]) -> tuple[Variant, KernelChoice]:
+        self._problem.data.zeros(self._problem.shape)  # data that do not fit are told before kernels are measured
         choice = choose_dense(self._problem.shape, self.gpu, reporter, stopped)
         return self._variant(choice.kernel, name), choice
 

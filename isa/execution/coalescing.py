@@ -144,27 +144,25 @@ def bank_cycles(work: Work, active, size, serialise):
     for start in range(0, LANES, step):
         if (active >> start) & ((1 << step) - 1) == 0:
             continue
-        for b in range(LDS_BANKS):
-            work.bank[b * BANK_DEPTH] = 0
+        for bank in range(LDS_BANKS):
+            work.bank_words[bank] = 0
         worst = 1
         for i in range(start, start + step):
             if (active >> i) & 1:
-                word = work.address[i] >> 2
-                for w in range(word, word + words):
-                    bank = (w & (LDS_BANKS - 1)) * BANK_DEPTH
-                    held = work.bank[bank]
-                    found = 0
-                    if serialise == 0:
-                        for k in range(1, held + 1):
-                            if work.bank[bank + k] == w:
-                                found = 1
-                                break
-                    if found == 0:
-                        held += 1
-                        work.bank[bank] = held
-                        work.bank[bank + held] = w
-                        if held > worst:
-                            worst = held
+                for k in range(words):
+                    w = (work.address[i] >> 2) + k
+                    bank = w & (LDS_BANKS - 1)
+                    held = work.bank_words[bank]
+                    asked = bank * BANK_DEPTH
+                    end = asked + held
+                    if serialise:
+                        asked = end
+                    while asked < end and work.bank_word[asked] != w:
+                        asked += 1
+                    if asked == end:
+                        work.bank_word[end] = w
+                        work.bank_words[bank] = held + 1
+                        worst = max(worst, held + 1)
         cycles += worst
     return cycles if cycles > 0 else 1
 

@@ -149,7 +149,7 @@ WAVEFRONT = State(  # one host line
 
 HASH_ENTRIES = 512
 LDS_BANKS = 32
-BANK_DEPTH = 33  # words of a bank in the table: a count, then up to 32 words of it
+BANK_DEPTH = 32  # words of one bank that a step of an access can ask for
 
 WORK = State(
     "work",
@@ -160,7 +160,8 @@ WORK = State(
         "hash": Field((HASH_ENTRIES,), "hash table of the lines: tag << 8 | position"),
         "tag": Field((), "counts instructions: an entry with another tag is empty"),
         "active": Field((), "lanes of an access that is done lane by lane"),
-        "bank": Field((LDS_BANKS * BANK_DEPTH,), "LDS words that one step of an access asks of each bank"),
+        "bank_words": Field((LDS_BANKS,), "LDS: how many words one step of an access asks of each bank", i32),
+        "bank_word": Field((LDS_BANKS * BANK_DEPTH,), "which these are", i32),
     },
 )
 

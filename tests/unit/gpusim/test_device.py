@@ -12,6 +12,7 @@ import pytest
 import gpusim
 from gpusim.base.progress import Progress
 from gpusim.config.files import SHIPPED
+from isa.execution import executor
 
 DATA = Path(__file__).parents[2] / "data"
 SMALL = gpusim.GpuSpec.model_validate(
@@ -134,6 +135,18 @@ def test_a_raw_block_for_objects_without_metadata_and_endless_loops_are_stopped(
         gpu.launch(kernel, 64, 64, kernarg=b"123")
     with pytest.raises(gpusim.KernargError, match="pass the whole block of 16 bytes with kernarg=bytes"):
         gpu.launch(kernel, 64, 64, [c])
+
+
+@pytest.mark.parametrize("timing", [True, False])
+def test_a_kernel_of_a_timed_device_is_translated_when_all_is_compiled(
+    timing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    translate = executor.program_of
+    monkeypatch.setattr("gpusim.core.prepare.prepare_ahead", lambda: done.append("compiled"))
+    monkeypatch.setattr(executor, "program_of", lambda kernel: done.append("translated") or translate(kernel))
+    gpusim.Device(SMALL, timing=timing, quiet=True).load(DATA / ADD)["vector_add"]
+    assert done == ["compiled"] * timing + ["translated"]
 
 
 def test_missing_wait_states_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
