@@ -1,11 +1,12 @@
 """Are the figures in the documentation those of the files and pages that they come from?"""
 
+import csv
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.support import energy_pages, report_page
+from tests.support import energy_pages, report_page, sparse_kernels
 from tests.support.figures import DOCS, PAGES, SLOW, section
 from tests.support.monitor_pages import COUNTED
 
@@ -38,6 +39,42 @@ def test_the_monitor_s_tables_are_counted(name: str) -> None:
 def test_the_energies_are_counted(name: str) -> None:
     page = (DOCS / "energy.md").read_text(encoding="utf-8")
     assert section(page, name) == PAGES["energy"][name](), "run .ci/generate"
+
+
+@pytest.mark.parametrize("name", sparse_kernels.SWEPT)
+def test_the_sparse_gains_are_the_sweep_s(name: str) -> None:
+    page = (DOCS / "kernels.md").read_text(encoding="utf-8")
+    assert section(page, name) == PAGES["kernels"][name](), f"run python -m tests.support.figures 'kernels:{name}'"
+
+
+@pytest.mark.parametrize(
+    ("cycles", "said"), [((200, 120, 40), "49 %"), ((100, 50, 20), "below 40 %"), ((300, 250, 200), "none")]
+)
+def test_break_even_is_between_the_points_around_it(cycles: tuple[float, ...], said: str) -> None:
+    assert sparse_kernels.break_even((0.4, 0.5, 0.6), cycles, dense=130) == said
+
+
+def _spartan(table: str) -> list[dict[str, str]]:
+    """Of a table of docs/spartan, layers A to C at batch 128 with real data."""
+    with (DOCS / "spartan" / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if (row["batch"], row["data"]) == ("128", "real")]
+
+
+def test_the_sparse_gains_are_over_the_same_dense_kernel_as_the_evaluation_s() -> None:
+    evaluated = {row["case"]: int(row["best dense"]) for row in _spartan("6.16-cycles")}
+    for layer, points in sparse_kernels.gains_points().items():
+        assert {int(dense["kernel.cycles"]) for dense, _ in points} == {evaluated[layer]}
+        assert {dense["state"] for pair in points for dense in pair} == {"done"}
+
+
+def test_what_the_readme_says_of_the_engine_is_evaluated() -> None:
+    said = re.search(
+        r"is ([\d.]+), ([\d.]+) and ([\d.]+) times as fast as the best dense matrix kernel, ([\d.]+) in the mean",
+        " ".join((DOCS.parent / "README.md").read_text(encoding="utf-8").split()),
+    )
+    assert said is not None
+    found = [float(row["engine"]) for row in _spartan("6.16")]
+    assert list(said.groups()) == [f"{each:.2f}" for each in (*found, sum(found) / len(found))]
 
 
 @pytest.mark.parametrize("page", [*PAGES, *SLOW])

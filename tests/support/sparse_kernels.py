@@ -1,23 +1,28 @@
 """What sparse products gain over the dense kernel, and what bounds them: tables of docs/kernels.md."""
 
-from collections.abc import Iterator, Sequence
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gpusim.config.gpu import load_gpu
+from gpusim.core.gpu_spec import GpuSpec
 from gpusim.jobs.operators import gpu_facts
 from tests.support.pages import table
 from workloads.data.patterns import im2col_zeros
-from workloads.operators.sparse_tiling import choose_sparse, dense_cycles, sparse_cycles
+from workloads.operators.sparse_tiling import LDS_CYCLES, WAVEFRONT, choose_sparse, dense_cycles, sparse_cycles
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer, GemmShape, gemm_shape
 
 GPU = "mi6"
-ZEROS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+GAINS = Path(__file__).resolve().parents[2] / "docs" / "kernels" / "sparse_gains.csv"  # `gpusim sweep sparse_gains`
+Gain = Mapping[str, str]  # a row of it: metrics of one of a point's two kernels
 LARGE = {"A, B": GemmShape(512, 2048, 4608), "C": GemmShape(512, 512, 4608)}  # at batch 128
 FEW_ZEROS = (0.5, 0.9)
+GOAL = 0.6  # of 1/(1-s), from 50 to 90 % zeros
 # M from less than a tile's to several, N of a small batch, K of a short sum
 OTHERS = tuple(
     GemmShape(*sizes)
@@ -48,36 +53,94 @@ def _run(shape: GemmShape, zeros: float, engine: str) -> Any:
     return gpusim.run("layerB.yaml", engine=engine, sets=sets, quiet=True)
 
 
+def gains_points() -> dict[str, list[tuple[Gain, Gain]]]:
+    """By layer, in order of the zeros: (dense, sparse) of each point of the sweep in docs/kernels."""
+    found: dict[str, list[tuple[Gain, Gain]]] = {}
+    with GAINS.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for dense, sparse in zip(rows[::2], rows[1::2], strict=True):
+        if (dense["variant"], sparse["variant"]) != ("dense", "sparse") or dense["point"] != sparse["point"]:
+            raise ValueError(f"{GAINS}: point {dense['point']} is not a dense row and then a sparse one")
+        found.setdefault(dense["config"].removeprefix("layer"), []).append((dense, sparse))
+    return {layer: sorted(points, key=lambda pair: _zeros(pair[1])) for layer, points in sorted(found.items())}
+
+
 def gains_table() -> str:
-    """Layers A to C over zeros: the gain, of what the arithmetic allows, and what is busy."""
-    rows = []
-    for name, shape in LARGE.items():
-        dense = _run(shape, 0.5, "off").kernel.cycles
-        rows += [[name, *_gain(shape, zeros, dense)] for zeros in ZEROS]
+    """Layers A to C over zeros: the gain, of what the arithmetic allows, what is busy, what LDS alone would allow."""
+    rows = [
+        [name, *_gain(LARGE[name], dense, sparse)]
+        for layer, points in gains_points().items()
+        for name in LARGE
+        if layer in name
+        for dense, sparse in points
+    ]
     head = ["layer", "zeros", "cycles", "of `sgemm`'s speed", "of 1/(1−s)", "LDS busy", "VALU busy", "scalar ALUs busy"]
-    return table([*head, "DRAM pins busy", "at barriers", "`auto` takes"], rows)
+    head += [
+        "DRAM pins busy",
+        "at barriers",
+        "LDS alone: of `sgemm`'s speed",
+        "of 1/(1−s)",
+        "VALU alone: of 1/(1−s)",
+        "scalar ALUs alone",
+    ]
+    return table([*head, "`auto` takes"], rows)
 
 
-def _gain(shape: GemmShape, zeros: float, dense: int) -> list[str]:
-    run = _run(shape, zeros, "on")
-    cycles = run.kernel.cycles
-    bounds = [f"{100 * getattr(run.roofline, unit) / cycles:.0f} %" for unit in ("lds", "valu", "salu", "dram")]
-    gain = dense / cycles
-    share = "–" if zeros == 1 else f"{100 * gain * (1 - zeros):.0f} %"
+def bounds_table() -> str:
+    """Where sparse breaks even, and what a kernel could reach that reads A from LDS once for each non-zero of B."""
+    gpu, rows = GpuSpec(), []
+    for layer, points in gains_points().items():
+        name, shape = next((name, shape) for name, shape in LARGE.items() if layer in name)
+        dense = int(points[0][0]["kernel.cycles"])
+        reads = LDS_CYCLES * shape.m / WAVEFRONT * shape.n * shape.k / gpu.cus  # cycles, were all of B non-zeros
+        moved = 4 * (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n) * gpu.clock_hz / gpu.dram.bytes_per_s
+        lds, cycles = ([float(sparse[metric]) for _, sparse in points] for metric in ("roofline.lds", "kernel.cycles"))
+        zeros = [_zeros(sparse) for _, sparse in points]
+        row = [name, break_even(zeros, cycles, dense), break_even(zeros, lds, dense)]
+        row += [
+            f"{100 * (1 - dense / reads):.0f} %",
+            f"{100 * dense / reads:.0f} %",
+            f"{100 * GOAL * reads / dense:.0f} %",
+        ]
+        rows.append([*row, f"{100 * dense / moved * (1 - FEW_ZEROS[-1]):.0f} %"])
+    head = ["layer", "break-even, simulated", "by this kernel's LDS cycles", "by its reads of A alone"]
+    head += ["of 1/(1−s) by these reads", f"LDS busy with them at {GOAL:.0%}".replace("%", " %")]
+    return table([*head, "of 1/(1−s) at 90 % zeros, each matrix once over DRAM's pins"], rows)
+
+
+def break_even(zeros: Sequence[float], cycles: Sequence[float], dense: float) -> str:
+    """Zeros at which these cycles would be the dense kernel's, on lines between the points, which ascend in zeros."""
+    if cycles[0] <= dense:
+        return f"below {100 * zeros[0]:.0f} %"
+    if cycles[-1] > dense:
+        return "none"
+    return f"{100 * np.interp(-dense, np.negative(cycles), zeros):.0f} %"
+
+
+def _zeros(point: Gain) -> float:
+    return float(point["data.zero_fraction"])
+
+
+def _gain(shape: GemmShape, dense: Gain, sparse: Gain) -> list[str]:
+    zeros, cycles = _zeros(sparse), int(sparse["kernel.cycles"])
+    waits = {name: float(value) for name, value in sparse.items() if name.startswith("stalls.")}
+    alone = {unit: _speed(dense, float(sparse[f"roofline.{unit}"]), zeros) for unit in ("lds", "valu", "salu")}
+    bounds = [*alone["lds"], alone["valu"][1], alone["salu"][1]]
     return [
         f"{100 * zeros:.0f} %",
         f"{cycles / 1e3:,.0f} k",
-        f"{gain:.2f}×",
-        share,
-        *bounds,
-        _barrier_share(run),
+        *_speed(dense, cycles, zeros),
+        *(f"{100 * float(sparse[f'roofline.{unit}']) / cycles:.0f} %" for unit in ("lds", "valu", "salu", "dram")),
+        f"{100 * waits['stalls.synchronization'] / sum(waits.values()):.0f} %",
+        *(bounds if zeros < 1 else ["–"] * len(bounds)),
         _taken(shape, zeros),
     ]
 
 
-def _barrier_share(run: Any) -> str:
-    stalls = run.to_dict()["stalls"]
-    return f"{100 * stalls['synchronization'] / sum(stalls.values()):.0f} %"
+def _speed(dense: Gain, cycles: float, zeros: float) -> tuple[str, str]:
+    """Of the dense kernel's, and of what the zeros allow."""
+    gain = int(dense["kernel.cycles"]) / cycles
+    return f"{gain:.2f}×", "–" if zeros == 1 else f"{100 * gain * (1 - zeros):.0f} %"
 
 
 def _taken(shape: GemmShape, zeros: float) -> str:
@@ -142,4 +205,10 @@ def _taken_gain(layer: ConvLayer, zeros: float, sparse: bool) -> str:
     return f"sparse, {gain:.2f}× simulated at batch {PART_IMAGES}"
 
 
-SECTIONS = {"sparse gains": gains_table, "sparse shapes": shapes_table, "sparse networks": networks_table}
+SECTIONS = {
+    "sparse gains": gains_table,
+    "sparse bounds": bounds_table,
+    "sparse shapes": shapes_table,
+    "sparse networks": networks_table,
+}
+SWEPT = ("sparse gains", "sparse bounds")  # from the sweep, without the machine
