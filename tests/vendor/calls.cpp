@@ -170,8 +170,8 @@ int main(int count, char** words) {
   auto number = [&](int i) { return i < count ? atoi(words[i]) : 0; };
   const char* name = count > 1 ? words[1] : "";
   if (!strcmp(name, "sgemm")) return sgemm(number(2), number(3), number(4));
-  if (!strcmp(name, "csrmm")) return csrmm(number(2), number(3), number(4), number(5));
+  if (!strcmp(name, "csrmm") && number(5) > 0 && number(5) <= number(4)) return csrmm(number(2), number(3), number(4), number(5));
   if (!strcmp(name, "fft")) return fft(number(2), number(3));
-  fprintf(stderr, "calls sgemm M N K | csrmm M N K ENTRIES | fft N BATCH\n");
+  fprintf(stderr, "calls sgemm M N K | csrmm M N K ENTRIES (of a row, up to K) | fft N BATCH\n");
   return 2;
 }

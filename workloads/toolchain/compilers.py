@@ -1,7 +1,8 @@
 """Which compilers, linkers and device libraries this machine has, and which of them belong together.
 
 AMD's device library is LLVM bitcode: OpenCL's built-in functions and the mathematics of HIP (Debian's package
-rocm-device-libs). A compiler reads bitcode of its own release and of earlier ones alone, so that each is tried.
+rocm-device-libs, which has the release of LLVM behind its name from Debian 13 on). A compiler reads bitcode of its own
+release and of earlier ones alone, so that each is tried.
 """
 
 import os
@@ -16,11 +17,17 @@ from pathlib import Path
 from workloads.toolchain.errors import KernelBuildError
 
 LIBRARY_VARIABLE = "GPUSIM_DEVICE_LIBRARY"
-LIBRARY_PACKAGE = "rocm-device-libs"
+LIBRARY_PACKAGE = "rocm-device-libs, in Debian 13 rocm-device-libs-17"
 HIP_PACKAGE = "libamdhip64-dev"
 TARGET_FLAGS = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803")
 _ROOT = Path("/")
-_LIBRARY_PATTERNS = ("usr/lib/*/amdgcn/bitcode", "usr/lib/amdgcn/bitcode", "opt/rocm*/amdgcn/bitcode")
+# of Debian 12, of Debian 13 (a package for each release of LLVM), of others, of AMD's own packages
+_LIBRARY_PATTERNS = (
+    "usr/lib/*/amdgcn/bitcode",
+    "usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode",
+    "usr/lib/amdgcn/bitcode",
+    "opt/rocm*/amdgcn/bitcode",
+)
 _HIP_PATTERNS = ("usr", "opt/rocm*")
 _LIBRARY_FILES = ("opencl.bc", "ocml.bc", "ockl.bc", "oclc_isa_version_803.bc")
 _RELEASES = (19, 21, 20, 18, 17, 16, 15)  # the shipped code objects' own release goes first

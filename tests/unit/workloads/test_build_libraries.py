@@ -126,6 +126,26 @@ def test_what_hip_needs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert "needs a compiler that can read the device library in /" in hip_error(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
+        "usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode",
+        "opt/rocm-6/amdgcn/bitcode",
+    ],
+)
+def test_the_device_library_is_found_where_packages_put_it(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(compilers.LIBRARY_VARIABLE, raising=False)
+    monkeypatch.setattr(compilers, "_ROOT", tmp_path)
+    (tmp_path / folder).mkdir(parents=True)
+    assert compilers.device_library() is None, "a folder without gfx803's part is none"
+    for name in compilers._LIBRARY_FILES:
+        (tmp_path / folder / name).touch()
+    assert compilers.device_library() == tmp_path / folder
+
+
 def test_a_folder_that_is_no_device_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ocml.bc").write_bytes(b"")
     monkeypatch.setenv(compilers.LIBRARY_VARIABLE, str(tmp_path))
