@@ -24,6 +24,7 @@ _BLOCKS = "Dong 2020, section 6.5: each element by itself; section 8.1: coarse-g
 _BLOCK_ROWS = ("rows of the blocks in which synthetic zeros come, of the matrix or of a map, as `data` says", _BLOCKS)
 _BLOCK_COLUMNS = ("columns of these blocks", _BLOCKS)
 MOST_COLUMNS = 1 << 24  # of B
+MOST_ROWS = 1 << 20  # of B; those past what a sparse region holds are launched in blocks
 _SEED = ("seed of weights and synthetic activations", "arbitrary")
 
 
@@ -47,12 +48,8 @@ class LayerSpec(Spec):
                 f"{self.input_width} columns with padding {self.padding}"
             )
         rows = gemm_shape(self, batch=1).k
-        if rows > MAX_ROWS:
-            raise ValueError(
-                f"K = input_channels x filter_size^2 = {rows} rows; allowed are at most {MAX_ROWS} "
-                "(a bundle holds a 16-bit row index); a longer sum is that of layers with fewer input channels each, "
-                f"of at most {MAX_ROWS // self.filter_size**2}"
-            )
+        if rows > MOST_ROWS:
+            raise ValueError(f"K = input_channels x filter_size^2 = {rows} rows; allowed are at most {MOST_ROWS}")
         return self
 
 
@@ -109,7 +106,7 @@ class GemmWorkload(Spec):
     name: str = param("gemm", "name in reports", "user")
     m: int = param(..., "rows of A and C", "user", ge=1, le=1 << 20)
     n: int = param(..., "columns of B and C", "user", ge=1, le=MOST_COLUMNS)
-    k: int = param(..., "columns of A, rows of B", "user", ge=1, le=MAX_ROWS)
+    k: int = param(..., "columns of A, rows of B", "user", ge=1, le=MOST_ROWS)
     sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
     zero_block_rows: int = param(1, *_BLOCK_ROWS, ge=1, le=MAX_ROWS)
     zero_block_columns: int = param(1, *_BLOCK_COLUMNS, ge=1, le=MOST_COLUMNS)

@@ -1,7 +1,7 @@
 """Matrix multiplication as an operator: operands in device memory, launches of a kernel of the table, the reference."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +15,7 @@ from workloads.operators.gemm_csc import CODE_OBJECT, WORK_ITEMS, Csc
 from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations, GemmKernel
 from workloads.operators.operator import GpuFacts, Work
 from workloads.operators.tensor import Tensor
-from workloads.operators.tiles import Split, sum_parts
+from workloads.operators.tiles import DEPTH, Split, sum_parts
 from workloads.operators.tiling import WAVEFRONT, Tiling, WorkSplit
 from workloads.operators.verify import Expected, inner_product_bound
 from workloads.shapes import GemmShape, round_up
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_OPERAND_BYTES = 1 << 32  # the kernels reach A by a 32-bit offset
 CONVERT_COLUMNS = 4  # of a workgroup of dib_convert: one a wavefront
+BLOCK_ROWS = 64  # of B: four lines, which one sparse load covers; blocks of a sum begin on such
 CHUNK_COLUMNS = 512  # of the reference: bounds the memory of the FP64 copies
 
 
@@ -106,12 +107,16 @@ class Converted:
 
 @dataclass(frozen=True)
 class GemmOperator:
-    """C = A·B by one kernel of the table (workloads.operators.operator.Operator). parts: of the sum over k."""
+    """C = A·B by one kernel of the table (workloads.operators.operator.Operator).
+
+    parts: of the sum over k, in all; blocks: the rows of B that a launch of the product takes.
+    """
 
     kernel: GemmKernel
     buffers: GemmBuffers
     launches: "tuple[Launch, ...]"
     parts: int = 1
+    blocks: tuple[range, ...] = ()
 
     @property
     def name(self) -> str:
@@ -148,8 +153,10 @@ class GemmOperator:
             return Work(macs, m * total, 4 * (m * met + total), written, stored)
         if self.kernel.activations is Activations.CSC:  # stored: values, rows, counts, where columns begin
             return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * (2 * total + 2 * n + 1))
-        bundles = int((-(-non_zeros // LINE_ELEMENTS) * LINE_ELEMENTS).sum())
-        return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * bundles + 4 * n)
+        held = [np.count_nonzero(set_[:, block.start : block.stop], axis=1) for block in self.blocks]
+        bundles = sum(int((-(-each // LINE_ELEMENTS) * LINE_ELEMENTS).sum()) for each in held)
+        counts = n * len(self.blocks)
+        return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * bundles + 4 * counts)
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
         """A·B in FP64. A kernel that takes B through ELLPACK-DIB is given each element rounded to FP16 (nearest even),
@@ -182,32 +189,68 @@ def gemm(
     tiling: Tiling | None = None,
     converted: Converted | None = None,
     partial: "Allocation | None" = None,
+    most_rows: int | None = None,
 ) -> GemmOperator:
     """The operator over operands that lie in device memory already.
 
     kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
     converted: where a kernel that converts B first puts it; partial: where a split sum has its parts, [parts, N, ldc];
-    None: in memory that is allocated for it.
+    None: in memory that is allocated for it; most_rows: of B that a launch takes, at most what the kernel can: a longer
+    sum is that of several launches, each over a block of rows.
     """
     if kernel not in GEMM_KERNELS:
         raise GemmError(unknown_name("GEMM kernel", kernel, GEMM_KERNELS))
     row, shape = GEMM_KERNELS[kernel], buffers.shape
     if shape.lda * shape.padded_k * 4 > MAX_OPERAND_BYTES:
         raise GemmError(f"{kernel}: A of {shape.m} x {shape.k} exceeds {MAX_OPERAND_BYTES >> 30} GiB")
-    if shape.k > row.max_k:
-        raise GemmError(f"{kernel}: K = {shape.k} rows; allowed are at most {row.max_k}")
+    blocks = row_blocks(shape.k, min(row.max_k, most_rows or row.max_k))
+    if len(blocks) > 1 and row.activations is Activations.CSC:
+        raise GemmError(f"{kernel}: compressed columns are those of the whole of B; blocks of rows are not allowed")
+    if len(blocks) > 1 and partial is not None:
+        raise GemmError(f"{kernel}: K = {shape.k} rows; allowed are at most {row.max_k} where memory is planned ahead")
     try:
-        split = row.splitting.split(shape, gpu, tiling)
+        splits = [row.splitting.split(replace(shape, k=len(block)), gpu, tiling) for block in blocks]
     except ValueError as error:
         raise GemmError(f"{kernel}: {error}") from None
-    operands = _operands(buffers)
-    before: tuple[Launch, ...] = ()
-    if row.activations is Activations.CSC:
-        before, operands = _compressed(buffers, operands)
+    parts = sum(split.parts for split in splits)
     if row.activations is Activations.CONVERTED:
-        before, operands = _converted(buffers, converted or Converted.allocate(buffers), operands)
-    launches = (*before, *_product_in_parts(row, buffers, split, operands, partial))
-    return GemmOperator(row, buffers, launches, split.parts)
+        converted = converted or Converted.allocate(buffers)
+    if parts > 1:
+        partial = partial or buffers.memory.allocate(4 * shape.ldc * shape.n * parts, "C (parts of the sum)")
+    launches: list[Launch] = []
+    made = 0
+    for block, split in zip(blocks, splits, strict=True):
+        operands = _operands(buffers, block)
+        if row.activations is Activations.CSC:
+            before, operands = _compressed(buffers, operands)
+            launches += before
+        if converted is not None and row.activations is Activations.CONVERTED:
+            launches.append(_conversion(buffers, converted, operands))
+            operands |= {"b_matrix": Pointer(converted.bundles.address), "counts": Pointer(converted.counts.address)}
+        if partial is not None and parts > 1:
+            operands["c_matrix"] = Pointer(partial.address + 4 * shape.ldc * shape.n * made)
+        launches.append(_multiplication(row, buffers, split, operands, block))
+        made += split.parts
+    if partial is not None and parts > 1:
+        sums = Tensor(buffers.memory, partial.address, (parts, shape.n, shape.ldc))
+        total = Tensor(buffers.memory, buffers.c.address, (shape.n, shape.ldc))
+        launches += sum_parts(sums, total, Split(parts * DEPTH, DEPTH))
+    return GemmOperator(row, buffers, tuple(launches), parts, blocks)
+
+
+def row_blocks(k: int, most: int) -> tuple[range, ...]:
+    """The fewest blocks of at most `most` of k rows of B, about equally tall.
+
+    All but the last begin and end on BLOCK_ROWS, so that lines and sparse loads of a block hold no row of another.
+    GemmError: where `most` is less than that and than k.
+    """
+    if k <= most:
+        return (range(k),)
+    whole = most // BLOCK_ROWS * BLOCK_ROWS
+    if not whole:
+        raise GemmError(f"blocks of at most {most} rows; allowed are at least {BLOCK_ROWS}")
+    depth = round_up(-(-k // -(-k // whole)), BLOCK_ROWS)
+    return tuple(range(start, min(start + depth, k)) for start in range(0, k, depth))
 
 
 def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iterator[Expected]:
@@ -236,18 +279,14 @@ def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
     return product
 
 
-def _converted(
-    buffers: GemmBuffers, converted: Converted, operands: Mapping[str, Any]
-) -> "tuple[tuple[Launch, ...], dict[str, Any]]":
+def _conversion(buffers: GemmBuffers, converted: Converted, operands: Mapping[str, Any]) -> "Launch":
     """B into bundles and counts of non-zeros first, which the multiplication then takes instead of B."""
-    shape = buffers.shape
     held = {"bundles": Pointer(converted.bundles.address), "counts": Pointer(converted.counts.address)}
-    values = {"b_matrix": Pointer(buffers.b.address), **held, "n": shape.n, "k": shape.k, "ldb": shape.ldb}
-    local = (WAVEFRONT * CONVERT_COLUMNS, 1, 1)
-    convert = _launch(
-        _function("dib_convert", "dib_convert"), buffers, values, (-(-shape.n // CONVERT_COLUMNS), 1, 1), local
+    values = {**held, **{name: operands[name] for name in ("b_matrix", "n", "k", "ldb")}}
+    groups = (-(-buffers.shape.n // CONVERT_COLUMNS), 1, 1)
+    return _launch(
+        _function("dib_convert", "dib_convert"), buffers, values, groups, (WAVEFRONT * CONVERT_COLUMNS, 1, 1)
     )
-    return (convert,), {**operands, "b_matrix": held["bundles"], "counts": held["counts"]}
 
 
 def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tuple[Launch, ...], dict[str, Any]]":
@@ -261,32 +300,23 @@ def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tup
     return tuple(launches), {**taken, **csc.operands()}
 
 
-def _product_in_parts(
-    row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any], partial: "Allocation | None"
-) -> "tuple[Launch, ...]":
-    """The product; where its sum is split, parts of it into matrices of their own, and what adds them up."""
-    if split.parts == 1:
-        return (_multiplication(row, buffers, split, operands),)
-    shape, memory = buffers.shape, buffers.memory
-    partial = partial or memory.allocate(4 * shape.ldc * shape.n * split.parts, "C (parts of the sum)")
-    sums = Tensor(memory, partial.address, (split.parts, shape.n, shape.ldc))
-    total = Tensor(memory, buffers.c.address, (shape.n, shape.ldc))
-    made = _multiplication(row, buffers, split, {**operands, "c_matrix": Pointer(partial.address)})
-    return made, *sum_parts(sums, total, Split(shape.k, split.arguments["split_depth"]))
-
-
-def _multiplication(row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any]) -> "Launch":
+def _multiplication(
+    row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any], block: range
+) -> "Launch":
     function = _function(row.code_object, row.function.format(variant=split.variant))
     values, groups = {**operands, **split.arguments}, split.workgroups(buffers.shape)
-    return _launch(function, buffers, values, groups, split.local_size, row.uses_engine)
+    return _launch(function, buffers, values, groups, split.local_size, block if row.uses_engine else None)
 
 
-def _operands(buffers: GemmBuffers) -> dict[str, Any]:
-    """The arguments that every GEMM kernel takes, by name."""
+def _operands(buffers: GemmBuffers, block: range) -> dict[str, Any]:
+    """The arguments that every GEMM kernel takes, by name, for a block of the sum."""
     shape = buffers.shape
-    held = {"a_matrix": buffers.a, "b_matrix": buffers.b, "c_matrix": buffers.c}
-    addresses = {name: Pointer(allocation.address) for name, allocation in held.items()}
-    sizes = {"m": shape.m, "n": shape.n, "k": shape.k, "lda": shape.lda, "ldb": shape.ldb, "ldc": shape.ldc}
+    addresses = {
+        "a_matrix": Pointer(buffers.a.address + 4 * shape.lda * block.start),
+        "b_matrix": Pointer(buffers.b.address + 4 * block.start),
+        "c_matrix": Pointer(buffers.c.address),
+    }
+    sizes = {"m": shape.m, "n": shape.n, "k": len(block), "lda": shape.lda, "ldb": shape.ldb, "ldc": shape.ldc}
     return {**addresses, **sizes}
 
 
@@ -296,13 +326,16 @@ def _launch(
     values: Mapping[str, Any],
     groups: tuple[int, int, int],
     local: tuple[int, int, int],
-    uses_engine: bool = False,
+    sparse_rows: range | None = None,
 ) -> "Launch":
     from isa.launch import Launch
     from isa.region import SparseRegion
 
     shape = buffers.shape
-    regions = (SparseRegion(buffers.b.address, shape.k, shape.n, shape.ldb),) if uses_engine else ()
+    regions: tuple[SparseRegion, ...] = ()
+    if sparse_rows is not None:
+        address = buffers.b.address + 4 * sparse_rows.start
+        regions = (SparseRegion(address, len(sparse_rows), shape.n, shape.ldb),)
     total = (groups[0] * local[0], groups[1] * local[1], groups[2])
     packed = pack(function, values)
     return Launch(function, buffers.memory, packed.block, total, local, packed.dynamic_lds_bytes, regions)

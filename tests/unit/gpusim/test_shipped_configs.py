@@ -99,7 +99,11 @@ def test_gpu_by_own_file_and_by_base(tmp_path: Path) -> None:
         # a value that several keys take, or none
         ("mi6", ["gpu.l1.wriet=write_back"], ["unknown key; did you mean 'write'?"]),
         ("mi6", ["gpu.dram.timings=3"], ["unknown key; did you mean 'timing'?"]),
-        ("mi6", ["workload.layer.input_channels=8192"], ["73728 rows", "at most 65536"]),
+        (
+            "mi6",
+            ["workload.layer.input_channels=65536", "workload.layer.filter_size=5"],
+            ["1638400 rows", "at most 1048576"],
+        ),
         ("mi6", ["workload.layer.padding=0", "workload.layer.input_height=2"], ["3x3 filter does not fit"]),
         ("mi6", ["workload.activations=null"], ["data: real needs an activation file"]),
         ("mi6", ["kernels.dense=sgemm_4x5"], ["unknown dense kernel 'sgemm_4x5'", "did you mean 'sgemm_4x4'"]),

@@ -2,13 +2,16 @@
 
 import struct
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.host.untimed import execute
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from isa.object.code_object import load_code_object
-from workloads.operators.gemm import GemmBuffers, GemmError, gemm
+from workloads.data.operands import SyntheticOperands
+from workloads.operators.gemm import BLOCK_ROWS, GemmBuffers, GemmError, gemm, row_blocks
 from workloads.operators.gemm_kernels import DENSE_KERNELS, GEMM_KERNELS, SPARSE_KERNELS
 from workloads.operators.operator import GpuFacts, Work
 from workloads.operators.sparse_tiling import (
@@ -114,13 +117,40 @@ def test_the_software_path_converts_first() -> None:
     assert struct.unpack_from("<Q", multiply.kernarg, 24) == (counts,)
 
 
-def test_unknown_kernels_and_too_many_rows_are_refused() -> None:
+def test_unknown_kernels_are_refused() -> None:
     with pytest.raises(GemmError, match=r"unknown GEMM kernel 'sgem'; did you mean .*allowed: sgemm_4x4"):
         gemm("sgem", buffers(), GPU)
-    with pytest.raises(GemmError, match=r"K = 65536 rows; allowed are at most 65535"):
-        gemm("sgemm_dib_tiled", buffers(4, 1, 65536), GPU)
-    with pytest.raises(GemmError, match="65536"):
-        gemm("sgemm_dib_gather", buffers(4, 1, 65537), GPU)
+
+
+@pytest.mark.parametrize(("kernel", "k"), [("sgemm_dib_tiled", 65_536), ("sgemm_dib_gather", 65_537)])
+def test_a_sum_longer_than_a_region_is_launched_in_blocks(kernel: str, k: int) -> None:
+    held = buffers(4, 1, k)
+    first, second, add = gemm(kernel, held, GPU).launches
+    ((one,), (two,)) = first.regions, second.regions
+    assert one.rows + two.rows == k and (one.address, two.address) == (held.b.address, held.b.address + 4 * one.rows)
+    assert add.kernel.name == "sum_parts" and not add.regions
+
+
+@given(st.integers(1, 1 << 20), st.integers(BLOCK_ROWS, 1 << 17))
+def test_blocks_cover_the_rows_once_and_begin_on_sparse_loads(k: int, most: int) -> None:
+    blocks = row_blocks(k, most)
+    assert [block.start for block in blocks] == [0, *(block.stop for block in blocks[:-1])] and blocks[-1].stop == k
+    assert all(0 < len(block) <= most and block.start % BLOCK_ROWS == 0 for block in blocks)
+
+
+@pytest.mark.parametrize("kernel", [name for name in GEMM_KERNELS if name != "csc"])
+def test_a_product_in_blocks_is_the_whole_one(kernel: str) -> None:
+    def computed(most_rows: int | None) -> np.ndarray:
+        memory, shape = DeviceMemory(MEMORY_BYTES), GemmShape(5, 3, 150)
+        held = GemmBuffers.allocate(shape, memory)
+        SyntheticOperands(0.6, 1).fill(held.a_stored, held.b_stored, shape)
+        operator = gemm(kernel, held, GPU, most_rows=most_rows)
+        assert len(operator.blocks) == (3 if most_rows else 1)
+        for launch in operator.launches:
+            execute(launch)
+        return operator.outputs["C"].copy()
+
+    np.testing.assert_allclose(computed(64), computed(None), rtol=1e-4, atol=1e-5)
 
 
 def test_a_device_too_small_is_refused() -> None:
