@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusim.base.errors import UserError
+from isa.addresses import VIRTUAL_BASE as VIRTUAL_BASE
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 
 ALLOCATION_ALIGNMENT_BYTES = 4096
 GUARD_BYTES = 4096
-VIRTUAL_BASE = 0x1_0000_0000  # first valid address: a null or small pointer faults
 
 READABLE, WRITABLE, PARTIAL = 1, 2, 4
 

@@ -12,7 +12,7 @@ from enum import IntEnum
 
 from gpusim.base.version import __version__
 from gpusim.hip.errors import HipError
-from isa.device_memory import VIRTUAL_BASE
+from isa.addresses import VIRTUAL_BASE
 
 SOCKET_VARIABLE = "GPUSIM_HIP_SOCKET"
 EXIT_SIMULATOR_GONE = 70  # of a program whose simulator has ended before it

@@ -18,7 +18,7 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
-from gpusim.hip.built import COMPILERS
+from gpusim.hip.building import COMPILERS
 from gpusim.hip.recording import HostWrite, record
 from gpusim.hip.supervisor import Program
 from gpusim.jobs.vendor import library_product

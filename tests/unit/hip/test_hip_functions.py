@@ -2,12 +2,15 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
-from gpusim.hip.built import COMPILERS, LIBRARY, MAJORS, SOURCES, libraries
+from gpusim.hip import built
+from gpusim.hip.building import COMPILERS, LIBRARY, MAJORS, SOURCES, name
+from gpusim.hip.built import libraries
 from gpusim.hip.functions import functions, stubs, version_script
 from tests.support.figures import DOCS, section
 from tests.support.hip_pages import functions_table
@@ -77,3 +80,16 @@ def test_nothing_but_the_c_library_is_needed() -> None:
 def test_the_page_has_the_table() -> None:
     page = (DOCS / "hip.md").read_text(encoding="utf-8")
     assert section(page, "functions") == functions_table()
+
+
+def test_the_wheel_s_library_is_taken_where_it_is_of_these_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(built, "PREBUILT", tmp_path)
+    monkeypatch.setattr(built.cache_folders, "readable", lambda: iter(()))
+    monkeypatch.setattr(built.cache_folders, "writable", lambda: None)
+    (tmp_path / "hip-0123456789abcdef").mkdir()
+    with pytest.raises(built.HipBuildError, match="can be kept nowhere"):
+        libraries()
+    (tmp_path / name()).mkdir()
+    assert libraries() == tmp_path / name()

@@ -1,0 +1,85 @@
+"""Building the runtime library and gpusim's own HIP programs from `shim/` and `programs/` with a C++ compiler.
+
+Imports nothing that is not in Python's library: a wheel is built where gpusim's requirements are not installed.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from gpusim.base.errors import UserError
+from gpusim.hip.functions import stubs, version_script
+from gpusim.hip.protocol import header
+
+SOURCES = Path(__file__).with_name("shim")
+PROGRAMS = Path(__file__).with_name("programs")
+COMPILER_VARIABLE = "CXX"
+COMPILERS = ("c++", "g++", "clang++")
+MAJORS = (5, 6)
+LIBRARY, COMPILATION_LIBRARY = "libamdhip64.so.{}", "libhiprtc.so.{}"
+# of the C++ library only what is used, within: a program may bring an older or a newer one
+_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
+_LINK_PROGRAM = ("-static-libstdc++", "-static-libgcc")
+_LINK = ("-shared", *_LINK_PROGRAM, "-pthread", "-Wl,-z,defs")
+
+
+class HipBuildError(UserError):
+    """The runtime library cannot be built."""
+
+
+def name() -> str:
+    """A folder's name, by what is built: 'hip-' and a hash of all sources."""
+    texts = (*_generated().values(), *(path.read_text() for path in (*_sources(), *sorted(PROGRAMS.glob("*.cpp")))))
+    return f"hip-{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:16]}"
+
+
+def _generated() -> dict[str, str]:
+    """Sources that are written from tables, by their names."""
+    return {"generated.h": header(), "stubs.cpp": stubs(), "versions.map": version_script()}
+
+
+def _sources() -> list[Path]:
+    return sorted(path for path in SOURCES.iterdir() if path.suffix in (".cpp", ".h"))
+
+
+def compiler() -> str:
+    """The system's C++ compiler, or the one that CXX names; HipBuildError says what is missing."""
+    named = os.environ.get(COMPILER_VARIABLE)
+    found = shutil.which(named) if named else next((c for c in COMPILERS if shutil.which(c)), None)
+    if not found:
+        what = f"{COMPILER_VARIABLE}={named} is not there" if named else f"none of {', '.join(COMPILERS)} is there"
+        raise HipBuildError(f"gpusim hip needs a C++ compiler, once (Debian: apt install g++); {what}")
+    return found
+
+
+def build(compiler: str, folder: Path) -> Path:
+    """Build in an empty folder; returns the one within that has the results."""
+    generated, sources = _generated(), [path for path in _sources() if path.suffix == ".cpp"]
+    for name, text in generated.items():
+        (folder / name).write_text(text)
+    include = (f"-I{folder}", f"-I{SOURCES}")
+    common = [path for path in sources if path.name != "soname.cpp"]
+    _run([compiler, *_FLAGS, *include, "-c", *map(str, common), str(folder / "stubs.cpp")], folder)
+    objects = sorted(str(path) for path in folder.glob("*.o"))
+    results = folder / "libraries"
+    results.mkdir()
+    for major in MAJORS:
+        own = folder / f"soname-{major}.out"
+        source = str(SOURCES / "soname.cpp")
+        _run([compiler, *_FLAGS, f"-DGPUSIM_HIP_MAJOR={major}", "-c", source, "-o", str(own)], folder)
+        library = LIBRARY.format(major)
+        named = (f"-Wl,-soname,{library}", f"-Wl,--version-script={folder / 'versions.map'}")
+        _run([compiler, *_LINK, *named, *objects, str(own), "-o", str(results / library)], folder)
+        (results / COMPILATION_LIBRARY.format(major)).symlink_to(library)
+    for program in PROGRAMS.glob("*.cpp"):
+        _run([compiler, *_FLAGS, *_LINK_PROGRAM, str(program), "-o", str(results / program.stem), "-ldl"], folder)
+    return results
+
+
+def _run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
+        raise HipBuildError(f"the runtime library for HIP programs does not build: {first.strip()} ({command[0]})")
