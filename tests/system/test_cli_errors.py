@@ -21,7 +21,15 @@ from gpusim.results.metrics import METRICS
         (["run", "layerB.yaml", "--set", "workload.batch=0"], "must be at least 1"),
         (["run", "layerB.yaml", "--set", "workload.batch=two"], "must be a whole number"),
         (["run", "layerB.yaml", "--set", "gpu.l2.size_kib=1000"], "power of two"),
-        (["run", "layerB.yaml", "--set", "workload.layer.input_channels=8192"], "65536"),
+        (["run", "layerB.yaml", "--set", "workload.layer.input_channels=131072"], "at most 65536"),
+        (
+            [
+                "run",
+                "layerB.yaml",
+                *("--set", "workload.layer.input_channels=65536", "--set", "workload.layer.filter_size=5"),
+            ],
+            "at most 1048576",
+        ),
         (["run", "layerB.yaml", "--set", "workload"], "path=value"),
         (["run", "layerB.yaml", "--json", "missing/folder/x.json"], "does not exist"),
         (["show", "mi7"], "did you mean 'mi6'"),
