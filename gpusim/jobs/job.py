@@ -29,7 +29,7 @@ class Task(Protocol):
         """Launches and copies in order, each after the one before."""
 
     def counts(self) -> Mapping[str, float]:
-        """What is known of the data before the run, by the names of RunRecord's fields."""
+        """What is known of the data that have been in device memory, by the names of RunRecord's fields."""
 
     def verify(self) -> "Verification | None":
         """Compare the results with the reference; None where there is none."""

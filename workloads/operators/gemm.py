@@ -1,6 +1,6 @@
 """Matrix multiplication as an operator: operands in device memory, launches of a kernel of the table, the reference."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -42,6 +42,12 @@ class GemmData(Protocol):
     def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
         """Write A [padded K, lda] and B [N, ldb], both zeroed float32; raises a UserError for data that do not fit."""
 
+    def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
+        """Write A alone."""
+
+    def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
+        """What writes the same B part by part: each call the next columns, into zeroed [columns, ldb] float32."""
+
     def zeros(self, shape: GemmShape) -> float:
         """Share of zeros of B, or the expected one; raises a UserError for data that do not fit."""
 
@@ -62,9 +68,10 @@ class GemmBuffers:
         return 4 * (shape.lda * shape.padded_k + shape.ldb * shape.n + shape.ldc * shape.n)
 
     @classmethod
-    def allocate(cls, shape: GemmShape, memory: "DeviceMemory") -> "GemmBuffers":
-        """Zeroed A, B and C; raises DeviceMemoryError when the device is too small."""
-        a = memory.allocate(4 * shape.lda * shape.padded_k, "A (weights)")
+    def allocate(cls, shape: GemmShape, memory: "DeviceMemory", a: "Allocation | None" = None) -> "GemmBuffers":
+        """Zeroed A, B and C, or B and C beside an A that is there; raises DeviceMemoryError when the device is too
+        small."""
+        a = a or memory.allocate(4 * shape.lda * shape.padded_k, "A (weights)")
         b = memory.allocate(4 * shape.ldb * shape.n, "B (activations)")
         c = memory.allocate(4 * shape.ldc * shape.n, "C (outputs)")
         return cls(shape, memory, a, b, c)
@@ -177,9 +184,10 @@ def build_gemm(kernel: str, shape: GemmShape, data: GemmData, memory: "DeviceMem
     Raises DeviceMemoryError, CodeObjectError, GemmError, and what `data` raises.
     """
     buffers = GemmBuffers.allocate(shape, memory)
+    operator = gemm(kernel, buffers, gpu)  # before the data: its workspace may not fit
     data.fill(buffers.a_stored, buffers.b_stored, shape)
     buffers.seal()
-    return gemm(kernel, buffers, gpu)
+    return operator
 
 
 def gemm(
