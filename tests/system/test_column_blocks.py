@@ -104,6 +104,13 @@ def test_what_no_block_holds_is_refused() -> None:
         found("off", SMALL, {"workload.layer.input_channels": 512, "workload.layer.output_channels": 512})
 
 
+def test_products_of_libraries_are_refused() -> None:
+    with pytest.raises(
+        UserError, match=r"rocblas: .* not run in blocks of columns: allowed are at most \d+ of the 2560"
+    ):
+        found("off", SMALL, {"kernels.dense": "rocblas"})
+
+
 def test_a_cycle_limit_in_the_first_block_ends_the_run() -> None:
     stopped = found("off", {"run.max_cycles": 500}, SMALL)
     assert stopped.records[0].partial and len(stopped.records[0].launches) == 1
