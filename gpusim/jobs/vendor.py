@@ -8,12 +8,13 @@ operator's.
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.core.gpu_spec import GpuSpec

@@ -1,8 +1,8 @@
 """The GEMM kernels: one row each. A new one is its source, its code object and a row here."""
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from gpusim.base.dataclass import dataclass
 from isa.region import MAX_ROWS
 from workloads.operators.register_tiling import BLOCK_ROWS, RegisterTile
 from workloads.operators.sparse_tiling import SparseTile
