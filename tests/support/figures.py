@@ -171,7 +171,6 @@ SLOW: dict[str, dict[str, Callable[[], str]]] = {
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
     "hip": {
         "functions": hip_pages.functions_table,
-        "products": programs.product_table,
         "test programs": programs.test_table,
         "calls": programs.call_table,
     },

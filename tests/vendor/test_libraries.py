@@ -48,10 +48,16 @@ def test_layers_by_libraries_are_right_and_mac_is_faster(tmp_path: Path) -> None
     small = {"kind": "gemm", "name": "small", "m": 96, "n": 300, "k": 500}
     results = {
         name: run_product(name, sparse, 0.8, tmp_path, small)
-        for name, sparse in (("rocblas", False), ("rocblas_mac", False), ("rocsparse", True))
+        for name, sparse in (
+            ("rocblas", False),
+            ("rocblas_mac", False),
+            ("rocsparse", True),
+            ("rocsparse_csrmm", True),
+        )
     }
     assert all(result["verification"]["passed"] for result in results.values())
     cycles = {name: result["kernel"]["cycles"] for name, result in results.items()}
     assert cycles["rocblas_mac"] < cycles["rocblas"]
-    kernels = [launch["kernel"]["name"] for launch in results["rocsparse"]["launches"]]
-    assert "gemmi" in kernels[-1] and any("dense2csc" in name for name in kernels[:-1])
+    for name, last in (("rocsparse", "gemmi"), ("rocsparse_csrmm", "csrmm")):
+        kernels = [launch["kernel"]["name"] for launch in results[name]["launches"]]
+        assert last in kernels[-1] and any("dense2csc" in kernel for kernel in kernels[:-1])
