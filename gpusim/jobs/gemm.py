@@ -1,11 +1,12 @@
 """Jobs that are one matrix product: by itself, or a convolutional layer's forward pass by way of im2col."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from math import prod
 from typing import Any
 
+from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
@@ -106,9 +107,14 @@ class GemmJob:
 
     @property
     def options(self) -> JobOptions:
-        """As configured."""
+        """As configured; where a library's kernels read what those before them compute, sampling executes what it
+        skips."""
         run = self._config.run
-        return JobOptions(verify=run.verify, launches=launch_options(run))
+        options = JobOptions(verify=run.verify, launches=launch_options(run))
+        if run.sampling is None or not any(product.sparse for product in self._config.vendor_products):
+            return options
+        sampling = run.sampling.model_copy(update={"functional": True})
+        return replace(options, launches=replace(options.launches, sampling=sampling))
 
     @property
     def variants(self) -> Sequence[Variant]:
