@@ -114,9 +114,14 @@ class GemmJob:
 
     @property
     def options(self) -> JobOptions:
-        """As configured."""
+        """As configured; where a library's kernels read what those before them compute, sampling executes what it
+        skips."""
         run = self._config.run
-        return JobOptions(verify=run.verify, launches=launch_options(run))
+        options = JobOptions(verify=run.verify, launches=launch_options(run))
+        if run.sampling is None or not any(product.sparse for product in self._config.vendor_products):
+            return options
+        sampling = run.sampling.model_copy(update={"functional": True})
+        return replace(options, launches=replace(options.launches, sampling=sampling))
 
     @property
     def variants(self) -> Sequence[Variant]:

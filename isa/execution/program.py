@@ -60,7 +60,8 @@ def lay_out(kernel: Kernel, translation: Translation, instructions: list[Instruc
     for column in ("function", "source_sign", "output"):
         table[column] = addresses[table[column]]
     keep = translation.constants.lay_out(table)
-    broadcast = (table["kind"] == Kind.VALU_ONE_SCALAR)[:, None] & (table["source"] == BROADCAST_ROWS)
+    with_scalar = np.isin(table["kind"], (Kind.VALU_ONE_SCALAR, Kind.VALU_INDEXED))
+    broadcast = with_scalar[:, None] & (table["source"] == BROADCAST_ROWS)
     table["source"][broadcast] = translation.vgprs * ROW_BYTES
     units = np.zeros((len(table) + 1, len(UNIT_NAMES)), np.int64)
     units[np.arange(1, len(table) + 1), table["unit"]] = 1

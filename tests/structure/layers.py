@@ -140,8 +140,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim.reproduce": (
-        *("gpusim.base", "workloads", "gpusim.config", "gpusim.keeping", "gpusim.compare"),
-        *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.sweep"),
+        *("gpusim.base", "workloads", "workloads.vendor", "gpusim.config", "gpusim.keeping", "gpusim.compare"),
+        *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.jobs", "gpusim.sweep"),
     ),
     "gpusim.reproduce.kinds": (
         *("gpusim.base", "workloads.monitor", "gpusim.energy", "gpusim.config", "gpusim.reproduce"),
