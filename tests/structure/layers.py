@@ -42,7 +42,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "memory.network": (*_TOOLS, "isa", "memory"),
     "memory.sets": _TOOLS,
     "memory.translation": (*_TOOLS, "isa", "memory", "memory.network", "memory.sets"),
-    "memory.dram.standards": (),
+    "memory.dram.standards": ("gpusim.base",),
     "memory.dram": (*_TOOLS, "isa", "memory", "memory.dram.standards"),
     "memory.cache": (*_TOOLS, "isa", "memory", *_PATH[:-1]),
     "spartan": (*_TOOLS, "isa", "memory", "memory.dram"),

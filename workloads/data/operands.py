@@ -1,11 +1,11 @@
 """Where a GEMM's operands come from: random numbers with zeros, or a layer's activation maps, captured or made up."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from gpusim.base.dataclass import dataclass
 from workloads.data.activations_file import ActivationFileError, Activations, load_activations
 from workloads.data.map_patterns import resampled_maps, synthetic_maps
 from workloads.data.patterns import (
