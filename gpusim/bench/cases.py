@@ -259,13 +259,13 @@ CASES = (
     ),
     BenchCase(
         "transpose_direct",
-        "l2",
+        "latency",
         "matrix transposed without LDS: stores to 64 lines",
         _transpose("transpose_direct", (64, 1), 1),
         1024,
         64,
     ),
-    BenchCase("sparse_gather", "dram", "sparse matrix (ELLPACK) times vector", _sparse_gather, 1 << 16, 512),
+    BenchCase("sparse_gather", "latency", "sparse matrix (ELLPACK) times vector", _sparse_gather, 1 << 16, 512),
     BenchCase("collatz", "valu", "divergent: nested loops of other lengths in each lane", _collatz, 1 << 17, 512),
     BenchCase("histogram", "l2", "atomic additions to random places in L2", _histogram, 1 << 18, 512),
 )
