@@ -39,7 +39,7 @@ class Measured:
 
     def ratios(self, first: int, last_jump: float, spec: SamplingSpec) -> Ratios:
         """Cycles an instruction in the laps but for the `first` ones, if `last_jump` follows them."""
-        return ratios(self.laps[first:], self.weights(first, last_jump), self.age(first), _PACE, spec)
+        return ratios(self.laps[first:], self.weights(first, last_jump), self.age(first), _PACE, spec, self.lap_rounds)
 
     def age(self, first: int, more: int = 0) -> float:
         """Rounds that have passed in the middle of the laps but for the `first` ones, with `more` to follow."""
