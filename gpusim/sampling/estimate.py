@@ -7,9 +7,9 @@ anything computed from several counts, such as a hit rate, has their correlation
 
 Three things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
 may be is taken from the spread of the windows and the rounds that have passed. A launch that is seen to go on settling
-does so in the part that is skipped: what the later laps differ from the earlier ones, beyond chance, is gone through
-again as often as the time in which a launch settles holds theirs, and half of it at least: a standard uncertainty. And a
-jump may itself cost or save something: `SamplingSpec.bias`.
+does so in the part that is skipped: what the later laps differ from the earlier ones, beyond chance, it may go through
+again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty. And
+a jump may itself cost or save something: `SamplingSpec.bias`.
 """
 
 from dataclasses import dataclass
@@ -119,8 +119,8 @@ def estimate(
 ) -> Estimate:
     """What `wavefronts` that were not simulated add to each column.
 
-    laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0: as many as
-    those that ended in the laps had.
+    laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known,
+    0: as many as those that ended in the laps had.
     """
     found = ratios(laps, weights, age, columns, spec, lap_rounds)
     ended = weights @ laps.sum(axis=1)

@@ -20,7 +20,7 @@ from gpusim.core.cu.state import NEVER
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.core.steering import Steered
-from gpusim.sampling.decision import LEAST_SKIPPED, Measured, following
+from gpusim.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP, Measured, following
 from gpusim.sampling.estimate import estimate
 from gpusim.sampling.grid import Left
 from gpusim.sampling.independence import dependence
@@ -98,6 +98,9 @@ class _Course:
             if then.jump:
                 self._jump(then.jump)
             if then.enough:
+                return
+            if not self._jumps and len(self._laps) >= MOST_BEFORE_JUMP:
+                self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
                 return
 
     def _first_round(self) -> Iterator[int]:

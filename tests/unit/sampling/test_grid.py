@@ -1,4 +1,4 @@
-"""Is a grid passed over evenly, so that addresses keep their lower bits, and is what they cost that of the laps around them?"""
+"""Do jumps pass over a grid evenly and keep addresses' lower bits, and do they cost what the laps around them do?"""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from gpusim.sampling.grid import Left, block_weights, kept
 
-
 JUMPS = st.tuples(st.integers(0, 100_000), st.integers(1, 500), st.integers(1, 600), st.integers(1, 400))
 
 
@@ -15,7 +14,7 @@ JUMPS = st.tuples(st.integers(0, 100_000), st.integers(1, 500), st.integers(1, 6
 def test_a_jump_leaves_room_for_the_laps_that_are_to_follow(sizes: tuple[int, int, int, int], more: int) -> None:
     skippable, resident, lap, row = sizes
     jump = Left(200_000, skippable, lap, resident, row).jump(more)
-    assert jump >= 0 and jump + more * lap <= skippable or not jump
+    assert (jump >= 0 and jump + more * lap <= skippable) or not jump
     if jump:  # the last jump is at least half of this one: parts are even
         assert jump >= 200_000 / 32 * 3 / 4
         assert skippable - more * (jump + lap) >= jump // 2
