@@ -60,7 +60,6 @@ def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
 
         code = run_program(Program(arguments, options.root), reporter, sessions, lambda: interrupt.asked)
     from gpusim.hip import report
-    from gpusim.report.document import as_json
 
     (launches,) = made
     if interrupt.asked and launches.partial:  # whatever a program that was told of it makes of that
@@ -74,7 +73,7 @@ def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
         "bounds": options.bounds,
     }
     if options.json_file is not None:
-        text = as_json(report.document(launches, config, code))
+        text = report.as_json(report.document(launches, config, code))
         if options.json_file == STANDARD_OUTPUT:
             sys.stdout.write(text)
         else:

@@ -11,8 +11,8 @@ from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
-from gpusim.cli.declared_runs import DataOption, EngineChoice, NetOptions
-from gpusim.cli.options import LiveOptions, PhaseChoice, Source, StoreOptions
+from gpusim.cli.declared_networks import DataOption, NetOptions
+from gpusim.cli.options import EngineChoice, LiveOptions, PhaseChoice, Source, StoreOptions
 from gpusim.cli.sampling_options import SamplingOptions
 from gpusim.cli.storing import kept, opened_store
 from gpusim.config.files import Document, opened

@@ -3,12 +3,13 @@
 import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
 
+from gpusim.base.dataclass import dataclass
 from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs

@@ -17,7 +17,7 @@ from gpusim.config.figure import Figure
 from gpusim.config.reproduction import Reproduction, load_reproduction
 from gpusim.live.view import live_view
 from gpusim.report import listing
-from gpusim.reproduce.kept import Results, load
+from gpusim.reproduce.kept import FILE, Results, load
 from gpusim.store.project import store_to_read
 
 EXIT_SOME_FAILED = 1
@@ -69,6 +69,7 @@ def _run(
 
     jobs = options.jobs if options.jobs is not None else default_jobs()
     plan = plan_of(reproduction, figures, options.exact)
+    known = load(where, reproduction.name).points if (where / FILE).exists() else {}
     with Keeper(store, options.fresh) as keeper, Interrupt() as interrupt:
         interrupt.deferred = True
         ran = Running(keeper, LocalProcesses(jobs, reporter), reporter, interrupt).run(plan)
@@ -82,8 +83,11 @@ def _run(
         "simulated": "in whole" if options.exact else "sampled",
     }
     whole = plan if not options.only else plan_of(reproduction, reproduction.figures, options.exact)
+    # what was not to be run, or cannot be here, stays as it was
+    others = whole.points.keys() - plan.points.keys() | ran.left_out.keys()
+    earlier = {key: point for key, point in known.items() if key in others}
     with Keeper(store) as keeper:
-        results = collected(reproduction.name, whole, keeper, ran.errors, said)
+        results = collected(reproduction.name, whole, keeper, ran.errors, said, earlier)
     _write(reproduction, results, figures, where, reporter, drawn=False)
     reporter.say(sentence)
     if interrupt.asked:

@@ -97,7 +97,7 @@ class Figure(Spec):
 
     title: str = param(..., "for people", "user")
     source: str = param(..., "which figure or table of the publication", "the publication")
-    note: str = param("", "what is different here, and why", "user")
+    note: str = param("", "what is different here, and why; may name means as the summary does", "user")
     claims: tuple[ClaimSpec, ...] = param((), "what the publication says", "the publication")
 
     def located(self, path: Path) -> Self:
@@ -144,7 +144,7 @@ class BreakdownFigure(RunsFigure):
 
     kind: Literal["breakdown"] = param("breakdown", "what is shown", "")
     base: str = param(..., "the dense way", "user")
-    conversions: dict[str, str] = param({}, "what names of kernels that convert begin with, by way", "user")
+    conversions: dict[str, tuple[str, ...]] = param({}, "what names of kernels that convert begin with, by way", "user")
     judged: dict[str, tuple[str, ...]] = param({}, "comparisons that a way's values belong to, by way", "user")
 
     @model_validator(mode="after")

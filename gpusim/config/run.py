@@ -16,6 +16,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from spartan.engine_spec import EngineSpec
 from workloads.data.operands import activations_path
+from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
 RUN_FOLDER = ""
 
@@ -35,6 +36,13 @@ class RunConfig(Spec):
         if self.run.engine != "off" and self.kernels.may_use_engine:
             check_share(self.gpu, self.engine)
         return self
+
+    @property
+    def vendor_products(self) -> list[VendorProduct]:
+        """Products of vendors' libraries that the run takes."""
+        dense = self.kernels.dense if self.run.engine != "on" else None
+        sparse = self.kernels.sparse if self.run.engine != "off" else None
+        return [VENDOR_PRODUCTS[name] for name in (dense, sparse) if name in VENDOR_PRODUCTS]
 
     @property
     def inputs(self) -> list[Path]:

@@ -24,6 +24,7 @@ _BLOCKS = "Dong 2020, section 6.5: each element by itself; section 8.1: coarse-g
 _BLOCK_ROWS = ("rows of the blocks in which synthetic zeros come, of the matrix or of a map, as `data` says", _BLOCKS)
 _BLOCK_COLUMNS = ("columns of these blocks", _BLOCKS)
 MOST_COLUMNS = 1 << 24  # of B
+MOST_IMAGES = 1 << 20
 MOST_ROWS = 1 << 20  # of B; those past what a sparse region holds are launched in blocks
 _SEED = ("seed of weights and synthetic activations", "arbitrary")
 
@@ -58,7 +59,7 @@ class LayerWorkload(Spec):
 
     kind: Literal["layer"] = param("layer", "what is computed: a convolutional layer, forward", "")
     layer: LayerSpec = param(..., "the convolutional layer", "the network")
-    batch: int = param(128, "images in the batch", "Dong 2020, section 6.5", ge=1, le=65536)
+    batch: int = param(128, "images in the batch", "Dong 2020, section 6.5", ge=1, le=MOST_IMAGES)
     data: Literal["synthetic", "synthetic_maps", "real", "resampled"] = param(
         "synthetic",
         "synthetic: zeros uniformly random in the matrix; synthetic_maps: in the maps, whose levels table 6.5 gives, "

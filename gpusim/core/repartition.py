@@ -53,19 +53,27 @@ def restore_l2(m: Any, contents: L2Contents, gpu: GpuSpec, taken: L2Share | None
     await_end(m, gpu.l2)
 
 
-def write_compacted(m: Any, gpu: GpuSpec) -> None:
-    """Have the engine, which is set up for the launch, write the sparse regions to DRAM compacted."""
-    _before_the_launch(m, lambda m: wake_at_start(m, ENGINE))
-    await_end(m, gpu.l2)
+def write_compacted(m: Any, gpu: GpuSpec, advance: Callable[[], int]) -> int:
+    """Have the engine, which is set up for the launch, write the sparse regions to DRAM compacted.
+
+    advance: runs the machine's loop and returns its status, which is returned: RUNNING where it was stopped before the
+    end, upon which the launch is not to begin.
+    """
+    status = _before_the_launch(m, lambda m: wake_at_start(m, ENGINE), advance)
+    if status == FINISHED:
+        await_end(m, gpu.l2)
+    return status
 
 
-def _before_the_launch(m: Any, begin: Callable[[Any], None]) -> None:
+def _before_the_launch(m: Any, begin: Callable[[Any], None], advance: Callable[[], int] | None = None) -> int:
     """Have the machine, in which nothing has started, do what `begin` begins; the launch begins thereafter."""
     run = m.run
     let_sleep(m, DISPATCH)
     workgroups, run.workgroups = int(run.workgroups), 0
     begin(m)
-    status = run_cycles(m, NEVER)
-    assert status == FINISHED, status
+    status = run_cycles(m, NEVER) if advance is None else advance()
+    assert status == FINISHED or advance is not None, status
     run.workgroups, run.ended = workgroups, 0
-    wake_at_start(m, DISPATCH)
+    if status == FINISHED:
+        wake_at_start(m, DISPATCH)
+    return status

@@ -38,12 +38,12 @@ from memory.dram.controller import bus_busy_cycles
 from spartan.engine import engine_finish
 
 if TYPE_CHECKING:
-    from gpusim.core.steering import Steerer, Steering
+    from gpusim.core.steering import Steered, Steerer, Steering
     from spartan.engine_spec import EngineSpec
 
 OBSERVER_PERIOD_S = 0.1
 FIRST_CHUNK_CYCLES = 2_000
-STUCK_CYCLES = 2_000_000  # without an instruction issued or a packet moved
+STUCK_CYCLES = 2_000_000  # without an instruction issued, a packet moved or a line of a write phase
 HUGE_PAGE_WAVEFRONTS = 1024  # from here on a launch counts as a long run, whose memory is worth pages of 2 MiB
 
 
@@ -116,13 +116,9 @@ def simulate(
         from gpusim.core.engine_link import attach_engine
 
         attached, shadows = attach_engine(m, engine_spec, launch, context)
-        if engine_spec.compacts_on_write:
-            from gpusim.core.repartition import write_compacted
-
-            write_compacted(m, gpu)
-
     wall, cpu = time.perf_counter(), time.thread_time()  # other threads do not take part
-    recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)
+    recording: Recording | None = None
+    steering: Steering | None = None
 
     def resident() -> list[WavefrontGroup]:
         return resident_groups(m, launch.kernel, context.instructions)
@@ -136,8 +132,7 @@ def simulate(
             replace(progress, instructions_expected=expected, instructions_at_least=least)
         )
 
-    steering = None
-    if steerer is not None:
+    def steered() -> "Steered":
         from gpusim.core.steering import Steered
         from isa.execution.emulator import run_functional
 
@@ -147,9 +142,19 @@ def simulate(
         def execute(workgroups: range) -> int:
             return run_functional(launch, shadows=shadows, workgroups=workgroups).wavefront_instructions
 
-        steering = steerer.attach(Steered(m, context, counts, fit.workgroups_per_cu * gpu.cus, execute))
+        return Steered(m, context, counts, fit.workgroups_per_cu * gpu.cus, execute)
+
     try:
-        status = _loop(m, observe, recording, max_cycles, steering, serve)
+        status = FINISHED
+        if engine_spec is not None and uses_engine and engine_spec.compacts_on_write:
+            from gpusim.core.repartition import write_compacted
+
+            status = write_compacted(m, gpu, partial(_loop, m, observe, max_cycles=max_cycles))
+        if status == FINISHED:
+            recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)
+            if steerer is not None:
+                steering = steerer.attach(steered())
+            status = _loop(m, observe, recording, max_cycles, steering, serve)
     except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
         note_resident(interrupt, resident())
         raise
@@ -234,7 +239,8 @@ def _loop(
             serve()
         if status != RUNNING or m.wheel.now >= end:
             return status
-        mark = (int(run.instructions), int(m.xbar.requests + m.xbar.responses))
+        moved = m.xbar.requests + m.xbar.responses + m.engine.lines_handed_over + m.engine.compacted_written
+        mark = (int(run.instructions), int(moved))
         if mark != progress_mark:
             progress_mark, progress_cycle = mark, int(m.wheel.now)
         elif int(m.wheel.now) - progress_cycle > STUCK_CYCLES:

@@ -1,5 +1,6 @@
 """What is said of a HIP program at its end: a table by kernel, and one JSON object with every launch."""
 
+import json
 import sys
 from typing import Any, TextIO
 
@@ -56,6 +57,13 @@ def document(launches: Launches, config: dict[str, Any], exit_code: int) -> dict
         "kernels": kernels,
         "launches": launches.kept,
     }
+
+
+def as_json(result: dict[str, Any]) -> str:
+    """The JSON text of `document`'s object: a line for each launch, of which there may be many thousand."""
+    launches = ",\n".join(f"    {json.dumps(launch, allow_nan=False)}" for launch in result["launches"])
+    head = json.dumps({**result, "launches": []}, indent=2, allow_nan=False).removesuffix("[]\n}")
+    return f"{head}[\n{launches}\n  ]\n}}\n"
 
 
 def _ordered(launches: Launches) -> list[tuple[str, KernelTotals]]:

@@ -31,7 +31,7 @@ from isa.launch import Launch
 from isa.object.code_object import CodeObjectError, Kernel
 
 _REQUEST = struct.Struct(REQUEST)
-_RECEIVED_AT_ONCE = 1 << 20
+_RECEIVED_AT_ONCE = 1 << 16  # a larger buffer is mapped anew for each message
 _KINDS = ("hipMalloc", "hipHostMalloc", "hipMallocManaged")  # by the number of the request
 _ALL_STREAMS = (1 << 64) - 1
 _BLOCK_STEP = LANES

@@ -23,7 +23,7 @@ _GRACE_S = 2.0  # for a program that is asked to end
 _PR_SET_PDEATHSIG = 1
 _DESCRIPTORS = 2  # of a process that introduces itself: its end of a socket pair, its memory file
 _LOADERS = ("lib64/ld-linux-x86-64.so.2", "usr/lib64/ld-linux-x86-64.so.2")
-_FOLDERS = (
+FOLDERS = (
     *("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib"),
     *("usr/lib/x86_64-linux-gnu/blas", "usr/lib/x86_64-linux-gnu/lapack"),
 )
@@ -66,7 +66,7 @@ class Program:
         loader = next((root / name for name in _LOADERS if (root / name).exists()), None)
         if loader is None:
             raise ProgramError(f"--root {self.root}: has no {' or '.join(_LOADERS)}, the loader of its C library")
-        folders = [library_folder, *(root / folder for folder in _FOLDERS)]
+        folders = [library_folder, *(root / folder for folder in FOLDERS)]
         path = os.pathsep.join(map(str, folders))
         return [str(loader), "--library-path", path, *self.arguments], environment
 

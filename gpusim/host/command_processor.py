@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Reporter, reporting
 from gpusim.core.facts import RunFacts

@@ -9,12 +9,12 @@ import ctypes
 import mmap
 import os
 import weakref
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpusim.base.counters import Counter, CounterTable
+from gpusim.base.dataclass import dataclass
 from gpusim.base.host_memory import read_again, zeroed
 
 HOST_LINE_BYTES = 64
@@ -23,8 +23,7 @@ SPREAD_BYTES = 1024
 i64, i32, i16, u16, u32 = np.int64, np.int32, np.int16, np.uint16, np.uint32
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """One field: element type, shape (`()` = scalar) and what it holds, with its unit."""
 
     shape: tuple[int, ...]

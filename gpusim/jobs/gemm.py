@@ -1,32 +1,36 @@
 """Jobs that are one matrix product: by itself, or a convolutional layer's forward pass by way of im2col."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
+from math import prod
 from typing import Any
 
+from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, SPARSE, EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
+from gpusim.jobs.column_blocks import ColumnBlocks, block_columns
 from gpusim.jobs.dense_choice import choose_dense, likely_dense
 from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from gpusim.jobs.operators import OperatorTask, gpu_facts
 from gpusim.jobs.vendor import LibraryTask, library_product
 from gpusim.results.record import KernelChoice
-from isa.device_memory import DeviceMemory
+from isa.device_memory import DeviceMemory, DeviceMemoryError
 from spartan.engine_spec import EngineSpec
 from spartan.sib_layout import sib_layout
 from workloads.data.operands import SyntheticOperands, captured_operands, resampled_operands, synthetic_map_operands
 from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel
 from workloads.operators.sparse_tiling import dense_cycles, sparse_cycles
-from workloads.shapes import GemmShape, Layer, gemm_shape
+from workloads.shapes import GemmShape, gemm_shape, output_size
 from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
 # which of `kernels.dense` and `kernels.sparse` each engine mode runs
+_BLOCK_COLUMNS = 64  # blocks of columns of a product by itself are a multiple of
 _RUN_BY: dict[EngineMode, tuple[str, ...]] = {"off": ("dense",), "on": ("sparse",), "both": ("dense", "sparse")}
 
 
@@ -34,13 +38,13 @@ _RUN_BY: dict[EngineMode, tuple[str, ...]] = {"off": ("dense",), "on": ("sparse"
 class GemmProblem:
     """A product's name in messages, its shape and where its operands come from.
 
-    blocks: says how to run one whose matrices exceed so many bytes of memory.
+    unit: where its matrices exceed the GPU's memory, it runs in blocks of columns, a multiple of this.
     """
 
     title: str
     shape: GemmShape
     data: GemmData
-    blocks: Callable[[int], str] | None = None
+    unit: int = _BLOCK_COLUMNS
 
 
 def layer_problem(workload: LayerWorkload) -> GemmProblem:
@@ -57,22 +61,12 @@ def layer_problem(workload: LayerWorkload) -> GemmProblem:
         )
     else:
         data = SyntheticOperands(workload.sparsity, seed, _zero_block(workload))
-    return GemmProblem(workload.title, shape, data, partial(_fitting_batch, layer))
+    return GemmProblem(workload.title, shape, data, prod(output_size(layer)))
 
 
 def _zero_block(workload: LayerWorkload | GemmWorkload) -> tuple[int, int]:
     """Rows and columns of the blocks in which made-up zeros come."""
     return workload.zero_block_rows, workload.zero_block_columns
-
-
-def _fitting_batch(layer: Layer, memory_bytes: int) -> str:
-    """How a layer whose matrices exceed the memory is to be run."""
-    images = 0
-    while GemmBuffers.bytes_of(gemm_shape(layer, images + 1)) <= memory_bytes:
-        images += 1
-    if not images:
-        return "; not even one image does"
-    return f"; {images} images do: run blocks of columns, workload.batch={images} at a time"
 
 
 def gemm_problem(workload: GemmWorkload) -> GemmProblem:
@@ -113,9 +107,14 @@ class GemmJob:
 
     @property
     def options(self) -> JobOptions:
-        """As configured."""
+        """As configured; where a library's kernels read what those before them compute, sampling executes what it
+        skips."""
         run = self._config.run
-        return JobOptions(verify=run.verify, launches=launch_options(run))
+        options = JobOptions(verify=run.verify, launches=launch_options(run))
+        if run.sampling is None or not any(product.sparse for product in self._config.vendor_products):
+            return options
+        sampling = run.sampling.model_copy(update={"functional": True})
+        return replace(options, launches=replace(options.launches, sampling=sampling))
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -137,7 +136,7 @@ class GemmJob:
     def _decide_sparse(
         self, name: str, reporter: Reporter, stopped: Callable[[], bool]
     ) -> tuple[Variant, KernelChoice]:
-        shape, facts, dense = self._problem.shape, gpu_facts(self.gpu), self._config.kernels.dense
+        shape, facts, dense = self._block, gpu_facts(self.gpu), self._config.kernels.dense
         zeros = self._problem.data.zeros(shape)
         expected = dense_cycles(shape, facts)
         if dense == AUTO:
@@ -151,7 +150,7 @@ class GemmJob:
     def _variant(self, kernel: str, name: str) -> Variant:
         """Of a kernel, or of a library, by its name; AUTO: of the likeliest one, with what decides."""
         if kernel == AUTO:
-            likely = self._variant(likely_dense(self._problem.shape, self.gpu), name)
+            likely = self._variant(likely_dense(self._block, self.gpu), name)
             # a run that is stopped at some cycle is a look at its beginning, for which nothing is measured
             return likely if self._config.run.max_cycles else replace(likely, decide=partial(self._decide, name))
         if kernel in VENDOR_PRODUCTS:
@@ -160,8 +159,8 @@ class GemmJob:
         return Variant(kernel, row.uses_engine, partial(self._prepare, row), name)
 
     def _decide(self, name: str, reporter: Reporter, stopped: Callable[[], bool]) -> tuple[Variant, KernelChoice]:
-        self._problem.data.zeros(self._problem.shape)  # data that do not fit are told before kernels are measured
-        choice = choose_dense(self._problem.shape, self.gpu, reporter, stopped)
+        self._problem.data.zeros(self._block)  # data that do not fit are told before kernels are measured
+        choice = choose_dense(self._block, self.gpu, reporter, stopped)
         return self._variant(choice.kernel, name), choice
 
     def resolved(self) -> dict[str, Any]:
@@ -169,26 +168,49 @@ class GemmJob:
         return self._config.resolved()
 
     def _prepare_library(self, product: VendorProduct) -> Task:
+        if self._exceeds_memory:
+            raise UserError(
+                f"{product.name}: {self.title}: A, B and C need {GemmBuffers.bytes_of(self._problem.shape) / 2**20:.1f}"
+                f" MiB, the GPU has {self.gpu.memory_mib} (gpu.memory_mib); products of libraries are not run in blocks"
+                f" of columns: allowed are at most {self._block.n} of the {self._problem.shape.n} columns"
+            )
         return LibraryTask(library_product(product, self._problem.shape, self._problem.data, self.gpu))
 
     def _prepare(self, kernel: GemmKernel) -> Task:
-        operator = self.operator(kernel.name)
-        if kernel.uses_engine:
-            for launch in (launch for launch in operator.launches if launch.regions):
-                try:
-                    sib_layout(self.engine_spec, launch.regions)
-                except ValueError as error:
-                    raise UserError(f"engine: {error}") from None
+        problem = self._problem
+        try:
+            operator = self.operator(kernel.name)
+        except DeviceMemoryError:
+            # the packed matrix that answers are compared with, and where it is written before the launch, that too
+            copies = (1 + self.engine_spec.compacts_on_write) * kernel.uses_engine
+            columns = block_columns(kernel.name, problem.shape, problem.unit, self.gpu, copies)
+            verified = self._config.run.verify
+            return ColumnBlocks(kernel, problem.shape, problem.data, columns, self.gpu, self._check, verified)
+        self._check(operator)
         zeros, zero_lines = operator.zero_fractions()
         return OperatorTask(operator, {"zero_fraction": zeros, "zero_line_fraction": zero_lines})
 
+    def _check(self, operator: GemmOperator) -> None:
+        """UserError where the engine has not what a launch with it needs."""
+        for launch in (launch for launch in operator.launches if launch.regions):
+            try:
+                sib_layout(self.engine_spec, launch.regions)
+            except ValueError as error:
+                raise UserError(f"engine: {error}") from None
+
+    @property
+    def _exceeds_memory(self) -> bool:
+        return GemmBuffers.bytes_of(self._problem.shape) > self.gpu.memory_mib << 20
+
+    @cached_property
+    def _block(self) -> GemmShape:
+        """What is launched at a time, for which kernels are chosen: the whole, or a block that fits the memory."""
+        shape = self._problem.shape
+        if not self._exceeds_memory:
+            return shape
+        return replace(shape, n=block_columns(likely_dense(shape, self.gpu), shape, self._problem.unit, self.gpu))
+
     def operator(self, kernel: str) -> GemmOperator:
-        """The product by a kernel, in a device memory of its own."""
-        memory, shape = DeviceMemory(self.gpu.memory_mib << 20), self._problem.shape
-        needed, held = GemmBuffers.bytes_of(shape), self.gpu.memory_mib << 20
-        if needed > held and self._problem.blocks is not None:
-            raise UserError(
-                f"{self.title}: A, B and C of {shape.m} x {shape.n} x {shape.k} need {needed / 2**30:.2f} GiB, "
-                f"the GPU has {held / 2**30:.2f} GiB{self._problem.blocks(held)}"
-            )
+        """The product by a kernel, in a device memory of its own; raises DeviceMemoryError where it does not fit."""
+        memory = DeviceMemory(self.gpu.memory_mib << 20)
         return build_gemm(kernel, self._problem.shape, self._problem.data, memory, gpu_facts(self.gpu))

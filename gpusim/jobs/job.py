@@ -5,9 +5,10 @@ gpusim.jobs.runner, which knows nothing of what is computed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gpusim.base.dataclass import dataclass
 from gpusim.host.command_processor import HostCommand, RunOptions
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Task(Protocol):
         """Launches and copies in order, each after the one before."""
 
     def counts(self) -> Mapping[str, float]:
-        """What is known of the data before the run, by the names of RunRecord's fields."""
+        """What is known of the data that have been in device memory, by the names of RunRecord's fields."""
 
     def verify(self) -> "Verification | None":
         """Compare the results with the reference; None where there is none."""

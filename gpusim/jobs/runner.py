@@ -64,8 +64,6 @@ def _run_variant(
         record.kernel = variant.label
     reporter.say(f"{variant.label}: preparing {job.title}")
     task = variant.prepare()
-    for name, value in task.counts().items():
-        setattr(record, name, value)
     record.setup_s = time.perf_counter() - start
 
     engine_spec = job.engine_spec if variant.uses_engine else None
@@ -77,6 +75,8 @@ def _run_variant(
         processor.run(task.commands, record, options, observer, lambda: interrupt.asked)
     finally:
         interrupt.deferred = False
+        for name, value in task.counts().items():
+            setattr(record, name, value)
     if job.options.verify and record.incomplete_results:
         reporter.say(f"{variant.label}: not verified: sampled; --functional executes the skipped workgroups too")
     elif job.options.verify and not record.partial:

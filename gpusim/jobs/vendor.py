@@ -8,12 +8,14 @@ operator's.
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from ctypes.util import find_library
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.core.gpu_spec import GpuSpec
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
     from gpusim.hip.recording import Recording
 
 ROOT_VARIABLE = "GPUSIM_VENDOR_ROOT"
+INSTALLING = (
+    "apt install {packages}, or python -m tests.vendor.packages FOLDER in gpusim's repository and"
+    f" {ROOT_VARIABLE}=FOLDER"
+)
 _NO_LIBRARY = 4  # the program's exit code
 
 
@@ -61,7 +67,10 @@ class LibraryProduct:
     @property
     def outputs(self) -> Mapping[str, np.ndarray]:
         """C [N, M], without what pads it."""
-        return {"C": self.buffers.c_stored[:, : self.buffers.shape.m]}
+        shape, stored = self.buffers.shape, self.buffers.c_stored
+        if self.product.transposes:
+            return {"C": stored.reshape(-1)[: shape.m * shape.n].reshape(shape.m, shape.n).T}
+        return {"C": stored[:, : shape.m]}
 
     @property
     def work(self) -> Work:
@@ -101,6 +110,19 @@ class LibraryTask(OperatorTask):
         ]
 
 
+def is_there(product: VendorProduct) -> bool:
+    """Whether the library's file is where programs are given it from."""
+    from gpusim.hip.supervisor import FOLDERS
+
+    named = os.environ.get(ROOT_VARIABLE)
+    folders = [Path(named or "/") / folder for folder in FOLDERS]
+    if not named:
+        folders += map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
+    return any((folder / product.library).exists() for folder in folders) or (
+        not named and find_library(product.library.removeprefix("lib").partition(".")[0]) == product.library
+    )
+
+
 def library_product(product: VendorProduct, shape: GemmShape, data: GemmData, gpu: GpuSpec) -> LibraryProduct:
     """The product by a library of the user's, from the folder that GPUSIM_VENDOR_ROOT names or from the system.
 
@@ -119,14 +141,12 @@ def library_product(product: VendorProduct, shape: GemmShape, data: GemmData, gp
         a.tofile(files[0])
         b.tofile(files[1])
         sizes = (shape.m, shape.n, shape.k, shape.lda, shape.ldb, shape.ldc)
-        how = "sparse" if product.sparse else "dense"
-        words = [str(libraries() / "product"), how, *map(str, (*sizes, *files))]
+        words = [str(libraries() / "product"), product.call, *map(str, (*sizes, *files))]
         program = Program(words, Path(named) if named else None)
         recording = record(program, gpu, Reporter(quiet=False), execute=product.sparse)
     if recording.code_of_exit == _NO_LIBRARY:
         raise UserError(
-            f"{product.name}: {product.library} is not there: install it (Debian: apt install {product.package}), or"
-            f" name the folder with it in {ROOT_VARIABLE}"
+            f"{product.name}: {product.library} is not there: {INSTALLING.format(packages=product.package)}"
         )
     if recording.code_of_exit or recording.memory is None:
         raise UserError(

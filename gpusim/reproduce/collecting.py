@@ -4,14 +4,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpusim.keeping.keeper import Keeper
-from gpusim.reproduce.kept import Results, kept
+from gpusim.reproduce.kept import Kept, Results, kept
 from gpusim.reproduce.plan import Plan
 from gpusim.reproduce.running import stored
 
 
-def collected(name: str, plan: Plan, keeper: Keeper, errors: Mapping[str, str], said: Mapping[str, Any]) -> Results:
-    """Of every point that the store has a run of whose result is right."""
-    points = {}
+def collected(
+    name: str,
+    plan: Plan,
+    keeper: Keeper,
+    errors: Mapping[str, str],
+    said: Mapping[str, Any],
+    earlier: Mapping[str, Kept],
+) -> Results:
+    """Of every point that the store has a run of whose result is right, or else that was known earlier."""
+    points = {key: earlier[key] for key in plan.points if key in earlier}
     for key, planned in plan.points.items():
         found = stored(keeper, planned)
         if found is not None and not found.exit_code:

@@ -1,34 +1,39 @@
 """The plan's runs: those that a store has are taken from it, the others are run side by side and kept at once."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
+from gpusim.jobs.vendor import INSTALLING, is_there
 from gpusim.keeping.asked import work_of_run
 from gpusim.keeping.keeper import Found, Keeper, Took
 from gpusim.reproduce.plan import Plan, Planned
 from gpusim.sweep.executor import Executor
 from gpusim.sweep.tasks import Done, RunTask
+from workloads.vendor.libraries import VendorProduct
 
 NOT_AS_EXPECTED = "the result is not NumPy's"
 
 
 @dataclass
 class Ran:
-    """What became of the points. found, ran: their numbers; errors: by point; seconds: of processes that ran now."""
+    """What became of the points. found, ran: their numbers; errors: by point; left_out: points whose library is not
+    there, with its product; seconds: of processes that ran now."""
 
     found: int = 0
     ran: int = 0
     errors: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, VendorProduct] = field(default_factory=dict)
     seconds: float = 0.0
     wall_s: float = 0.0
 
     def sentence(self, points: int) -> str:
         """'12 of 14 points: 8 ran, 4 were there; 1:30, processes 2:41'."""
         said = [f"{self.ran} ran", f"{self.found} were there"] + ([f"{len(self.errors)} failed"] if self.errors else [])
+        said += [f"{len(self.left_out)} left out"] if self.left_out else []
         known = self.ran + self.found + len(self.errors)
         return f"{known} of {points} points: {', '.join(said)}; {clock(self.wall_s)}, processes {clock(self.seconds)}"
 
@@ -60,12 +65,18 @@ class Running:
         for planned in sorted(plan.points.values(), key=lambda one: -one.seconds):
             found = stored(self._keeper, planned)
             if found is None:
-                missing.append(planned)
+                products = [one for one in planned.config.vendor_products if not is_there(one)]
+                if products:
+                    ran.left_out[planned.point.key] = products[0]
+                else:
+                    missing.append(planned)
             elif found.exit_code:
                 ran.errors[planned.point.key] = NOT_AS_EXPECTED
             else:
                 ran.found += 1
         self._said, self._all_s = self._start, sum(one.seconds for one in missing)
+        if ran.left_out:
+            self._say_left_out(ran.left_out)
         self._reporter.say(
             f"{len(missing)} of {len(plan.points)} points to run, about {clock(self._all_s)} of processor time"
         )
@@ -82,6 +93,14 @@ class Running:
             self._executor.stop()
         ran.wall_s = time.monotonic() - self._start
         return ran
+
+    def _say_left_out(self, points: Mapping[str, VendorProduct]) -> None:
+        libraries = sorted({product.library for product in points.values()})
+        packages = " ".join(sorted({product.package for product in points.values()}))
+        self._reporter.say(
+            f"{len(points)} points are left out, as they were before: {' and '.join(libraries)} are not there:"
+            f" {INSTALLING.format(packages=packages)}"
+        )
 
     def _collect(self, missing: Sequence[Planned], ran: Ran) -> None:
         for number, done in self._executor.finished():

@@ -37,7 +37,8 @@ _KEEP_SCC = (
 _READ_SCC = ("s_cselect", "s_cmov", "s_addc", "s_subb")
 _READ_DESTINATION = ("s_cmov", "s_cmpk", "s_addk", "s_mulk", "s_bitset", "s_setreg_b32", "s_cbranch_i_fork", "v_mac_")
 _KEEP_DESTINATION = ("s_cmpk", "s_setreg_b32", "s_cbranch_i_fork")
-_READ_M0 = ("s_sendmsg", "s_movrel", "v_movrel")
+_CHANGE_M0 = ("s_set_gpr_idx_on", "s_set_gpr_idx_idx", "s_set_gpr_idx_mode")
+_READ_M0 = ("s_sendmsg", "s_movrel", "v_movrel", *_CHANGE_M0)
 
 
 def scalar_mask(first: int, count: int = 1) -> int:
@@ -120,5 +121,7 @@ def _plan(opcode: Opcode) -> tuple[tuple[Operand, ...], int, int, bool, bool]:
         reads |= VCC
     if name.startswith(_READ_M0) or opcode.unit == LDS:
         reads |= M0
+    if name in _CHANGE_M0:
+        writes |= M0
     kept = name.startswith(_KEEP_DESTINATION)
     return parse_operands(opcode.operands), reads, writes, name.startswith(_READ_DESTINATION), kept

@@ -11,6 +11,7 @@ class Kind(IntEnum):
     VALU_LANE_MASK = auto()  # the same, with lane masks read or written
     VALU_ONE_SCALAR = auto()  # the same, with one scalar register among the sources
     VALU_GENERAL = auto()  # with modifiers, SDWA, DPP, v_cmpx, status bits or several scalar registers as sources
+    VALU_INDEXED = auto()  # VALU or VALU_ONE_SCALAR with M0 added to the number of a vector register
     SALU = auto()
     SALU_STATUS = auto()  # scalar arithmetic with SCC, VCCZ or EXECZ as an operand
     SAVE_EXEC = auto()

@@ -22,7 +22,7 @@ from isa.execution.lds_access import lane_exchange, lds_access
 from isa.execution.memory_access import fault
 from isa.execution.program_table import row_at
 from isa.execution.scalar_access import scalar_access
-from isa.execution.special_instructions import jump_index, special
+from isa.execution.special_instructions import jump_index, special, vector_indexed
 from isa.execution.state import (
     EXEC_WORD,
     MODE_WORD,
@@ -149,6 +149,10 @@ def run_slice(context: Context, slot):
         elif kind == Kind.VALU_GENERAL:
             vector_general(context, vectors, scalars, wave, row)
             active = ld_i64(scalars, EXEC_WORD)
+        elif kind == Kind.VALU_INDEXED:
+            code = vector_indexed(context, vectors, scalars, row)
+            if code < 0:
+                break
         elif kind == Kind.SALU:
             scalar_arithmetic(scalars, wave, row)
             active = ld_i64(scalars, EXEC_WORD)

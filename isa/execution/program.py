@@ -3,11 +3,11 @@
 Instructions themselves are only needed by who says or asks something about them: messages, the timing model's tables.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from gpusim.base.dataclass import dataclass
 from isa.architecture import ROW_BYTES
 from isa.encoding.control_flow import decode_kernel
 from isa.encoding.instruction import Instruction
@@ -60,7 +60,8 @@ def lay_out(kernel: Kernel, translation: Translation, instructions: list[Instruc
     for column in ("function", "source_sign", "output"):
         table[column] = addresses[table[column]]
     keep = translation.constants.lay_out(table)
-    broadcast = (table["kind"] == Kind.VALU_ONE_SCALAR)[:, None] & (table["source"] == BROADCAST_ROWS)
+    with_scalar = np.isin(table["kind"], (Kind.VALU_ONE_SCALAR, Kind.VALU_INDEXED))
+    broadcast = with_scalar[:, None] & (table["source"] == BROADCAST_ROWS)
     table["source"][broadcast] = translation.vgprs * ROW_BYTES
     units = np.zeros((len(table) + 1, len(UNIT_NAMES)), np.int64)
     units[np.arange(1, len(table) + 1), table["unit"]] = 1

@@ -47,6 +47,8 @@ PROGRAM_ROW = State(
         "destination_dwords": Field((), "registers written; 0 for none", i32),
         "scalar": Field((), "VALU_ONE_SCALAR: byte offset of the scalar register", i32),
         "scalar_dwords": Field((), "VALU_ONE_SCALAR: its dwords that are broadcast into the scratch rows", i32),
+        "source_indexed": Field((SOURCES,), "VALU_INDEXED: -1: M0's index moves the source's register", i32),
+        "destination_indexed": Field((), "VALU_INDEXED: the same of the destination", i32),
         "source_scalar": Field((SOURCES,), "byte offset of the scalar register that is broadcast; -1: none", i32),
         "source_sdwa": Field((SOURCES,), "1: a part of the source is selected", i32),
         "source_select": Field((SOURCES,), "which part: SDWA's selection", i32),

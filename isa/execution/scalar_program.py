@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from isa.architecture import HW_ID, HW_MODE, HW_STATUS, HW_TRAPSTS, MODE_BITS, SCALAR_REGISTERS
+from isa.architecture import HW_ID, HW_MODE, HW_STATUS, HW_TRAPSTS, M0, MODE_BITS, SCALAR_REGISTERS
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Operand, Unsupported, parse_operands
 from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Condition, Kind
@@ -34,10 +34,12 @@ _NOTHING = frozenset(
         "s_ttracedata",
         "s_wakeup",
         "s_sendmsg",
+        "s_set_gpr_idx_off",  # what it ends is known when the program is built: isa.encoding.register_index
     ]
 )
 _TRAP_ABORT, _TRAP_DEBUG = 2, 3  # LLVM AMDGPU guide, trap handler: llvm.trap, llvm.debugtrap
 _READABLE = (HW_MODE, HW_STATUS, HW_TRAPSTS, HW_ID)
+_SET_INDEX = ("s_set_gpr_idx_on", "s_set_gpr_idx_idx", "s_set_gpr_idx_mode")
 _MOVES = {
     "s_movrels_b32": RELATIVE_SOURCE,
     "s_movrels_b64": RELATIVE_SOURCE,
@@ -88,11 +90,13 @@ def _arithmetic(
     row: Any, instruction: Instruction, operands: Sequence[Operand], constants: Constants, library: Operations
 ) -> None:
     name, fields = instruction.opcode.mnemonic, instruction.fields
-    if instruction.opcode.encoding == "sopp" or not library.has(name):
+    if not library.has(name):
         raise Unsupported("it has no semantics")
     row.kind = Kind.SALU
     row.function = library.address(name)
     row.destination = 4 * SINK
+    if name in _SET_INDEX:
+        row.destination, row.destination_dwords = 4 * M0, 1
     k = 0
     for operand in operands:
         if operand.field == "sdst":
@@ -101,6 +105,9 @@ def _arithmetic(
         elif operand.field == "simm16":
             constants.scalar(row, k, fields["simm16"])
             row.source_dwords[k] = 1
+        elif operand.field == "ssrc1" and name == "s_set_gpr_idx_on":  # no register: which operands are indexed
+            constants.scalar(row, 1, fields["ssrc1"])
+            row.source_dwords[1] = 1
         elif operand.field in ("ssrc0", "ssrc1"):
             row.source_dwords[k] = operand.dwords
             if scalar_operand(row, k, fields[operand.field], operand, instruction.literal, constants):

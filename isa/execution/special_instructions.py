@@ -2,7 +2,7 @@
 
 from gpusim.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i32, st_i64
 from isa.architecture import HW_ID, HW_MODE, HW_STATUS, M0, ROW_BYTES, SCALAR_REGISTERS
-from isa.execution.arithmetic import source_address
+from isa.execution.arithmetic import fill_row, source_address
 from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Kind
 from isa.execution.faults import FAULT_BRANCH, FAULT_REGISTER, FAULT_TRAP
 from isa.execution.memory_access import fault
@@ -12,6 +12,7 @@ from isa.lanes import call_lane_op
 
 # s_getreg and s_setreg select a register's number, the first bit and how many, less 1 (GCN3 ISA manual, section 12.3)
 SELECTOR_NUMBER, SELECTOR_OFFSET_SHIFT, SELECTOR_OFFSET, SELECTOR_SIZE_SHIFT = 63, 6, 31, 11
+_INDEX_BITS = 0xFF  # of M0: what s_set_gpr_idx_on has added to a vector register's number
 
 
 @jit
@@ -78,6 +79,48 @@ def vector_move_relative(context: Context, vectors, scalars, row: ProgramRow):
     else:
         address = source + (vectors & row.source_relative[0])
         call_lane_op(context.helpers.row_copy, vectors + destination, address, 0, 0, active, 0)
+    return 0
+
+
+@jit
+def indexed_register(context: Context, offset, moved, dwords):
+    """Byte offset of a vector register after M0's index is added, or a fault where the wavefront has none there."""
+    offset += moved
+    if moved and offset + dwords * ROW_BYTES > context.vector_registers * ROW_BYTES:
+        return fault(context, FAULT_REGISTER, -1, 0, offset // ROW_BYTES)
+    return offset
+
+
+@jit
+def vector_indexed(context: Context, vectors, scalars, row: ProgramRow):
+    """Execute vector arithmetic whose registers are indexed by M0; 0, or a fault.
+
+    On hardware a register past the wavefront's last is register 0 (GCN3 ISA manual): here it is a fault.
+    """
+    moved = (ld_i32(scalars, M0) & _INDEX_BITS) * ROW_BYTES
+    if row.scalar_dwords:
+        scalar = scalars + row.scalar
+        scratch = vectors + context.vector_registers * ROW_BYTES
+        fill_row(scratch, ld_u32(scalar, 0))
+        if row.scalar_dwords == 2:
+            fill_row(scratch + ROW_BYTES, ld_u32(scalar, 1))
+    destination = indexed_register(context, row.destination, moved & row.destination_indexed, row.destination_dwords)
+    a = indexed_register(context, row.source[0], moved & row.source_indexed[0], row.source_dwords[0])
+    b = indexed_register(context, row.source[1], moved & row.source_indexed[1], row.source_dwords[1])
+    c = indexed_register(context, row.source[2], moved & row.source_indexed[2], row.source_dwords[2])
+    if destination < 0:
+        return destination
+    if a < 0 and row.source_indexed[0]:
+        return a
+    if b < 0 and row.source_indexed[1]:
+        return b
+    if c < 0 and row.source_indexed[2]:
+        return c
+    a += vectors & row.source_relative[0]
+    b += vectors & row.source_relative[1]
+    c += vectors & row.source_relative[2]
+    active = ld_i64(scalars, EXEC_WORD)
+    call_lane_op(row.function, vectors + destination, a, b, c, active, ld_i64(scalars, MODE_WORD))
     return 0
 
 

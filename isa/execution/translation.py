@@ -6,15 +6,16 @@ columns of functions stand numbers of `operations`, from 1 on, and constants are
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gpusim.base.dataclass import dataclass
 from gpusim.jit import records, views
 from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Unsupported, highest_vgpr, parse_operands
+from isa.encoding.register_index import indexed_operands
 from isa.execution.codes import Kind
 from isa.execution.constants import Constants, ConstantValues
 from isa.execution.memory_program import memory_row
@@ -22,7 +23,7 @@ from isa.execution.operations import Operation, Operations
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.scalar_program import scalar_row
 from isa.execution.state import PATTERN_WAYS
-from isa.execution.vector_program import vector_row
+from isa.execution.vector_program import index_registers, vector_row
 from isa.lanes import library
 from isa.object.code_object import CodeObjectError, Kernel
 
@@ -76,13 +77,15 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
     mode = None if any(_writes_mode(i) for i in instructions) else initial_mode(kernel)
     table = records(PROGRAM_ROW, len(instructions))
     contents = table.view(np.uint8).reshape(len(table), -1)
-    first_with: dict[bytes, int] = {}  # most instructions of a large kernel stand in it several times
+    indexed = _indexed_operands(kernel, instructions)
+    # most instructions of a large kernel stand in it several times
+    first_with: dict[tuple[bytes, int], int] = {}
     for i, (instruction, row) in enumerate(zip(instructions, views(table), strict=True)):
         constants.row_number = i
         offset = instruction.address - kernel.code_address
-        first = first_with.setdefault(kernel.code[offset : offset + instruction.size], i)
+        first = first_with.setdefault((kernel.code[offset : offset + instruction.size], indexed[i]), i)
         if first == i:
-            _fill(row, instruction, constants, lanes, kernel, mode)
+            _fill(row, instruction, constants, lanes, kernel, mode, indexed[i])
             row.unit = instruction.opcode.unit
             top = max(top, highest_vgpr(instruction, parse_operands(instruction.opcode.operands)))
         else:  # what depends on its place is filled in below
@@ -113,8 +116,23 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
     )
 
 
+def _indexed_operands(kernel: Kernel, instructions: Sequence[Instruction]) -> list[int]:
+    try:
+        return indexed_operands(instructions, kernel.code_address + kernel.entry)
+    except Unsupported as reason:
+        raise ProgramError(
+            f"kernel '{kernel.name}': indexing of vector registers is not implemented: {reason}"
+        ) from None
+
+
 def _fill(
-    row: Any, instruction: Instruction, constants: Constants, lanes: Operations, kernel: Kernel, mode: int | None
+    row: Any,
+    instruction: Instruction,
+    constants: Constants,
+    lanes: Operations,
+    kernel: Kernel,
+    mode: int | None,
+    indexed: int,
 ) -> None:
     opcode = instruction.opcode
     try:
@@ -122,6 +140,8 @@ def _fill(
         if builder is None:
             raise Unsupported("this encoding is not implemented")
         builder(row, instruction, constants, lanes, mode)
+        if indexed > 0 and builder is vector_row:
+            index_registers(row, instruction, indexed)
     except Unsupported as reason:
         raise ProgramError(
             f"kernel '{kernel.name}': {opcode.mnemonic} ({opcode.encoding.upper()}) at {instruction.address:#x}"

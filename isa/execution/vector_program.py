@@ -14,6 +14,8 @@ from isa.architecture import (
 )
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Operand, Unsupported, constant_of, parse_operands
+from isa.encoding.register_index import DST, SRC2
+from isa.encoding.register_index import SOURCES as INDEXED_SOURCES
 from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Kind, Saturation
 from isa.execution.constants import Constants, vgpr
 from isa.execution.operations import Operations
@@ -25,6 +27,7 @@ _SDWA_DWORD = 6
 _FLOAT_BITS = (16, 32, 64)
 _CARRIES = ("v_add_u32", "v_addc_u32")
 _BORROWS = ("v_sub_u32", "v_subrev_u32", "v_subb_u32", "v_subbrev_u32")
+_VECTOR_SOURCES = {Kind.READ_LANE: (0,), Kind.READ_FIRST_LANE: (0,), Kind.WRITE_LANE: ()}  # others may have any
 _NOTHING = ("v_nop", "v_clrexcp")
 _RELATIVE = {
     "v_movrels_b32": RELATIVE_SOURCE,
@@ -85,6 +88,25 @@ def vector_row(row: Any, instruction: Instruction, constants: Constants, library
     else:
         masks = signature.reads_mask or signature.returns_mask
         row.kind = Kind.VALU_LANE_MASK if masks else Kind.VALU
+
+
+def index_registers(row: Any, instruction: Instruction, indexed: int) -> None:
+    """Have M0 added to those operands of a vector instruction (isa.encoding.register_index); raises Unsupported."""
+    name = instruction.opcode.mnemonic
+    vector_sources = _VECTOR_SOURCES.get(row.kind, range(SOURCES))
+    sources = [k for k in vector_sources if row.source_relative[k] and row.source[k] != BROADCAST_ROWS]
+    chosen = [k for k in sources if indexed & INDEXED_SOURCES[k]]
+    writes = "vdst" in instruction.fields and bool(indexed & DST)
+    if not (chosen or writes) or row.kind == Kind.NO_OPERATION:
+        return
+    if row.kind not in (Kind.VALU, Kind.VALU_ONE_SCALAR):
+        raise Unsupported("its lane mask, modifiers or access to a lane are not implemented for indexed registers")
+    if name.startswith("v_mac_") and bool(indexed & SRC2) != writes:
+        raise Unsupported("its sum would be read from another register than it is written to")
+    row.kind = Kind.VALU_INDEXED
+    row.destination_indexed = -1 if writes else 0
+    for k in chosen:
+        row.source_indexed[k] = -1
 
 
 def _one_scalar(row: Any) -> bool:

@@ -19,9 +19,8 @@ tests hold the function to it; those without one have a reference in the tests.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from isa.lanes.values import BITS
 
@@ -36,8 +35,7 @@ FLUSH_DENORMALS = "flush"  # denormals always flushed, MODE's FP32 rounding: v_m
 FLUSH_NEAREST = "flush nearest"  # denormals always flushed, rounded to nearest: FP32 transcendentals
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(NamedTuple):
     """Operands of an operation: see the module's text for the tokens."""
 
     operands: tuple[str, ...]
@@ -89,8 +87,7 @@ class Signature:
         return "scc" in self.results
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """One row of the table: `function(x, *operands)` returns one value or a tuple in the order of the results."""
 
     name: str

@@ -1,6 +1,6 @@
 """An opcode: one row of the table, its functional unit and its rate class."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # Functional units: the issue categories of the compute unit (GCN3: at most one instruction of each a cycle).
 VALU, SALU, VMEM, LDS, SMEM, BRANCH, INTERNAL, EXPORT = range(8)
@@ -10,8 +10,7 @@ UNIT_NAMES = ("valu", "salu", "vmem", "lds", "smem", "branch", "internal", "expo
 FULL_RATE, HALF_RATE, QUARTER_RATE, EIGHTH_RATE, SIXTEENTH_RATE = 1, 2, 4, 8, 16
 
 
-@dataclass(frozen=True)
-class Opcode:
+class Opcode(NamedTuple):
     """One row of the opcode table (isa/opcodes).
 
     encoding: 'sop1', 'sop2', 'sopk', 'sopc', 'sopp', 'smem', 'vop1', 'vop2', 'vopc', 'vop3', 'ds', 'flat', 'mubuf', ...

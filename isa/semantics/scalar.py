@@ -1,4 +1,5 @@
-"""The scalar ALU: SOP1, SOP2, SOPC and SOPK instructions that do not touch the program counter or M0.
+"""The scalar ALU: SOP1, SOP2, SOPC and SOPK instructions that do not touch the program counter, and those that set
+M0 as the index of vector registers (its old value comes as the destination's: bits 7:0 the index, 15:12 the operands).
 
 Shift amounts are masked to the width. "SCC = result is not 0" unless an instruction says otherwise. The second
 parameter of SOPK instructions is the destination register's value.
@@ -309,3 +310,18 @@ def s_addk_i32(x, constant, d):
 @sop("s_mulk_i32", "i16 old:i32 -> i32", manual="signed(constant, 16) * signed(d) & M32")
 def s_mulk_i32(x, constant, d):
     return d * constant.to("i32")
+
+
+@sop("s_set_gpr_idx_on", "u32 u32 old:u32 -> u32", manual="m0 & 0xFFFF0F00 | index & 0xFF | (operands & 15) << 12")
+def s_set_gpr_idx_on(x, index, operands, m0):
+    return (m0 & 0xFFFF0F00) | (index & 0xFF) | ((operands & 15) << 12)
+
+
+@sop("s_set_gpr_idx_idx", "u32 old:u32 -> u32", manual="m0 & 0xFFFFFF00 | index & 0xFF")
+def s_set_gpr_idx_idx(x, index, m0):
+    return (m0 & 0xFFFFFF00) | (index & 0xFF)
+
+
+@sop("s_set_gpr_idx_mode", "u32 old:u32 -> u32", manual="m0 & 0xFFFF0FFF | (operands & 15) << 12")
+def s_set_gpr_idx_mode(x, operands, m0):
+    return (m0 & 0xFFFF0FFF) | ((operands & 15) << 12)

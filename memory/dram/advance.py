@@ -69,41 +69,53 @@ def _advance(m, channel, limit, ahead, special):
     state = dram.channel[channel]
     closes_rows = special and dram.page_policy != OPEN_PAGE
     clock = state.clock
+    # found anew after each command, before which they stay as they are until a refresh is due
+    changed = 1
+    due = 0
+    kind = READ
+    bursts = ALL_BANKS  # banks that may have one
+    rows = ALL_BANKS  # banks that may be opened or closed
+    others = 0  # banks to prepare for the other direction
     while clock < limit:
         too_early = clock >= ahead and state.listed[READ] == 0
-        soonest = state.refresh_due
-        bursts = ALL_BANKS  # banks that may have one
-        rows = ALL_BANKS  # banks that may be opened or closed
-        if clock >= soonest:
-            if too_early:
-                break
-            t = refresh_step(m, channel, clock)
-            if t > 0:
-                clock = t
-                continue
-            soonest = -t
-            bursts = ~state.closing
-            rows = ~state.blocked
-        kind = bus_direction(m, channel, clock, special)
-        ending = kind >= ENDING
-        if ending:
-            kind -= ENDING
-            bursts &= ending_banks(m, channel, kind)
-        others = banks_to_prepare(m, channel, kind, ending) & rows
-        if ending:
-            rows &= state.begun[kind]
+        if changed or clock >= due:
+            due = state.refresh_due
+            bursts = ALL_BANKS
+            rows = ALL_BANKS
+            if clock >= due:
+                if too_early:
+                    break
+                t = refresh_step(m, channel, clock)
+                if t > 0:
+                    clock = t
+                    changed = 1
+                    continue
+                due = -t
+                bursts = ~state.closing
+                rows = ~state.blocked
+            kind = bus_direction(m, channel, clock, special)
+            ending = kind >= ENDING
+            if ending:
+                kind -= ENDING
+                bursts &= ending_banks(m, channel, kind)
+            others = banks_to_prepare(m, channel, kind, ending) & rows
+            if ending:
+                rows &= state.begun[kind]
+            changed = special  # there a policy may say something else in a later clock
+            if state.listed[kind] == 0:
+                if state.listed[WRITE]:
+                    due = min(due, state.read_idle_since + dram.write_idle)
+                if not closes_rows:
+                    clock = due
+                    changed = 1
+                    continue
+            if special:
+                candidates = candidate_banks(m, channel, kind)
+                bursts &= candidates
+                rows &= candidates
+        soonest = due
         issued = 0
         row_bus_free = True
-        if state.listed[kind] == 0:
-            if state.listed[WRITE]:
-                soonest = min(soonest, state.read_idle_since + dram.write_idle)
-            if not closes_rows:
-                clock = soonest
-                continue
-        if special:
-            candidates = candidate_banks(m, channel, kind)
-            bursts &= candidates
-            rows &= candidates
         # a burst goes before row commands: the data bus is what is scarce
         banks = state.hits[kind] & bursts
         if banks:
@@ -179,6 +191,7 @@ def _advance(m, channel, limit, ahead, special):
             else:
                 soonest = min(soonest, -1 - bank)
         clock = clock + 1 if issued else soonest
+        changed |= issued
     state.clock = clock
 
 

@@ -158,6 +158,10 @@ def issue_column(m, channel, kind, bank, clock, special):
         if special:
             note_served(m, channel, kind, bank, s)
         finish(m, channel, s, clock)
+    # where all hits are of this bank's group, as after a line's first burst, none can follow before its rules allow it
+    group = bank & dram.group_mask
+    if state.hits[kind] & ~dram.group_banks[group] == 0:
+        state.column_not_before = max(state.column_not_before, state.earliest[GROUP_ROW + group, READ_BURST + kind])
 
 
 @jit(inline=True)

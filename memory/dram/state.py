@@ -85,6 +85,7 @@ _SETTINGS = {
     "rank_banks": Field((), "banks of one of them"),
     "data_buses": Field((), "data buses of a channel: one for each pseudo-channel"),
     "group_mask": Field((), "bits of a bank's number that name its bank group among those of all ranks"),
+    "group_banks": Field((MAX_BANKS,), "banks of a bank group, by its number"),
     "rank_shift": Field((), "log2 of the banks of a rank"),
     "rank_bits": Field((), "log2 of ranks, without pseudo-channels"),
     "pseudo_bits": Field((), "log2 of pseudo-channels"),
@@ -237,6 +238,8 @@ def _configure_organization(dram: Any, spec: DramSpec, timing: Timing) -> None:
     # a bank's number: its rank, its number in the group, its group, from the high bits to the low ones
     dram.rank_shift = _log2(timing.rank_banks)
     dram.group_mask = timing.bank_groups - 1 | (timing.units - 1) << int(dram.rank_shift)
+    for bank in range(timing.units * timing.rank_banks):
+        dram.group_banks[bank & int(dram.group_mask)] |= _word(1 << bank)
     dram.rank_bits, dram.pseudo_bits = _log2(timing.ranks), _log2(timing.pseudo_channels)
     dram.group_bits, dram.bank_bits = _log2(timing.bank_groups), _log2(timing.banks_per_group)
     dram.group_shift, dram.column_bits = _log2(spec.group_interleave_lines), _log2(timing.lines_per_row)

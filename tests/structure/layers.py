@@ -42,7 +42,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "memory.network": (*_TOOLS, "isa", "memory"),
     "memory.sets": _TOOLS,
     "memory.translation": (*_TOOLS, "isa", "memory", "memory.network", "memory.sets"),
-    "memory.dram.standards": (),
+    "memory.dram.standards": ("gpusim.base",),
     "memory.dram": (*_TOOLS, "isa", "memory", "memory.dram.standards"),
     "memory.cache": (*_TOOLS, "isa", "memory", *_PATH[:-1]),
     "spartan": (*_TOOLS, "isa", "memory", "memory.dram"),
@@ -140,8 +140,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim.reproduce": (
-        *("gpusim.base", "workloads", "gpusim.config", "gpusim.keeping", "gpusim.compare"),
-        *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.sweep"),
+        *("gpusim.base", "workloads", "workloads.vendor", "gpusim.config", "gpusim.keeping", "gpusim.compare"),
+        *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.jobs", "gpusim.sweep"),
     ),
     "gpusim.reproduce.kinds": (
         *("gpusim.base", "workloads.monitor", "gpusim.energy", "gpusim.config", "gpusim.reproduce"),

@@ -36,6 +36,7 @@ from tests.support.pages import renewed, table
 from tests.support.rooflines import primitives_table, products_table
 from tests.support.trace_reader import read_trace
 from tests.vendor import programs
+from tests.vendor.linked import linked_table
 from workloads.data.activations_file import load_activations
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,7 +172,7 @@ SLOW: dict[str, dict[str, Callable[[], str]]] = {
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
     "hip": {
         "functions": hip_pages.functions_table,
-        "products": programs.product_table,
+        "linked": lambda: linked_table(programs.root() / "usr"),
         "test programs": programs.test_table,
         "calls": programs.call_table,
     },

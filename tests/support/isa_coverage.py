@@ -52,7 +52,10 @@ What is refused is refused when a kernel is loaded, with mnemonic, encoding and 
 single opcodes a kernel is refused for
 
 - the bit GDS of any DS instruction, the bits TFE and LDS of any buffer instruction, the bit TFE of a FLAT one;
-- `s_setreg` on bits of MODE other than rounding, denormals, DX10_CLAMP and IEEE (bits 9:0).
+- `s_setreg` on bits of MODE other than rounding, denormals, DX10_CLAMP and IEEE (bits 9:0);
+- `s_set_gpr_idx_on` where the mode at an instruction depends on the way taken or lasts across a jump through a
+  register, where M0 is written otherwise in it, and for operands of `v_readlane` and its kin and of instructions with
+  a lane mask, with SDWA, DPP or other modifiers.
 """
 _NEVER = ("tfe", "lds", "gds")  # bits that no instruction is executed with; the page says so once
 

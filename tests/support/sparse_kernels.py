@@ -19,6 +19,7 @@ from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer, GemmShape, 
 
 GPU = "mi6"
 GAINS = Path(__file__).resolve().parents[2] / "docs" / "kernels" / "sparse_gains.csv"  # `gpusim sweep sparse_gains`
+REGISTERS = GAINS.with_name("sparse_registers.csv")  # `gpusim sweep sparse_registers`
 Gain = Mapping[str, str]  # a row of it: metrics of one of a point's two kernels
 LARGE = {"A, B": GemmShape(512, 2048, 4608), "C": GemmShape(512, 512, 4608)}  # at batch 128
 FEW_ZEROS = (0.5, 0.9)
@@ -108,6 +109,41 @@ def bounds_table() -> str:
     return table([*head, "of 1/(1−s) at 90 % zeros, each matrix once over DRAM's pins"], rows)
 
 
+def registers_table() -> str:
+    """The kernel with A in registers beside the tiled one and `sgemm`: cycles, gain, what is busy, break-even."""
+    with REGISTERS.open(encoding="utf-8", newline="") as file:
+        points = sorted(csv.DictReader(file), key=lambda row: (row["config"], _zeros(row)))
+    rows = []
+    for layer, others in gains_points().items():
+        name = next(name for name in LARGE if layer in name)
+        mine = [point for point in points if point["config"] == f"layer{layer}"]
+        tiled = {round(_zeros(sparse), 2): int(sparse["kernel.cycles"]) for _, sparse in others}
+        dense = others[0][0]
+        for point in mine:
+            zeros, cycles = _zeros(point), int(point["kernel.cycles"])
+            busy = [f"{_busy(point, unit):.0f} %" for unit in ("valu", "salu", "lds", "dram")]
+            cells = [f"{tiled[round(zeros, 2)] / 1e3:,.0f} k", *_speed(dense, cycles, zeros), *busy]
+            cells += [_share(point, "synchronization"), _share(point, "not_selected")]
+            valu = _speed(dense, float(point["roofline.valu"]), zeros)[1]
+            rows.append([name, f"{100 * zeros:.0f} %", f"{cycles / 1e3:,.0f} k", *cells, valu])
+        zeros, cycles = [_zeros(point) for point in mine], [float(point["kernel.cycles"]) for point in mine]
+        even = break_even(zeros, cycles, int(dense["kernel.cycles"]))
+        rows.append([name, "break-even", even, *[""] * 9])
+    head = ["layer", "zeros", "cycles", "`sgemm_dib_tiled`", "of `sgemm`'s speed", "of 1/(1−s)", "VALU busy"]
+    head += ["scalar ALUs busy", "LDS busy", "DRAM pins busy", "at barriers", "not selected", "VALU alone: of 1/(1−s)"]
+    return table(head, rows)
+
+
+def _busy(point: Gain, unit: str) -> float:
+    """Per cent of the cycles for which a unit is needed at least."""
+    return 100 * float(point[f"roofline.{unit}"]) / int(point["kernel.cycles"])
+
+
+def _share(point: Gain, reason: str) -> str:
+    waits = {name: float(value) for name, value in point.items() if name.startswith("stalls.")}
+    return f"{100 * waits[f'stalls.{reason}'] / sum(waits.values()):.0f} %"
+
+
 def break_even(zeros: Sequence[float], cycles: Sequence[float], dense: float) -> str:
     """Zeros at which these cycles would be the dense kernel's, on lines between the points, which ascend in zeros."""
     if cycles[0] <= dense:
@@ -123,15 +159,14 @@ def _zeros(point: Gain) -> float:
 
 def _gain(shape: GemmShape, dense: Gain, sparse: Gain) -> list[str]:
     zeros, cycles = _zeros(sparse), int(sparse["kernel.cycles"])
-    waits = {name: float(value) for name, value in sparse.items() if name.startswith("stalls.")}
     alone = {unit: _speed(dense, float(sparse[f"roofline.{unit}"]), zeros) for unit in ("lds", "valu", "salu")}
     bounds = [*alone["lds"], alone["valu"][1], alone["salu"][1]]
     return [
         f"{100 * zeros:.0f} %",
         f"{cycles / 1e3:,.0f} k",
         *_speed(dense, cycles, zeros),
-        *(f"{100 * float(sparse[f'roofline.{unit}']) / cycles:.0f} %" for unit in ("lds", "valu", "salu", "dram")),
-        f"{100 * waits['stalls.synchronization'] / sum(waits.values()):.0f} %",
+        *(f"{_busy(sparse, unit):.0f} %" for unit in ("lds", "valu", "salu", "dram")),
+        _share(sparse, "synchronization"),
         *(bounds if zeros < 1 else ["–"] * len(bounds)),
         _taken(shape, zeros),
     ]
@@ -208,7 +243,8 @@ def _taken_gain(layer: ConvLayer, zeros: float, sparse: bool) -> str:
 SECTIONS = {
     "sparse gains": gains_table,
     "sparse bounds": bounds_table,
+    "sparse registers": registers_table,
     "sparse shapes": shapes_table,
     "sparse networks": networks_table,
 }
-SWEPT = ("sparse gains", "sparse bounds")  # from the sweep, without the machine
+SWEPT = ("sparse gains", "sparse bounds", "sparse registers")  # from the sweep, without the machine

@@ -184,9 +184,10 @@ def test_activation_file_that_does_not_fit_is_told(capfd, monkeypatch) -> None: 
         assert part in err
 
 
-def test_memory_too_small_for_the_layer_is_told(capfd) -> None:  # type: ignore[no-untyped-def]
-    assert invoke(small("--engine", "off", "--quiet", "--set", "gpu.memory_mib=1", "--set", "workload.batch=1000")) == 2
-    assert "do not fit" in capfd.readouterr().err
+def test_memory_too_small_for_an_image_is_told(capfd) -> None:  # type: ignore[no-untyped-def]
+    large = ("gpu.memory_mib=1", "workload.layer.input_channels=512", "workload.layer.output_channels=512")
+    assert invoke(small("--engine", "off", "--quiet", *(text for each in large for text in ("--set", each)))) == 2
+    assert "the smallest block of columns" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

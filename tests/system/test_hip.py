@@ -302,12 +302,28 @@ def test_a_simulator_ends_with_its_program() -> None:
     assert process.returncode == 128 + 9 and "SIGKILL" in err
 
 
-def test_two_programs_at_once() -> None:
-    both = [start([*SMALL, "--timing", "off"], PROGRAMS / "runtime", "many", 200) for _ in range(2)]
+def test_two_programs_at_once_share_neither_memory_nor_simulator(tmp_path: Path) -> None:
+    program, results = tmp_path / "together", [tmp_path / f"{number}.json" for number in (5, 9)]
+    compiler = next(filter(None, map(shutil.which, COMPILERS)))
+    subprocess.run([compiler, str(PROGRAMS / "together.cpp"), "-o", str(program), "-ldl"], check=True)
+    code = ROOT / "tests/data/kernels/hip_kernels.hsaco"
+    both = [
+        start([*SMALL, "--timing", "off", "--json", str(file)], program, code, file.stem, stdin=subprocess.PIPE)
+        for file in results
+    ]
+    for step in ("allocated", "filled", "counted"):  # each by both, before the next one by either
+        said = [process.stdout.readline().split() for process in both]  # type: ignore[union-attr]
+        assert [words[:1] for words in said] == [[step]] * 2, "".join(p.communicate(timeout=60)[1] for p in both)
+        assert said[0] == said[1], "at different addresses nothing that is shared would be seen"
+        for process in both:
+            process.stdin.write("\n")  # type: ignore[union-attr]
+            process.stdin.flush()  # type: ignore[union-attr]
     for process in both:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=60)
         assert process.returncode == 0, out + err
-        assert "200" in err
+    served = [{launch["launch"]["process"] for launch in json.loads(file.read_text())["launches"]} for file in results]
+    assert [len(processes) for processes in served] == [1, 1] and served[0] != served[1]
+    assert [len(json.loads(file.read_text())["launches"]) for file in results] == [5, 5]
 
 
 @pytest.mark.parametrize("execute", [True, False])

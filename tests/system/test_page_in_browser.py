@@ -39,6 +39,13 @@ def opened(file: Path) -> Iterator[browser.Browser]:
         assert found.errors == []
 
 
+@pytest.fixture(scope="module")
+def other() -> Iterator[browser.Browser]:
+    """For pages that are looked at once."""
+    with browser.Browser() as found:
+        yield found
+
+
 def first_column(opened: browser.Browser) -> list[str]:
     return opened.evaluate(
         f"[...document.querySelectorAll('[aria-label=\"{CYCLES}\"] tbody th')].map((cell) => cell.textContent)"
@@ -54,15 +61,15 @@ def test_the_console_is_silent_and_nothing_is_asked_for(opened: browser.Browser,
     )
 
 
-def test_a_silent_console_is_no_deaf_one(tmp_path: Path) -> None:
+def test_a_silent_console_is_no_deaf_one(other: browser.Browser, tmp_path: Path) -> None:
     bad = tmp_path / "bad.html"
     bad.write_text(
         "<!DOCTYPE html><meta http-equiv='Content-Security-Policy' content=\"default-src 'none'\">"
         "<script>alert(1)</script><img src='https://example.org/x.png'>"
     )
-    with browser.Browser() as found:
-        found.open(bad)
-        assert len(found.errors) == 2 and all("Content Security Policy" in error for error in found.errors)
+    other.open(bad)
+    assert len(other.errors) == 2 and all("Content Security Policy" in error for error in other.errors)
+    other.errors.clear()
 
 
 def test_tables_are_sorted_by_their_heads(opened: browser.Browser) -> None:
@@ -158,10 +165,9 @@ def test_text_is_read_easily(scheme: str, dark: bool, opened: browser.Browser) -
     assert opened.evaluate(LUMINANCE) == []
 
 
-def test_a_network_s_page_renders(tmp_path: Path) -> None:
+def test_a_network_s_page_renders(other: browser.Browser, tmp_path: Path) -> None:
     path = tmp_path / "net.html"
     path.write_text(page({"net.json": read(network_of(conv1=QUIET, fc=QUIET))}, {}), encoding="utf-8")
-    with browser.Browser() as found:
-        found.open(path)
-        assert found.errors == []
-        assert found.evaluate("document.querySelector('[aria-label=\"Layers and passes\"]').textContent").count("conv1")
+    other.open(path)
+    assert other.errors == []
+    assert other.evaluate("document.querySelector('[aria-label=\"Layers and passes\"]').textContent").count("conv1")

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from tests.support.reproduction import INDEX, LAYER, written
+from gpusim.reproduce.kept import FILE, Results, as_json, load
+from tests.support.reproduction import INDEX, LAYER, made_up, written
 
 ONE = f"""
 kind: compared
@@ -77,3 +78,20 @@ def test_a_point_that_does_not_fit_is_named_and_the_others_are_kept(
     assert "failed: one 60000 any old: " in (said := capfd.readouterr().err) and "3 ran" in said
     page = Path("test/README.md").read_text()
     assert "- one 60000 any old: " in page and "no: " in page
+
+
+def test_points_of_figures_that_are_not_asked_for_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path, INDEX.replace("[speed, cache, train, place]", "[speed, cache]"), speed=ONE)
+    mine, others = "one 1 any best", "one 1 any old"
+    known = Results("test", {mine: made_up(1), others: made_up(7), "of no figure": made_up(1)})
+    Path("test", FILE).write_text(as_json(known))
+    assert invoke(["reproduce", str(path), "--only", "speed", "--exact", "--jobs", "1"]) == 0
+    found = load(Path("test"), "test").points
+    assert set(found) == {mine, others, "one 1 half soft", "one 1 half engine"}
+    assert found[others] == made_up(7) and found[mine].metrics["kernel.cycles"] > 100, "what ran now is new"
+    Path("test", FILE).write_text("{}")
+    assert invoke(["reproduce", str(path), "--only", "speed"]) == 2
+    assert "results.json: is no file of results" in capfd.readouterr().err

@@ -57,15 +57,6 @@ CALLS = (
     ("rocFFT, 4096 points, 64 times", ("fft", "4096", "64")),
 )
 GPUS = ("r9nano", "mi6")
-# the second convolution of CifarNet, whose conversion the source measures: 5x5 filters, 64 of 64 channels
-CONVOLUTION = {
-    "layer": {
-        **{"name": "5x5x64x64", "input_channels": 64, "output_channels": 64, "input_height": 12, "input_width": 12},
-        **{"filter_size": 5, "stride": 1, "padding": 2},
-    },
-    "batch": 128,
-}
-ZEROS = (0.5, 0.8, 0.9)
 
 
 def root() -> Path:
@@ -167,8 +158,8 @@ def run_call(program: Path, words: tuple[str, ...], gpu: str, *options: str) -> 
         return done.stdout, json.loads(result.read_text())
 
 
-def run_product(kernel: str, sparse: bool, zeros: float, folder: Path, workload: dict[str, Any] = CONVOLUTION) -> Any:
-    """The JSON object of a layer by a kernel or a library, on MI6."""
+def run_product(kernel: str, sparse: bool, zeros: float, folder: Path, workload: dict[str, Any]) -> Any:
+    """The JSON object of a product by a kernel or a library, on MI6."""
     config = folder / "product.yaml"
     config.write_text(json.dumps({"gpu": "mi6", "workload": {**workload, "sparsity": zeros}}))
     result = folder / "product.json"
@@ -181,24 +172,6 @@ def run_product(kernel: str, sparse: bool, zeros: float, folder: Path, workload:
     if done.returncode:
         raise RuntimeError(f"{kernel}: code {done.returncode}: {done.stdout}{done.stderr}")
     return json.loads(result.read_text())
-
-
-def product_table() -> str:
-    """docs/hip.md: a convolution by gpusim's kernels and by the libraries."""
-    wanted = [(name, False, ZEROS[0]) for name in ("sgemm", "rocblas", "rocblas_mac")]
-    wanted += [(name, True, zeros) for zeros in ZEROS for name in ("rocsparse", "software", "sgemm_dib_tiled")]
-    rows, base = [], 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        for name, sparse, zeros in wanted:
-            result = run_product(name, sparse, zeros, Path(folder))
-            cycles = result["kernel"]["cycles"]
-            base = base or cycles
-            launches = [(one["kernel"]["name"], one["kernel"]["cycles"]) for one in result.get("launches", [])]
-            product = launches[-1][1] if launches else cycles
-            converted = f"{(cycles - product) / cycles:.0%}".replace("%", " %") if sparse and product < cycles else ""
-            cells = (f"{zeros:.0%}".replace("%", " %") if sparse else "any", f"{cycles:,}", f"{base / cycles:.2f}")
-            rows.append((f"`{name}`", *cells, converted))
-    return table(("kernel", "zeros", "cycles", "× sgemm", "of it before the product"), rows)
 
 
 def test_table() -> str:

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.vendor.programs import CALLS, SHARDS, VARIABLE, Shard, built_calls, run_call, run_product, run_shard
+from tests.support.figures import section
+from tests.vendor.linked import linked_table
+from tests.vendor.programs import CALLS, SHARDS, VARIABLE, Shard, built_calls, root, run_call, run_product, run_shard
 
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no folder with AMD's libraries")
 SMALL = (
     Shard("librocblas0-tests", "rocblas-test", "*quick*-*graph*", 30000, 7),
@@ -44,14 +47,26 @@ def test_a_call_has_metrics(calls: Path) -> None:
     assert len(CALLS) == 5
 
 
+def test_the_page_says_what_is_linked_and_all_of_it_is_there() -> None:
+    page = (ROOT / "docs/hip.md").read_text(encoding="utf-8")
+    found = linked_table(root() / "usr")
+    assert section(page, "linked") == found and found.endswith(" |  |"), "a function is missing"
+
+
 def test_layers_by_libraries_are_right_and_mac_is_faster(tmp_path: Path) -> None:
     small = {"kind": "gemm", "name": "small", "m": 96, "n": 300, "k": 500}
     results = {
         name: run_product(name, sparse, 0.8, tmp_path, small)
-        for name, sparse in (("rocblas", False), ("rocblas_mac", False), ("rocsparse", True))
+        for name, sparse in (
+            ("rocblas", False),
+            ("rocblas_mac", False),
+            ("rocsparse", True),
+            ("rocsparse_csrmm", True),
+        )
     }
     assert all(result["verification"]["passed"] for result in results.values())
     cycles = {name: result["kernel"]["cycles"] for name, result in results.items()}
     assert cycles["rocblas_mac"] < cycles["rocblas"]
-    kernels = [launch["kernel"]["name"] for launch in results["rocsparse"]["launches"]]
-    assert "gemmi" in kernels[-1] and any("dense2csc" in name for name in kernels[:-1])
+    for name, last in (("rocsparse", "gemmi"), ("rocsparse_csrmm", "csrmm")):
+        kernels = [launch["kernel"]["name"] for launch in results[name]["launches"]]
+        assert last in kernels[-1] and any("dense2csc" in kernel for kernel in kernels[:-1])

@@ -4,6 +4,8 @@ The sparsity that a paper gives of a layer is that of its input maps; im2col's p
 each element under several windows (`patterns.fill_im2col`). Zeros drawn on the matrix have neither.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from workloads.data.patterns import ELEMENTS, VALUES_STREAM, ZEROS_STREAM, PatternError, checked_sparsity
@@ -14,25 +16,30 @@ MIRROR_STREAM = 3  # after those of `patterns`
 
 def synthetic_maps(
     layer: Layer, images: int, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS
-) -> np.ndarray:
-    """Maps [images, channels, height, width] float32, each element zero with probability `sparsity`, the others the
-    magnitudes of normal numbers, as after a ReLU. With a `block` of more than an element, of (rows, columns) of a map,
-    all of the block is zero or none. Raises PatternError."""
-    checked_sparsity(sparsity)
+) -> Iterator[np.ndarray]:
+    """Each image's maps [channels, height, width] float32, each element zero with probability `sparsity`, the others
+    the magnitudes of normal numbers, as after a ReLU. With a `block` of more than an element, of (rows, columns) of a
+    map, all of the block is zero or none. Raises PatternError."""
+    return _synthetic_maps(layer, images, checked_sparsity(sparsity), seed, block)
+
+
+def _synthetic_maps(
+    layer: Layer, images: int, sparsity: float, seed: int, block: tuple[int, int]
+) -> Iterator[np.ndarray]:
     shape = (layer.input_channels, layer.input_height, layer.input_width)
     rows, columns = min(block[0], shape[1]), min(block[1], shape[2])
     values = np.random.default_rng([seed, VALUES_STREAM])
     zeros = np.random.default_rng([seed, ZEROS_STREAM])
-    maps = np.empty((images, *shape), np.float32)
-    for image in maps:  # one by one: no second array of their size
-        image[...] = np.maximum(np.abs(values.standard_normal(shape, np.float32)), np.finfo(np.float32).tiny)
+    for _ in range(images):
+        image = np.maximum(np.abs(values.standard_normal(shape, np.float32)), np.finfo(np.float32).tiny)
         drawn = zeros.random((shape[0], -(-shape[1] // rows), -(-shape[2] // columns)), np.float32) < sparsity
         image[drawn.repeat(rows, axis=1).repeat(columns, axis=2)[:, : shape[1], : shape[2]]] = 0.0
-    return maps
+        yield image
 
 
-def resampled_maps(captured: np.ndarray, images: int, seed: int) -> np.ndarray:
+def resampled_maps(captured: np.ndarray, images: int, seed: int) -> Iterator[np.ndarray]:
     """Any number of images made of captured ones: each channel's plane is that of a captured image drawn for it alone.
+    Each image's maps [channels, height, width].
 
     captured: [images, channels, height, width]; half of the planes are mirrored left to right, as training images are.
     What is kept is what one channel has: how often it is zero, in which rows, in blocks of what size, how often as a
@@ -40,11 +47,15 @@ def resampled_maps(captured: np.ndarray, images: int, seed: int) -> np.ndarray:
     """
     if captured.ndim != 4 or not captured.size:
         raise PatternError(f"expected maps [images, channels, height, width] to draw from, found {captured.shape}")
+    return _resampled_maps(captured, images, seed)
+
+
+def _resampled_maps(captured: np.ndarray, images: int, seed: int) -> Iterator[np.ndarray]:
     count, channels = captured.shape[:2]
-    drawn = np.random.default_rng([seed, VALUES_STREAM]).integers(0, count, (images, channels))
-    mirrored = np.random.default_rng([seed, MIRROR_STREAM]).random((images, channels)) < 0.5
-    maps = np.empty((images, *captured.shape[1:]), np.float32)
-    for image in range(images):
-        maps[image] = captured[drawn[image], np.arange(channels)]
-        maps[image, mirrored[image]] = maps[image, mirrored[image], :, ::-1]
-    return maps
+    draws = np.random.default_rng([seed, VALUES_STREAM])
+    mirrors = np.random.default_rng([seed, MIRROR_STREAM])
+    for _ in range(images):
+        image = captured[draws.integers(0, count, channels), np.arange(channels)]
+        mirrored = mirrors.random(channels) < 0.5
+        image[mirrored] = image[mirrored, :, ::-1]
+        yield image

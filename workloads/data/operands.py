@@ -1,11 +1,14 @@
 """Where a GEMM's operands come from: random numbers with zeros, or a layer's activation maps, captured or made up."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from math import prod
 from pathlib import Path
 
 import numpy as np
 
+from gpusim.base.dataclass import dataclass
 from workloads.data.activations_file import ActivationFileError, Activations, load_activations
 from workloads.data.map_patterns import resampled_maps, synthetic_maps
 from workloads.data.patterns import (
@@ -13,12 +16,14 @@ from workloads.data.patterns import (
     ELEMENTS,
     checked_sparsity,
     fill_im2col,
-    fill_synthetic,
     fill_weights,
-    im2col_zeros,
+    im2col_non_zeros,
+    synthetic_columns,
+    write_columns,
 )
-from workloads.shapes import GemmShape, Layer
+from workloads.shapes import GemmShape, Layer, output_size
 
+MAPS_BYTES = 1 << 26  # of the images that im2col is made of at a time
 SHIPPED_ACTIVATIONS = Path(__file__).resolve().parents[1] / "activations"
 
 
@@ -32,8 +37,17 @@ class SyntheticOperands:
 
     def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
         """Raises PatternError."""
-        fill_weights(weights, shape, self.seed)
-        fill_synthetic(activations, shape, self.sparsity, self.seed, self.block)
+        self.weights(weights, shape)
+        self.columns(shape)(activations)
+
+    def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
+        """Normal numbers."""
+        fill_weights(storage, shape, self.seed)
+
+    def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
+        """Raises PatternError."""
+        columns = synthetic_columns(shape, self.sparsity, self.seed, self.block)
+        return partial(write_columns, shape=shape, columns=columns)
 
     def zeros(self, shape: GemmShape) -> float:
         """The probability of a zero."""
@@ -44,35 +58,59 @@ class SyntheticOperands:
 class MapOperands:
     """Random weights, and im2col of a layer's maps in one of its orders (`patterns.IM2COL_ORDERS`).
 
-    maps: makes [images, channels, height, width]; raises ActivationFileError or PatternError.
+    maps: of each image, [channels, height, width]; raises ActivationFileError or PatternError.
     """
 
     layer: Layer
-    maps: Callable[[], np.ndarray]
+    maps: Callable[[], Iterator[np.ndarray]]
     seed: int
     order: str = CHANNEL_FIRST
 
     def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
         """Raises ActivationFileError and PatternError."""
-        fill_weights(weights, shape, self.seed)
-        fill_im2col(activations, self.maps(), self.layer, self.order)
+        self.weights(weights, shape)
+        self.columns(shape)(activations)
+
+    def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
+        """Normal numbers."""
+        fill_weights(storage, shape, self.seed)
+
+    def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
+        """Raises ActivationFileError and PatternError; parts are of whole images."""
+        maps = self.maps()
+
+        def write(storage: np.ndarray) -> None:
+            for part, taken in self._taken(maps, len(storage)):
+                fill_im2col(storage[part], taken, self.layer, self.order)
+
+        return write
 
     def zeros(self, shape: GemmShape) -> float:
         """Of the matrix: those of the padding are among them."""
-        return im2col_zeros(self.maps(), self.layer)
+        found = [im2col_non_zeros(taken, self.layer) for _, taken in self._taken(self.maps(), shape.n)]
+        return 1.0 - sum(held for held, _ in found) / sum(elements for _, elements in found)
+
+    def _taken(self, maps: Iterator[np.ndarray], columns: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """The next images' maps for so many columns, some at a time, with the columns that they become."""
+        layer, positions = self.layer, prod(output_size(self.layer))
+        of_image = 4 * layer.input_channels * layer.input_height * layer.input_width
+        step = positions * max(1, MAPS_BYTES // of_image)
+        for first in range(0, columns, step):
+            part = slice(first, min(first + step, columns))
+            yield part, np.array(list(islice(maps, (part.stop - part.start) // positions)))
 
 
 def captured_operands(layer: Layer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
     """The first `batch` images' maps of an activation file: a path or a shipped name."""
 
-    def maps() -> np.ndarray:
+    def maps() -> Iterator[np.ndarray]:
         held = load_activations(activations_path(file))
         if 0 < len(held.array) < batch:
             raise ActivationFileError(
                 f"{held.path}: the batch needs {batch} images, found {len(held.array)}; "
                 "workload.data=resampled draws any number of images from those of a file"
             )
-        return _fitting(held, layer, batch)
+        return iter(_fitting(held, layer, batch))
 
     return MapOperands(layer, maps, seed, order)
 
@@ -80,7 +118,7 @@ def captured_operands(layer: Layer, batch: int, file: str, seed: int, order: str
 def resampled_operands(layer: Layer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
     """`batch` images drawn channel by channel from those of an activation file."""
 
-    def maps() -> np.ndarray:
+    def maps() -> Iterator[np.ndarray]:
         held = load_activations(activations_path(file))
         return resampled_maps(_fitting(held, layer, len(held.array)), batch, seed)
 

@@ -16,6 +16,7 @@ CHANNEL_FIRST, CHANNEL_LAST = "channel_first", "channel_last"
 # channel innermost, as weights [filters, rows, columns, channels] do (TensorFlow's NHWC). Columns are the same.
 IM2COL_ORDERS = (CHANNEL_FIRST, CHANNEL_LAST)
 ELEMENTS = (1, 1)  # zeros in blocks of one row and one column: each element by itself
+COUNTED_BYTES = 1 << 26  # of a matrix that are counted at a time
 WEIGHTS_STREAM, VALUES_STREAM, ZEROS_STREAM = range(3)  # independent random streams of one seed
 
 
@@ -39,7 +40,23 @@ def fill_synthetic(
     (Dong 2020, section 6.5, "Synthetic"); the others are the magnitudes of normal numbers, as after a ReLU. With a
     `block` of more than an element, of (rows, columns) of B, all of the block is zero or none.
     """
-    checked_sparsity(sparsity)
+    write_columns(storage, shape, synthetic_columns(shape, sparsity, seed, block))
+
+
+def write_columns(storage: np.ndarray, shape: GemmShape, columns: Iterator[np.ndarray]) -> None:
+    """The next columns of B into `storage` [N, ldb], as many as it has."""
+    for target, column in zip(storage, columns, strict=False):  # storage first: no column is taken and dropped
+        target[: shape.k] = column
+
+
+def synthetic_columns(
+    shape: GemmShape, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS
+) -> Iterator[np.ndarray]:
+    """The columns of `fill_synthetic`'s B, [K] float32 each; raises PatternError."""
+    return _synthetic_columns(shape, checked_sparsity(sparsity), seed, block)
+
+
+def _synthetic_columns(shape: GemmShape, sparsity: float, seed: int, block: tuple[int, int]) -> Iterator[np.ndarray]:
     rows, columns = block
     values = np.random.default_rng([seed, VALUES_STREAM])
     zeros = np.random.default_rng([seed, ZEROS_STREAM])
@@ -49,7 +66,7 @@ def fill_synthetic(
         if column % columns == 0:
             zero = (zeros.random(-(-shape.k // rows), np.float32) < sparsity).repeat(rows)[: shape.k]
         drawn[zero] = 0.0
-        storage[column, : shape.k] = drawn
+        yield drawn
 
 
 def checked_sparsity(sparsity: float) -> float:
@@ -82,9 +99,16 @@ def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: Layer, orde
 
 def im2col_zeros(activations: np.ndarray, layer: Layer) -> float:
     """Share of zeros of the layer's B, without making it; raises PatternError when the maps are not the layer's."""
+    held, elements = im2col_non_zeros(activations, layer)
+    return 1.0 - held / elements
+
+
+def im2col_non_zeros(activations: np.ndarray, layer: Layer) -> tuple[int, int]:
+    """Non-zeros and elements of the layer's B, without making it; raises PatternError when the maps are not the
+    layer's."""
     _checked_images(activations, layer)
-    found = [(np.count_nonzero(met), met.size) for _, _, met in _met_by_taps(activations, layer)]
-    return 1.0 - sum(set_ for set_, _ in found) / sum(size for _, size in found)
+    found = [(int(np.count_nonzero(met)), met.size) for _, _, met in _met_by_taps(activations, layer)]
+    return sum(set_ for set_, _ in found), sum(size for _, size in found)
 
 
 def _met_by_taps(activations: np.ndarray, layer: Layer) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -112,10 +136,20 @@ def _checked_images(activations: np.ndarray, layer: Layer) -> int:
 def zero_lines_of(storage: np.ndarray, rows: int) -> float:
     """Fraction of all-zero lines of 16 elements among those that cover the first `rows` rows; padding is zero."""
     covered = -(-rows // 16) * 16
-    lines = storage[:, :covered].reshape(storage.shape[0], -1, 16)
-    return 1.0 - float(lines.any(axis=2).mean())
+    held = 0
+    for part in _parts(storage):
+        held += int(part[:, :covered].reshape(len(part), -1, 16).any(axis=2).sum())
+    return 1.0 - held / (storage.shape[0] * (covered // 16))
 
 
 def sparsity_of(storage: np.ndarray, rows: int) -> float:
     """Fraction of zeros in the first `rows` rows of a stored matrix; both zeros count."""
-    return 1.0 - np.count_nonzero(storage[:, :rows]) / (storage.shape[0] * rows)
+    held = sum(int(np.count_nonzero(part[:, :rows])) for part in _parts(storage))
+    return 1.0 - held / (storage.shape[0] * rows)
+
+
+def _parts(storage: np.ndarray) -> Iterator[np.ndarray]:
+    """Columns of a stored matrix, some at a time: what counting them copies is bounded by that."""
+    step = max(1, COUNTED_BYTES // (storage.shape[1] * storage.itemsize))
+    for first in range(0, storage.shape[0], step):
+        yield storage[first : first + step]

@@ -1,19 +1,21 @@
 """Matrix multiplication as an operator: operands in device memory, launches of a kernel of the table, the reference."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError, unknown_name
 from isa.kernarg import Pointer, pack
 from isa.region import LINE_ELEMENTS
 from workloads.operators.gemm_csc import CODE_OBJECT, WORK_ITEMS, Csc
 from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations, GemmKernel
 from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.register_tiling import BLOCK_ROWS
 from workloads.operators.tensor import Tensor
 from workloads.operators.tiles import DEPTH, Split, sum_parts
 from workloads.operators.tiling import WAVEFRONT, Tiling, WorkSplit
@@ -25,10 +27,10 @@ if TYPE_CHECKING:
     from isa.device_memory import Allocation, DeviceMemory
     from isa.launch import Launch
     from isa.object.code_object import Kernel
+    from isa.region import SparseRegion
 
 MAX_OPERAND_BYTES = 1 << 32  # the kernels reach A by a 32-bit offset
 CONVERT_COLUMNS = 4  # of a workgroup of dib_convert: one a wavefront
-BLOCK_ROWS = 64  # of B: four lines, which one sparse load covers; blocks of a sum begin on such
 CHUNK_COLUMNS = 512  # of the reference: bounds the memory of the FP64 copies
 
 
@@ -41,6 +43,12 @@ class GemmData(Protocol):
 
     def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
         """Write A [padded K, lda] and B [N, ldb], both zeroed float32; raises a UserError for data that do not fit."""
+
+    def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
+        """Write A alone."""
+
+    def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
+        """What writes the same B part by part: each call the next columns, into zeroed [columns, ldb] float32."""
 
     def zeros(self, shape: GemmShape) -> float:
         """Share of zeros of B, or the expected one; raises a UserError for data that do not fit."""
@@ -62,9 +70,10 @@ class GemmBuffers:
         return 4 * (shape.lda * shape.padded_k + shape.ldb * shape.n + shape.ldc * shape.n)
 
     @classmethod
-    def allocate(cls, shape: GemmShape, memory: "DeviceMemory") -> "GemmBuffers":
-        """Zeroed A, B and C; raises DeviceMemoryError when the device is too small."""
-        a = memory.allocate(4 * shape.lda * shape.padded_k, "A (weights)")
+    def allocate(cls, shape: GemmShape, memory: "DeviceMemory", a: "Allocation | None" = None) -> "GemmBuffers":
+        """Zeroed A, B and C, or B and C beside an A that is there; raises DeviceMemoryError when the device is too
+        small."""
+        a = a or memory.allocate(4 * shape.lda * shape.padded_k, "A (weights)")
         b = memory.allocate(4 * shape.ldb * shape.n, "B (activations)")
         c = memory.allocate(4 * shape.ldc * shape.n, "C (outputs)")
         return cls(shape, memory, a, b, c)
@@ -177,9 +186,10 @@ def build_gemm(kernel: str, shape: GemmShape, data: GemmData, memory: "DeviceMem
     Raises DeviceMemoryError, CodeObjectError, GemmError, and what `data` raises.
     """
     buffers = GemmBuffers.allocate(shape, memory)
+    operator = gemm(kernel, buffers, gpu)  # before the data: its workspace may not fit
     data.fill(buffers.a_stored, buffers.b_stored, shape)
     buffers.seal()
-    return gemm(kernel, buffers, gpu)
+    return operator
 
 
 def gemm(
@@ -305,7 +315,8 @@ def _multiplication(
 ) -> "Launch":
     function = _function(row.code_object, row.function.format(variant=split.variant))
     values, groups = {**operands, **split.arguments}, split.workgroups(buffers.shape)
-    return _launch(function, buffers, values, groups, split.local_size, block if row.uses_engine else None)
+    regions = (_region(buffers, block, row.block_rows),) if row.uses_engine else ()
+    return _launch(function, buffers, values, groups, split.local_size, regions)
 
 
 def _operands(buffers: GemmBuffers, block: range) -> dict[str, Any]:
@@ -320,22 +331,29 @@ def _operands(buffers: GemmBuffers, block: range) -> dict[str, Any]:
     return {**addresses, **sizes}
 
 
+def _region(buffers: GemmBuffers, block: range, block_rows: int) -> "SparseRegion":
+    """What the engine compacts for a launch over a block of the sum: columns of B, or of `block_rows` of its rows each.
+
+    The rows that pad B's columns are zeros, and belong to a column's last such block.
+    """
+    from isa.region import SparseRegion
+
+    shape = buffers.shape
+    if block_rows:
+        return SparseRegion(buffers.b.address, block_rows, shape.n * shape.ldb // block_rows, block_rows)
+    return SparseRegion(buffers.b.address + 4 * block.start, len(block), shape.n, shape.ldb)
+
+
 def _launch(
     function: "Kernel",
     buffers: GemmBuffers,
     values: Mapping[str, Any],
     groups: tuple[int, int, int],
     local: tuple[int, int, int],
-    sparse_rows: range | None = None,
+    regions: "tuple[SparseRegion, ...]" = (),
 ) -> "Launch":
     from isa.launch import Launch
-    from isa.region import SparseRegion
 
-    shape = buffers.shape
-    regions: tuple[SparseRegion, ...] = ()
-    if sparse_rows is not None:
-        address = buffers.b.address + 4 * sparse_rows.start
-        regions = (SparseRegion(address, len(sparse_rows), shape.n, shape.ldb),)
     total = (groups[0] * local[0], groups[1] * local[1], groups[2])
     packed = pack(function, values)
     return Launch(function, buffers.memory, packed.block, total, local, packed.dynamic_lds_bytes, regions)

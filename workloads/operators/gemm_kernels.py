@@ -1,9 +1,10 @@
 """The GEMM kernels: one row each. A new one is its source, its code object and a row here."""
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from gpusim.base.dataclass import dataclass
 from isa.region import MAX_ROWS
+from workloads.operators.register_tiling import BLOCK_ROWS, RegisterTile
 from workloads.operators.sparse_tiling import SparseTile
 from workloads.operators.tiling import (
     DENSE_SHARED_TILE,
@@ -35,7 +36,8 @@ class GemmKernel:
     it, '{variant}' stands for which of several (WorkSplit); activations: how it takes B; splitting: of C into
     workgroups; max_k: largest K that it computes; stored_rows: of C that a lane stores at a time, those past M into
     what pads a column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many simulated
-    products of a tile or more; which kernels are measured before one is chosen depends on it, nothing else.
+    products of a tile or more; which kernels are measured before one is chosen depends on it, nothing else;
+    block_rows: of B that the engine compacts as a column; 0: all of a launch's.
     """
 
     name: str
@@ -46,6 +48,7 @@ class GemmKernel:
     max_k: int = MAX_K
     stored_rows: int = 4
     rate: float = 1.0
+    block_rows: int = 0
 
     @property
     def sparse(self) -> bool:
@@ -86,6 +89,14 @@ _TABLE = (
         _COMPACTED,
         SparseTile(),
         MAX_TILED_ROWS,
+    ),
+    GemmKernel(
+        "sgemm_dib_registers",
+        "sgemm_dib_registers",
+        "sgemm_dib_registers",
+        _COMPACTED,
+        RegisterTile(),
+        block_rows=BLOCK_ROWS,
     ),
     GemmKernel("sgemm_dib_gather", "sgemm_dib_gather", "sgemm_dib_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS),
     GemmKernel(

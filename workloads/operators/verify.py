@@ -1,10 +1,11 @@
 """Compare results with what they should be: every element within the error that its arithmetic allows."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from gpusim.base.dataclass import dataclass
 from workloads.operators.operator import Operator, overwritten
 
 UNIT_ROUNDOFF = 2.0**-24  # FP32, round to nearest
@@ -107,6 +108,24 @@ def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[Expected]) -> 
     return Verification(
         not mismatches, worst.max_error, worst.bound, worst.output, worst.index, tuple(mismatches.values())
     )
+
+
+def joined(found: Sequence[tuple[int, Verification]]) -> Verification:
+    """Of parts of the same outputs, each with where its first axis begins in the whole."""
+    mismatches: dict[str, Mismatch] = {}
+    for first, part in found:
+        for one in part.mismatches:
+            before = mismatches.get(one.output)
+            index = (one.index[0] + first, *one.index[1:])
+            shown = before or replace(one, index=index, wrong=0, size=0)
+            mismatches[one.output] = replace(shown, wrong=shown.wrong + one.wrong, size=shown.size + one.size)
+
+    def ratio(each: tuple[int, Verification]) -> float:
+        return each[1].max_error / max(each[1].bound, np.finfo(np.float64).tiny) if each[1].max_error else 0.0
+
+    first, worst = max(found, key=ratio)
+    index = (worst.index[0] + first, *worst.index[1:]) if worst.index else ()
+    return replace(worst, passed=not mismatches, index=index, mismatches=tuple(mismatches.values()))
 
 
 def inner_product_bound(terms: np.ndarray | float, magnitude: np.ndarray, longest: int) -> np.ndarray:

@@ -1,7 +1,8 @@
-// C = A·B by a library of the user's: product dense|sparse M N K LDA LDB LDC FILE_A FILE_B.
-// The files hold the matrices as they are stored, column-major; C stays on the device. dense: rocBLAS's SGEMM; sparse:
-// rocSPARSE's dense matrix times sparse one, B converted by rocSPARSE first. Libraries are opened by name, so that this
-// is built without their headers. Code 4: a library is not there.
+// C = A·B by a library of the user's: product sgemm|gemmi|csrmm M N K LDA LDB LDC FILE_A FILE_B.
+// The files hold the matrices as they are stored, column-major; C stays on the device. sgemm: rocBLAS's. gemmi, csrmm:
+// rocSPARSE's dense matrix times sparse one, and sparse matrix times dense one, which computes the transpose of C, stored
+// without a gap; B is converted by rocSPARSE first. Libraries are opened by name, so that this is built without their
+// headers. Code 4: a library is not there.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -77,7 +78,7 @@ int main(int count, char** words) {
   float *a = matrix(words[8]), *b = matrix(words[9]), *c = allocated<float>(size_t(ldc) * n);
   float one = 1, zero = 0;
   void* handle;
-  if (!strcmp(words[1], "dense")) {
+  if (!strcmp(words[1], "sgemm")) {
     void* library = open_library("librocblas.so.0");
     call(library, "rocblas_create_handle", &handle);
     begin();
@@ -93,8 +94,12 @@ int main(int count, char** words) {
     int* rows = allocated<int>(entries ? entries : 1);
     call(library, "rocsparse_sdense2csc", handle, k, n, description, b, ldb, each, values, starts, rows);
     // the columns of B are the rows of its transpose
-    call(library, "rocsparse_sgemmi", handle, NONE, TRANSPOSE, m, n, k, entries, &one, a, lda, description, values, starts,
-         rows, &zero, c, ldc);
+    if (!strcmp(words[1], "gemmi"))
+      call(library, "rocsparse_sgemmi", handle, NONE, TRANSPOSE, m, n, k, entries, &one, a, lda, description, values,
+           starts, rows, &zero, c, ldc);
+    else
+      call(library, "rocsparse_scsrmm", handle, NONE, TRANSPOSE, n, m, k, entries, &one, description, values, starts,
+           rows, a, lda, &zero, c, n);
   }
   call(hip(), "hipDeviceSynchronize");
   return 0;

@@ -12,8 +12,8 @@ from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, 
 
 def _conversion(figure: BreakdownFigure, path: str, way: Kept) -> int:
     """Cycles of the launches that convert."""
-    kernel = figure.conversions.get(path)
-    return sum(cycles for name, cycles in way.launches if kernel and name.startswith(kernel))
+    kernels = figure.conversions.get(path, ())
+    return sum(cycles for name, cycles in way.launches if name.startswith(kernels))
 
 
 def _product(figure: BreakdownFigure, path: str, way: Kept) -> int:

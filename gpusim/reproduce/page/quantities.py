@@ -1,7 +1,7 @@
 """Means that a text may name in braces, {FIGURE | DATA | WHAT}, so that no figure in it is typed.
 
-FIGURE: one of speed-ups; DATA: the name of its data, or 'all'. WHAT: a comparison's or the engine's own speed-up by its
-name (`ours`, `share`), a way's over the figure's base (`software`), `zeros`, `limit`, a way's metric (`engine
+FIGURE: one of runs with a base; DATA: the name of its data, or 'all'. WHAT: a comparison's or the engine's own speed-up
+by its name (`ours`, `share`), a way's over the figure's base (`software`), `zeros`, `limit`, a way's metric (`engine
 l2.hit_rate`) or the quotient of two, each added up (`engine engine.accurate / engine.requests`).
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import fsum
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.config.figure import ComparedFigure
+from gpusim.config.figure import BreakdownFigure, ComparedFigure
 from gpusim.config.reproduction import ComparisonSpec, Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.tables import MISSING, percent
@@ -29,26 +29,26 @@ def filled(text: str, reproduction: Reproduction, results: Results) -> str:
 def _quantity(named: str, reproduction: Reproduction, results: Results) -> str:
     parts = [part.strip() for part in named.split("|")]
     if len(parts) != 3:
-        raise UserError(f"summary: {{{named}}}: expected {{FIGURE | DATA | WHAT}}")
+        raise UserError(f"{{{named}}}: expected {{FIGURE | DATA | WHAT}}")
     name, data, what = parts
-    figures = {n: f for n, f in reproduction.figures.items() if isinstance(f, ComparedFigure)}
+    figures = {n: f for n, f in reproduction.figures.items() if isinstance(f, ComparedFigure | BreakdownFigure)}
     if name not in figures:
-        raise UserError(f"summary: {{{named}}}: {unknown_name('figure', name, figures)}")
+        raise UserError(f"{{{named}}}: {unknown_name('figure', name, figures)}")
     figure = figures[name]
     if data not in (ALL, *figure.data):
-        raise UserError(f"summary: {{{named}}}: {unknown_name('data', data, (ALL, *figure.data))}")
+        raise UserError(f"{{{named}}}: {unknown_name('data', data, (ALL, *figure.data))}")
     held = [group for group in groups(reproduction, figure, results) if data in (ALL, group.data)]
     shown, value = _found(named, what, reproduction, figure, held)
     return MISSING if value is None else shown(value)
 
 
 def _found(
-    named: str, what: str, reproduction: Reproduction, figure: ComparedFigure, held: list[Group]
+    named: str, what: str, reproduction: Reproduction, figure: ComparedFigure | BreakdownFigure, held: list[Group]
 ) -> tuple[Callable[[float], str], float | None]:
     spec = reproduction.spec
     known = {**spec.comparisons, **({"share": spec.engine_share} if spec.engine_share else {})}
-    if figure.normalized_to is not None:
-        over = figure.normalized_to
+    over = figure.base if isinstance(figure, BreakdownFigure) else figure.normalized_to
+    if over is not None:
         known |= {path: ComparisonSpec(title="", path=path, base=over) for path in figure.paths if path not in known}
     if what in known:
         one = known[what]
@@ -59,13 +59,18 @@ def _found(
         return times, _mean(held, lambda group: None if group.zeros is None else limit_of(group.zeros))
     path, _, metric = what.partition(" ")
     if not metric or path not in figure.paths:
-        raise UserError(f"summary: {{{named}}}: {unknown_name('quantity', what, [*known, 'zeros', 'limit'])}")
+        raise UserError(f"{{{named}}}: {unknown_name('quantity', what, [*known, 'zeros', 'limit'])}")
     above, _, below = (part.strip() for part in metric.partition("/"))
-    shown = percent if below or above.endswith(_FRACTIONS) else "{:,.3g}".format
+    shown = percent if below or above.endswith(_FRACTIONS) else _counted
     if not below:
         return shown, _mean(held, lambda group: _metric(group, path, above))
     sums = [fsum(_metric(group, path, one) or 0.0 for group in held) for one in (above, below)]
     return shown, sums[0] / sums[1] if sums[1] else None
+
+
+def _counted(value: float) -> str:
+    """'79.7', '245 million'."""
+    return f"{value / 1e6:,.3g} million" if value >= 1e6 else f"{value:,.3g}"
 
 
 def _metric(group: Group, path: str, metric: str) -> float | None:

@@ -11,6 +11,7 @@ from gpusim.reproduce.claims import Judged, Verdict, judge
 from gpusim.reproduce.fitting import does_fit
 from gpusim.reproduce.kept import FILE, Results, as_json
 from gpusim.reproduce.kinds import kind_of
+from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.summary import summary
 from gpusim.reproduce.points import is_known
 from gpusim.reproduce.tables import Column, Table
@@ -146,7 +147,7 @@ def _page(
     yield from summary(reproduction, results, claims)
     for name, figure in reproduction.figures.items():
         yield f"\n## {name}: {figure.title}\n"
-        yield f"{figure.source}. {figure.note}".rstrip() + "\n"
+        yield f"{figure.source}. {filled(figure.note, reproduction, results)}".rstrip() + "\n"
         if kind_of(figure).picture is not None and is_known(reproduction, figure, results.points, some=True):
             yield f"![{figure.title}]({name}.svg)\n"
         yield from (table.markdown() for table in tables[name])

@@ -4,8 +4,8 @@ Each counter of the tables in `gpusim.core.counters` is a metric of its own; wha
 means, shares) is a formula in one of this package's files. The one list of them is `METRICS`.
 """
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 from gpusim.core.counters import TABLES
@@ -93,9 +93,31 @@ def to_tree(run: RunRecord) -> dict[str, Any]:
 def launch_tree(facts: RunFacts, energy: EnergyModel | None = None) -> dict[str, Any]:
     """The metrics of one launch of a run, without those of the run as a whole. energy: what the machine's events take,
     None: energies are not reported."""
-    tree = _tree((m.path, _value(m, facts, energy)) for m in _OF_LAUNCHES)
+    blank, applicable = _applicable(frozenset(facts), energy is not None)
+    known: dict[str, dict[str, Any]] = {}
+    for group, name, metric in applicable:
+        value = _value(metric, facts, energy)
+        if value is not None:
+            known.setdefault(group, dict(blank[group]))[name] = value
+    tree: dict[str, Any] = {group: known.get(group) for group in blank}
     _add_sampling(tree, facts, energy)
     return tree
+
+
+@cache
+def _applicable(
+    sections: frozenset[str], energy: bool
+) -> tuple[Mapping[str, Mapping[str, None]], Sequence[tuple[str, str, Metric | EnergyMetric]]]:
+    """All names of launches' metrics by their groups, and those metrics that can have a value where just these sections
+    are counted: a program may launch thousands of kernels that are not timed, of which little is."""
+    blank: dict[str, dict[str, None]] = {}
+    applicable = []
+    for metric in _OF_LAUNCHES:
+        group, _, name = metric.path.partition(".")
+        blank.setdefault(group, {})[name] = None
+        if energy if isinstance(metric, EnergyMetric) else sections.issuperset(metric.sections):
+            applicable.append((group, name, metric))
+    return blank, applicable
 
 
 def _value(metric: Metric | EnergyMetric, facts: RunFacts, energy: EnergyModel | None) -> Any:

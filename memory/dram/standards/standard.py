@@ -1,6 +1,9 @@
 """What a DRAM standard's table says of one channel."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
+from typing import NamedTuple
+
+from gpusim.base.dataclass import dataclass
 
 PER_BANK_REFRESH = {
     "none": "all banks of a rank at once only",
@@ -10,8 +13,7 @@ PER_BANK_REFRESH = {
 }
 
 
-@dataclass(frozen=True)
-class Sourced:
+class Sourced(NamedTuple):
     """A value and where it comes from."""
 
     value: float

@@ -55,6 +55,7 @@ def test_each_state_is_in_the_machine_once() -> None:
     assert len({state.name for state in MACHINE}) == len(MACHINE)
 
 
+@pytest.mark.plain_tier  # the laws of tests/unit/core/test_laws.py run what is compiled
 @pytest.mark.parametrize("engine_on", [0, 1])
 def test_waking_everything_runs_every_unit_that_there_is_once(engine_on: int) -> None:
     gpu = GpuSpec(shader_arrays=3, cus_per_array=12)  # more CUs than a word of the wheel has bits

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpusim.base.counters import EACH, Counts
 from gpusim.base.version import __version__
@@ -22,7 +24,7 @@ from gpusim.energy.spec import EnergySpec
 from gpusim.results import metrics
 from gpusim.results.metrics.documentation import markdown
 from gpusim.results.metrics.elsewhere import ROCPROF, names_elsewhere
-from gpusim.results.metrics.metric import Metric, RunMetric
+from gpusim.results.metrics.metric import EnergyMetric, Metric, RunMetric
 from gpusim.results.record import RunRecord, VerificationFacts
 from spartan.engine_spec import EngineSpec
 
@@ -198,6 +200,23 @@ def test_no_formula_fails_where_nothing_was_counted() -> None:
     facts.kernel["clock_ghz"] = 1.0  # a machine has one
     for path, value in metrics.leaves(metrics.launch_tree(facts)):
         assert value in (0, None, 1.0, [0, 0]) or isinstance(value, str), path
+
+
+@given(st.sets(st.sampled_from(sorted(prime_facts().sections))), st.booleans())
+def test_a_launch_has_what_its_sections_give_and_none_for_the_rest(kept: set[str], with_energy: bool) -> None:
+    facts = prime_facts()
+    facts.sections = {name: counts for name, counts in facts.sections.items() if name in kept}
+    energy = EnergyModel.of(EnergySpec(), GpuSpec(), EngineSpec()) if with_energy else None
+    tree = metrics.launch_tree(facts, energy)
+    expected: dict[str, dict[str, Any]] = {}
+    for metric in metrics.METRICS:
+        if not isinstance(metric, RunMetric):
+            group, _, name = metric.path.partition(".")
+            more = (energy,) if isinstance(metric, EnergyMetric) else ()
+            expected.setdefault(group, {})[name] = metric.value(facts, *more)
+    known = {group: held if any(v is not None for v in held.values()) else None for group, held in expected.items()}
+    assert tree == known and list(tree) == list(known)
+    assert [list(held) for held in tree.values() if held] == [list(held) for held in known.values() if held]
 
 
 def test_a_tree_holds_each_metric_at_its_path() -> None:

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from gpusim.cli.declared_measurements import CorrelateOptions
-from gpusim.cli.declared_runs import NetOptions
+from gpusim.cli.declared_networks import NetOptions
 from gpusim.cli.options import JobOptions, LiveOptions, SetOption, Source, grouped, with_values
 
 

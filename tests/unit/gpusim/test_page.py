@@ -67,6 +67,12 @@ class Outline(html.parser.HTMLParser):
         self.text += data
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages without the pictures of their results, which take most of the time: those of the comparison stay."""
+    monkeypatch.setattr(pictures, "pictures_of", lambda result: {})
+
+
 @pytest.fixture(scope="module")
 def whole() -> str:
     network = read(network_of(conv1=QUIET, fc=FASTER))
@@ -241,7 +247,7 @@ def test_only_what_differs_is_an_axis() -> None:
     ]
 
 
-def test_results_of_different_kinds_have_no_common_axes() -> None:
+def test_results_of_different_kinds_have_no_common_axes(undrawn: None) -> None:
     results = {"a": both(), "b": read(network_of(conv1=QUIET))}
     assert sweep.points_of(results)[0] == [] and sweep.pictures_of(*sweep.points_of(results)) == []
     assert "The results are of different kinds" in page(results, {})
@@ -260,7 +266,9 @@ def test_a_network_s_variants_are_columns_and_its_layers_rows() -> None:
     assert read({**one, **both, "sparse": None, "partial": True}).columns[0].name == "dense"
 
 
-def test_a_sweep_s_points_are_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+def test_a_sweep_s_points_are_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any, undrawn: None
+) -> None:
     monkeypatch.chdir(tmp_path)
     varied = ["--set", "run.timing=false", "--set", "local_size=[64],[128]", "--jobs", "1", "--quiet"]
     assert invoke(["sweep", "vector_add", *varied, "--store", "s.db"]) == 0
@@ -283,7 +291,9 @@ def test_a_sweep_s_points_are_results(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.compiled_tier
-def test_of_a_large_sweep_only_what_is_shown_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_large_sweep_only_what_is_shown_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+) -> None:
     monkeypatch.chdir(tmp_path)
     small = ["global_size=[64]", "arguments.n.value=64"]
     small += [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]
@@ -298,7 +308,6 @@ def test_of_a_large_sweep_only_what_is_shown_is_read(tmp_path: Path, monkeypatch
         return original(self)
 
     monkeypatch.setattr(StoredRun, "document", counted)
-    monkeypatch.setattr(pictures, "pictures_of", lambda result: {})  # they take most of the time
     assert invoke(["results", "name", "2", "base"]) == 0
     assert invoke(["report", "sweep:1", "--html", "sweep.html"]) == 0
     assert sorted(read_whole) == [1, 2, 3, MOST_DETAILED + 2]
@@ -308,7 +317,7 @@ def test_of_a_large_sweep_only_what_is_shown_is_read(tmp_path: Path, monkeypatch
     assert ">run base (2)<" in Path("sweep.html").read_text()
 
 
-def test_results_that_noise_alone_tells_apart_are_said_to_be_alike() -> None:
+def test_results_that_noise_alone_tells_apart_are_said_to_be_alike(undrawn: None) -> None:
     results = {}
     for name, (cycles, width, sib) in {"a": (1000, 30, 8), "b": (1050, 30, 8), "c": (1100, 30, 8)}.items():
         changes = {"kernel.cycles": cycles, "kernel.cycles_half_width": float(width)}
@@ -354,7 +363,9 @@ def test_what_is_no_result_is_one_line_and_code_2(content: str, said: str, tmp_p
     assert not target.exists()
 
 
-def test_the_command_writes_page_and_pictures_and_replaces_no_input(tmp_path: Path, capfd: Any) -> None:
+def test_the_command_writes_page_and_pictures_and_replaces_no_input(
+    tmp_path: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "f.json"
     path.write_text(json.dumps(result_of(QUIET)))
     (tmp_path / "src").mkdir()
@@ -375,6 +386,7 @@ def test_the_command_writes_page_and_pictures_and_replaces_no_input(tmp_path: Pa
         assert said in capfd.readouterr().err
     with pytest.raises(UserError, match="named twice"):
         report_command([str(path), str(path)], tmp_path / "x.html", None, None, None, True)
+    monkeypatch.setattr(pictures, "pictures_of", lambda result: {})  # seen above
     (tmp_path / "twin").mkdir()
     (tmp_path / "twin" / "f.json").write_text(json.dumps(result_of(FASTER)))
     report_command([str(path), str(tmp_path / "twin" / "f.json")], tmp_path / "x.html", None, None, None, True)

@@ -18,6 +18,7 @@ from isa.object.code_object import Kernel, load_code_object
 from tests.support.functional import KERNELS
 
 KERNEL_LIST = [k for file in sorted(KERNELS.glob("*.hsaco"))[:6] for k in load_code_object(file).kernels.values()]
+KERNEL_LIST.append(load_code_object(KERNELS / "indexed.hsaco").kernels["operands"])  # the same bytes in several modes
 
 
 @pytest.mark.parametrize("kernel", KERNEL_LIST, ids=lambda k: k.name)
@@ -79,8 +80,9 @@ def test_instructions_that_are_repeated_are_as_if_read_and_translated_each(kerne
     lanes, constants = Operations(library()), Constants()
     rows = records(PROGRAM_ROW, len(made))
     mode = None if any(map(translation._writes_mode, made)) else translation.initial_mode(kernel)
+    indexed = translation._indexed_operands(kernel, made)
     for constants.row_number, (instruction, row) in enumerate(zip(made, views(rows), strict=True)):
-        translation._fill(row, instruction, constants, lanes, kernel, mode)
+        translation._fill(row, instruction, constants, lanes, kernel, mode, indexed[constants.row_number])
     whole = translate(kernel, made)
     assert whole.operations == lanes.operations
     for column in set(rows.dtype.names or ()) - {"unit", "target", "next_byte", "patterns"}:

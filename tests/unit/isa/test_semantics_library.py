@@ -20,7 +20,6 @@ EXECUTOR = {"v_readlane_b32", "v_writelane_b32", "v_readfirstlane_b32", "v_movre
 EXECUTOR |= {"v_movrelsd_b32", "s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_rfe_b64", "s_rfe_restore_b64"}
 EXECUTOR |= {"s_movrels_b32", "s_movrels_b64", "s_movreld_b32", "s_movreld_b64", "s_cbranch_join", "s_cbranch_g_fork"}
 EXECUTOR |= {"s_cbranch_i_fork", "s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_setvskip"}
-EXECUTOR |= {"s_set_gpr_idx_on", "s_set_gpr_idx_idx"}
 ALU = ("vop1", "vop2", "vopc", "vop3", "sop1", "sop2", "sopk", "sopc")
 
 

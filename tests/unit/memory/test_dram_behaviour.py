@@ -99,7 +99,7 @@ def naive_bank(requests, t):
     return done
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=15 if JIT_DISABLED else 50, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 120), st.integers(0, 3)), min_size=1, max_size=40),
     st.sampled_from(["gddr5", "hbm1"]),
@@ -115,7 +115,7 @@ def test_one_bank_equals_its_naive_twin(steps, standard):
     assert run(spec, script, t.clock_hz).done == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10 if JIT_DISABLED else 40, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 60), st.booleans(), st.integers(0, 300), st.sampled_from([WHOLE, 0xF, 0xF << 40])),
@@ -194,7 +194,7 @@ def test_however_far_channels_decide_ahead_the_commands_are_the_same(standard, c
         assert by_channel(look_ahead) == expected
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8 if JIT_DISABLED else 25, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 6), st.booleans(), st.integers(0, 5), st.sampled_from([WHOLE, WHOLE, 0xF, 0xF << 40])),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.jit import JIT_DISABLED
 from memory.dram.checker import Command, ProtocolError, check_commands, recorded_commands
 from memory.dram.constants import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, WRITE_BURST
 from memory.dram.constraints import RULES
@@ -222,7 +223,7 @@ def test_mutations_of_a_recorded_stream_are_rejected(stream, data):
         check_commands(mutant, timing)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10 if JIT_DISABLED else 40, deadline=None)
 @given(
     TRAFFIC,
     st.sampled_from(["gddr5", "hbm1"]),

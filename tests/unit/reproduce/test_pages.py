@@ -24,6 +24,7 @@ def test_the_folder_is_what_its_results_give(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_the_summary_names_is_known(name: str) -> None:
+def test_what_texts_name_is_known(name: str) -> None:
     reproduction = load_reproduction(name)
-    assert "{" not in filled(reproduction.spec.summary, reproduction, Results(name, {}))
+    for text in (reproduction.spec.summary, *(figure.note for figure in reproduction.figures.values())):
+        assert "{" not in filled(text, reproduction, Results(name, {}))

@@ -14,6 +14,7 @@ from workloads.data.operands import SyntheticOperands
 from workloads.operators.gemm import BLOCK_ROWS, GemmBuffers, GemmError, gemm, row_blocks
 from workloads.operators.gemm_kernels import DENSE_KERNELS, GEMM_KERNELS, SPARSE_KERNELS
 from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.register_tiling import split_registers
 from workloads.operators.sparse_tiling import (
     COLUMN_VARIANTS,
     ROW_VARIANTS,
@@ -51,6 +52,7 @@ def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     held = buffers(300, 77, 90)
     chosen = choose_tile(300, 77, 1, GPU)
     tile = {"sgemm_4x4": (32, 32), "sgemm_tiled16": (16, 16), "sgemm_dib_gather": (256, 4), "csc": (64, 4)}
+    tile |= {"sgemm_dib_registers": (256, 64)}
     tile |= {"mmm_local": (32, 32), "dib_algorithm3": (32, 32), "sgemm": (SWATH * chosen.x, SWATH * chosen.y)}
     tiling = Tiling(4, 6) if kernel == "sgemm_wide" else Tiling(2, 6, 256, 1)
     launch = gemm(kernel, held, GPU, tiling).launches[-1]
@@ -88,6 +90,24 @@ def test_parts_of_a_product_cover_its_sum_and_are_worth_it(m: int, n: int, k: in
     assert kernels == [kernels[0]] * 3
 
 
+@settings(deadline=None)
+@given(st.integers(1, 5000), st.integers(1, 5000), st.integers(1, 200_000))
+def test_parts_of_a_product_in_registers_begin_at_blocks(m: int, n: int, k: int) -> None:
+    split = split_registers(m, n, k)
+    assert split.part_depth % BLOCK_ROWS == 0
+    assert (split.parts - 1) * split.part_depth < k <= split.parts * split.part_depth
+
+
+def test_a_product_in_registers_takes_sums_of_any_length_in_one_launch() -> None:
+    held = GemmBuffers.allocate(GemmShape(4, 1, 70_000), DeviceMemory(1 << 24))
+    assert gemm("sgemm_dib_registers", held, GPU, Tiling(4, 16, 0, 1)).blocks == (range(70_000),)
+
+
+def test_a_product_in_registers_needs_all_of_the_lds() -> None:
+    with pytest.raises(GemmError, match="needs 65536 bytes of LDS, a compute unit has 32768"):
+        gemm("sgemm_dib_registers", buffers(), GpuFacts(36, 1 << 15))
+
+
 def gemm_split(shape: GemmShape, gpu: GpuFacts) -> WorkSplit:
     return GEMM_KERNELS["sgemm"].splitting.split(shape, gpu, None)
 
@@ -105,6 +125,8 @@ def test_regions_go_with_the_engine_kernels_alone() -> None:
         held = buffers()
         (region,) = gemm(kernel, held, GPU).launches[0].regions
         assert (region.address, region.rows, region.columns, region.leading_dimension) == (held.b.address, 50, 30, 64)
+    (region,) = gemm("sgemm_dib_registers", buffers(40, 30, 150), GPU).launches[0].regions
+    assert (region.rows, region.columns, region.leading_dimension) == (64, 30 * 3, 64)  # each block of rows a column
     for kernel in (*DENSE_KERNELS, "software"):
         assert all(not launch.regions for launch in gemm(kernel, buffers(), GPU).launches)
 
@@ -216,6 +238,7 @@ def test_a_tiling_beyond_the_lds_is_refused() -> None:
         ("sgemm_tiled16", 37 * 3 * 50, 4 * (37 * 50 + 50 * 3), 4 * 37 * 3),
         ("sgemm_dib_tiled", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
         ("sgemm_dib_gather", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
+        ("sgemm_dib_registers", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
         ("mmm_local", 37 * 3 * 50, 4 * (37 * 50 + 50 * 3), 4 * 40 * 3),
         ("dib_algorithm3", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
         # bundles in lines of 16, and a count a column

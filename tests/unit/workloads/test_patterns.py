@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
 from workloads.data.map_patterns import resampled_maps, synthetic_maps
-from workloads.data.operands import captured_operands, resampled_operands, synthetic_map_operands
+from workloads.data.operands import SyntheticOperands, captured_operands, resampled_operands, synthetic_map_operands
 from workloads.data.patterns import (
     CHANNEL_LAST,
     PatternError,
@@ -134,12 +134,12 @@ LAYER = ConvLayer("layer", 6, 4, 8, 8)
 
 
 def test_zeros_drawn_on_maps_are_those_of_the_maps_and_padding_adds_to_the_matrix() -> None:
-    maps = synthetic_maps(LAYER, 20, 0.7, 3)
+    maps = np.stack([*synthetic_maps(LAYER, 20, 0.7, 3)])
     assert maps.shape == (20, 6, 8, 8) and 1 - np.count_nonzero(maps) / maps.size == pytest.approx(0.7, abs=0.01)
     # of 3 x 3 windows on 8 x 8 maps, (3 * 8 - 2)^2 of (3 * 8)^2 elements lie inside
     expected = 1 - 0.3 * (22 / 24) ** 2
     assert synthetic_map_operands(LAYER, 20, 0.7, 3).zeros(gemm_shape(LAYER, 20)) == pytest.approx(expected, abs=0.01)
-    assert np.array_equal(maps, synthetic_maps(LAYER, 20, 0.7, 3)) and (maps >= 0).all()
+    assert np.array_equal(maps, np.stack([*synthetic_maps(LAYER, 20, 0.7, 3)])) and (maps >= 0).all()
     for sparsity in (-0.1, 1.1, float("nan")):
         with pytest.raises(PatternError, match="allowed are 0 to 1"):
             synthetic_maps(LAYER, 1, sparsity, 3)
@@ -192,7 +192,7 @@ def test_blocks_are_as_often_zero_as_elements_and_of_one_element_are_the_element
     fill_synthetic(plain, shape, 0.7, 3)
     assert np.array_equal(plain, found[0])
     assert [zero_lines_of(each, shape.k) for each in found] == pytest.approx([0.7**16, 0.7, 0.7**4], abs=0.01)
-    assert np.array_equal(synthetic_maps(LAYER, 3, 0.7, 3), synthetic_maps(LAYER, 3, 0.7, 3, (1, 1)))
+    assert np.array_equal([*synthetic_maps(LAYER, 3, 0.7, 3)], [*synthetic_maps(LAYER, 3, 0.7, 3, (1, 1))])
 
 
 def captured_maps(images: int) -> np.ndarray:
@@ -214,13 +214,13 @@ def statistics(maps: np.ndarray) -> np.ndarray:
 
 def test_resampled_maps_keep_what_channels_rows_and_blocks_have() -> None:
     captured = captured_maps(200)
-    more = resampled_maps(captured, 1000, 7)
+    more = np.stack([*resampled_maps(captured, 1000, 7)])
     assert more.shape == (1000, 6, 8, 8)
     np.testing.assert_allclose(statistics(more), statistics(captured), atol=0.03)
-    uniform = synthetic_maps(LAYER, 1000, float((captured == 0).mean()), 7)
+    uniform = np.stack([*synthetic_maps(LAYER, 1000, float((captured == 0).mean()), 7)])
     assert np.abs(statistics(uniform) - statistics(captured)).max() > 0.2
     assert len(np.unique(more.reshape(1000, -1), axis=0)) == 1000
-    assert np.array_equal(more, resampled_maps(captured, 1000, 7))
+    assert np.array_equal(more, [*resampled_maps(captured, 1000, 7)])
 
 
 def test_a_batch_larger_than_the_capture_is_resampled_or_refused() -> None:
@@ -233,3 +233,30 @@ def test_a_batch_larger_than_the_capture_is_resampled_or_refused() -> None:
     )
     with pytest.raises(UserError, match=r"\[512, 4, 4\], found \[512, 2, 2\]"):
         resampled_operands(ConvLayer("B", 512, 512, 4, 4), 1, "layerC.npz", 1).zeros(gemm_shape(layer, 1))
+
+
+@given(
+    kind=st.sampled_from(["matrix", "maps", "captured", "resampled"]),
+    images=st.lists(st.integers(1, 4), min_size=1, max_size=5),
+    seed=st.integers(0, 9),
+)
+def test_columns_in_parts_are_those_of_the_whole(kind: str, images: list[int], seed: int) -> None:
+    layer = ConvLayer("C", 512, 8, 2, 2) if kind in ("captured", "resampled") else LAYER
+    batch = sum(images)
+    shape = gemm_shape(layer, batch)
+    data = {
+        "matrix": lambda: SyntheticOperands(0.5, seed, (3, 4)),
+        "maps": lambda: synthetic_map_operands(layer, batch, 0.5, seed, block=(1, 3)),
+        "captured": lambda: captured_operands(layer, batch, "layerC.npz", seed),
+        "resampled": lambda: resampled_operands(layer, batch, "layerC.npz", seed),
+    }[kind]()
+    whole, parts = (np.zeros((shape.n, shape.ldb), np.float32) for _ in range(2))
+    data.columns(shape)(whole)
+    write, first = data.columns(shape), 0
+    for count in images:
+        columns = count * shape.n // batch
+        write(parts[first : first + columns])
+        first += columns
+    assert np.array_equal(parts, whole) and whole.any()
+    if kind != "matrix":
+        assert data.zeros(shape) == pytest.approx(sparsity_of(whole, shape.k), abs=1e-12)

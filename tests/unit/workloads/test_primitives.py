@@ -425,8 +425,7 @@ def test_operators_over_tensors_of_one_allocation_and_a_workspace_that_is_given(
 def test_a_large_reference_goes_by_images_or_channels(monkeypatch: pytest.MonkeyPatch) -> None:
     for primitive in filter(_has_parts, CASES):
         monkeypatch.setattr("workloads.operators.primitive.REFERENCE_ELEMENTS", 1 << 22)
-        operator, checked = executed(primitive)
-        assert checked.passed
+        operator = build(primitive, DeviceMemory(MEMORY_BYTES), GPU)
         whole = {part.output: part for part in operator.expected(operator.inputs)}
         monkeypatch.setattr("workloads.operators.primitive.REFERENCE_ELEMENTS", 45)
         parts = list(operator.expected(operator.inputs))

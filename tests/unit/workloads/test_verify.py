@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from workloads.data.patterns import fill_synthetic, fill_weights
 from workloads.operators.gemm import gemm_reference
-from workloads.operators.verify import Expected, Verification, compare
+from workloads.operators.verify import Expected, Verification, compare, joined
 from workloads.shapes import GemmShape
 
 SHAPE = GemmShape(33, 600, 150)  # more columns than a chunk
@@ -126,3 +126,19 @@ def test_integers_are_equal_or_off_by_one_at_least() -> None:
         "x: 1 of 2 elements differ by more than allowed; first at [0]:"
         " 1152921504606846977, expected 1152921504606846976"
     )
+
+
+def test_parts_of_an_output_are_joined_where_they_lie_in_the_whole() -> None:
+    wanted = np.zeros((6, 4), np.float32)
+    found = wanted.copy()
+    found[1, 2], found[4, 3] = 0.25, 1.0
+    parts = []
+    for first in (0, 3):
+        part = {"C": found[first : first + 3]}
+        where = (slice(0, 3), slice(0, 4))
+        parts.append((first, compare(part, [Expected("C", where, wanted[first : first + 3], 0.5)])))
+    whole = joined(parts)
+    assert (whole.passed, whole.max_error, whole.bound, whole.index) == (False, 1.0, 0.5, (4, 3))
+    (mismatch,) = whole.mismatches
+    assert (mismatch.index, mismatch.wrong, mismatch.found) == ((4, 3), 1, 1.0)
+    assert joined(parts[:1]).passed and joined(parts[:1]).max_error == 0.25
