@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpusim.base.errors import EXIT_INTERRUPTED
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
@@ -22,8 +22,12 @@ def check_sampling_command(
     picture: Path | None,
     markdown: bool,
     quiet: bool,
+    update: Path | None = None,
 ) -> int:
-    """Compare, print, and write what is asked for; returns the exit code."""
+    """Compare, print, and write what is asked for; returns the exit code.
+
+    update: a result of before, whose other cases are taken over.
+    """
     check_outputs({"--json": json_file, "--picture": picture}, [])
     if picture is not None:
         check_format(picture)
@@ -31,13 +35,21 @@ def check_sampling_command(
     from gpusim.base.processors import default_jobs  # imports the compiled core: up to a second
     from gpusim.sampling_check import report
     from gpusim.sampling_check.cases import wanted
-    from gpusim.sampling_check.measure import measure
+    from gpusim.sampling_check.measure import known, measure, renewed
 
+    before = []
+    if update is not None:
+        try:
+            before = known(update.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"--update {update}: {error}") from None
     cases, reporter = wanted(list(only)), Reporter(quiet)
     with Interrupt() as interrupt, reporting(reporter):
         interrupt.deferred = True
         outcomes = measure(cases, spec, jobs or default_jobs(), reporter, lambda: interrupt.asked)
         interrupt.deferred = False
+    if update is not None:
+        outcomes = renewed(before, outcomes)
     text = as_json(report.document(outcomes, spec))
     if json_file == STANDARD_OUTPUT:
         sys.stdout.write(text)

@@ -135,6 +135,10 @@ def check_sampling(
         typer.Option(metavar="FILE", help="Draw errors with their bars into an .svg or .png (needs Matplotlib)."),
     ] = None,
     markdown: MarkdownOption = False,
+    update: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An earlier result (--json): cases that --only leaves out are its."),
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -146,4 +150,4 @@ def check_sampling(
         list_command()
         return
     spec = SamplingSpec.model_validate(shares(error, confidence))
-    raise typer.Exit(check_sampling_command(only or [], spec, jobs, json_file, picture, markdown, quiet))
+    raise typer.Exit(check_sampling_command(only or [], spec, jobs, json_file, picture, markdown, quiet, update))

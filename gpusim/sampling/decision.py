@@ -17,6 +17,7 @@ _STOP_FROM_LAPS = 8  # in what is left: from here on one lap at least is measure
 _MOST_TRIED = 16
 _LEAST_LAPS = 16  # where they are no larger a part of the grid than the next: a few may resemble one another by chance
 _LEAST_SHARE = 0.05
+MOST_BEFORE_JUMP = 32  # laps: what has not settled until then, or differs too much, would be estimated from elsewhere
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Measured:
 
     def ratios(self, first: int, last_jump: float, spec: SamplingSpec) -> Ratios:
         """Cycles an instruction in the laps but for the `first` ones, if `last_jump` follows them."""
-        return ratios(self.laps[first:], self.weights(first, last_jump), self.age(first), _PACE, spec)
+        return ratios(self.laps[first:], self.weights(first, last_jump), self.age(first), _PACE, spec, self.lap_rounds)
 
     def age(self, first: int, more: int = 0) -> float:
         """Rounds that have passed in the middle of the laps but for the `first` ones, with `more` to follow."""

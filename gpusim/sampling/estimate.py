@@ -7,8 +7,9 @@ anything computed from several counts, such as a hit rate, has their correlation
 
 Three things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
 may be is taken from the spread of the windows and the rounds that have passed. A launch that is seen to go on settling
-does so in the part that is skipped: half of what the later laps differ from the earlier ones, beyond chance, is a
-standard uncertainty. And a jump may itself cost or save something: `SamplingSpec.bias`.
+does so in the part that is skipped: what the later laps differ from the earlier ones, beyond chance, it may go through
+again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty. And
+a jump may itself cost or save something: `SamplingSpec.bias`.
 """
 
 from dataclasses import dataclass
@@ -55,11 +56,13 @@ class Ratios:
         return apart / max(float(self.values[column]), 1e-300) ** 2
 
 
-def ratios(laps: np.ndarray, weights: np.ndarray, age: float, columns: Columns, spec: SamplingSpec) -> Ratios:
+def ratios(
+    laps: np.ndarray, weights: np.ndarray, age: float, columns: Columns, spec: SamplingSpec, lap_rounds: float = 1.0
+) -> Ratios:
     """What laps counted an instruction.
 
     laps: [lap, window, column], in order of time; weights: of each, their sum is 1; age: rounds that had passed in the
-    middle of them.
+    middle of them; lap_rounds: rounds that a lap takes.
     """
     totals = laps.sum(axis=1)
     weighted = weights @ totals
@@ -74,21 +77,25 @@ def ratios(laps: np.ndarray, weights: np.ndarray, age: float, columns: Columns, 
         values,
         Replicates(t * t * found.inflation * float((weights**2).sum()), found.rows * scale),
         Replicates(z * z, unsettled[np.newaxis]),
-        Replicates(z * z, _drift(totals, columns, found, scale)[np.newaxis]),
+        Replicates(z * z, _drift(totals, columns, found, scale, spec.settling_rounds / lap_rounds)[np.newaxis]),
         Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
         found,
     )
 
 
-def _drift(totals: np.ndarray, columns: Columns, found: Noise, scale: float) -> np.ndarray:
-    """Half of what the later laps' ratios differ from the earlier ones', beyond what chance explains. [column]"""
-    half = len(totals) // 2
-    if len(totals) < LEAST_FOR_DRIFT:
+def _drift(totals: np.ndarray, columns: Columns, found: Noise, scale: float, settling: float) -> np.ndarray:
+    """How far the ratios of the skipped part may be from the laps', if those moved on beyond what chance explains.
+
+    settling: laps in which what is left of the way falls to a half. [column]
+    """
+    count, half = len(totals), len(totals) // 2
+    if count < LEAST_FOR_DRIFT:
         return np.zeros(totals.shape[1])
     earlier, later = (part.sum(axis=0) for part in (totals[:half], totals[-half:]))
     apart = later / max(float(later[columns.work]), 1) - earlier / max(float(earlier[columns.work]), 1)
     by_chance = 2 / half * found.inflation * scale**2 * (found.rows**2).sum(axis=0)
-    return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - by_chance, 0)) / 2)
+    left = max(0.5, settling / (count - half))
+    return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - by_chance, 0)) * left)
 
 
 @dataclass(frozen=True)
@@ -108,13 +115,14 @@ def estimate(
     wavefronts: int,
     spec: SamplingSpec,
     work: int = 0,
+    lap_rounds: float = 1.0,
 ) -> Estimate:
     """What `wavefronts` that were not simulated add to each column.
 
-    laps, weights, age: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0: as many as
-    those that ended in the laps had.
+    laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known,
+    0: as many as those that ended in the laps had.
     """
-    found = ratios(laps, weights, age, columns, spec)
+    found = ratios(laps, weights, age, columns, spec, lap_rounds)
     ended = weights @ laps.sum(axis=1)
     if ended[columns.ended] <= 0:
         ended = laps.sum(axis=(0, 1))

@@ -1,10 +1,11 @@
 """How far the counts of a lap are from what its work would have of them: by chance.
 
 Laps of a launch that has settled hardly resemble one another, so that their spread says how wrong their mean may be.
-Few laps say little of their spread, though. What the machine does within a lap says more, and at once: were a lap's
-windows independent, its variance would be the sum of theirs. That is the prior, worth `SamplingSpec.prior_degrees` laps
-(an inverse-gamma prior of the variance: Gelman et al., Bayesian Data Analysis, chapter 2), and each lap adds its own
-deviation.
+Few laps say little of their spread, though. What the machine does within a lap says more, and at once: were parts of a
+lap independent, its variance would be the sum of theirs. That is the prior, worth `SamplingSpec.prior_degrees` laps (an
+inverse-gamma prior of the variance: Gelman et al., Bayesian Data Analysis, chapter 2), and each lap adds its own
+deviation. The parts are the longer the more laps there are, since windows make up for one another: where they differ by
+10 %, halves of a lap may differ by one.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 
 from gpusim.sampling.spec import SamplingSpec
 
-_PRIOR_LAPS = 4  # whose windows are the prior: the last ones
+_PRIOR_LAPS = 4  # whose parts are the prior: the last ones
 _MOST_ROWS = 32  # of laps: each costs a computation of all metrics
 _LEAST_FOR_CORRELATION = 6
 _MOST_CORRELATION = 0.92  # more says that nothing is known
@@ -23,7 +24,7 @@ _MOST_CORRELATION = 0.92  # more says that nothing is known
 class Noise:
     """Of one lap's counts, beside those that its work has in the mean.
 
-    rows: the sum of their squares is the variance, [row, column]; within: standard deviation of a lap as its windows
+    rows: the sum of their squares is the variance, [row, column]; within: standard deviation of a lap as its parts
     have it, [column]; degrees: of freedom; correlation: of neighbouring laps; inflation: of the variance of a mean of
     laps, for that.
     """
@@ -38,11 +39,11 @@ class Noise:
 def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec) -> Noise:
     """Of laps that have settled. laps: [lap, window, column]; work, time: the columns of instructions and cycles."""
     totals = laps.sum(axis=1)
-    last = laps[-_PRIOR_LAPS:]
+    last = parts_of(laps[-_PRIOR_LAPS:])
     own = last.sum(axis=1) / np.maximum(last.sum(axis=1)[:, work : work + 1], 1)
     apart = last - own[:, np.newaxis] * last[:, :, work : work + 1]
-    count, windows = apart.shape[:2]
-    prior = apart.reshape(count * windows, -1) * np.sqrt(windows / ((windows - 1) * count))
+    count, parts = apart.shape[:2]
+    prior = apart.reshape(count * parts, -1) * np.sqrt(parts / ((parts - 1) * count))
     ratio = totals.sum(axis=0) / max(float(totals[:, work].sum()), 1)
     between = totals - ratio * totals[:, work : work + 1]
     correlation = lag1(between[:, time])
@@ -50,6 +51,14 @@ def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec) -> Noise:
     degrees = spec.prior_degrees + len(laps) - 1
     rows = np.concatenate([prior * np.sqrt(spec.prior_degrees), joined(between, _MOST_ROWS)]) / np.sqrt(degrees)
     return Noise(rows, np.sqrt((prior * prior).sum(axis=0)), degrees, correlation, (1 + left) / (1 - left))
+
+
+def parts_of(laps: np.ndarray) -> np.ndarray:
+    """[lap, part, column] of laps by windows: the windows of a lap alone, halves of several, so that there are about as
+    many differences in each case."""
+    count, windows = laps.shape[:2]
+    parts = max(2, windows // count)
+    return np.asarray(np.add.reduceat(laps, np.arange(parts) * windows // parts, axis=1))
 
 
 def joined(rows: np.ndarray, most: int) -> np.ndarray:

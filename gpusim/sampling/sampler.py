@@ -20,7 +20,7 @@ from gpusim.core.cu.state import NEVER
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.core.steering import Steered
-from gpusim.sampling.decision import LEAST_SKIPPED, Measured, following
+from gpusim.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP, Measured, following
 from gpusim.sampling.estimate import estimate
 from gpusim.sampling.grid import Left
 from gpusim.sampling.independence import dependence
@@ -51,6 +51,8 @@ class _Course:
         self._resident = launch.resident
         self._total = launch.workgroups
         self._waves = launch.wavefronts_per_workgroup
+        width, *others = launch.context.launch.workgroups
+        self._row = width if max(others) > 1 else 1
         self._vector = CountVector.of(launch.counts().sections)
         self._columns = Columns.of(self._vector)
         self._laps: list[np.ndarray] = []  # [window, column] of each
@@ -88,13 +90,17 @@ class _Course:
             self._counts[-1] += 1
             now, counted = looks[-1], self._laps[-1].sum(axis=0)
             pace = counted[columns.cycles] / max(counted[columns.work], 1)
-            left = Left(self._total, self._skippable(), ceil(rounds * self._resident), self._resident)
+            lap_size, passed = ceil(rounds * self._resident), sum(self._jumps)
+            left = Left(self._total, self._skippable(), lap_size, self._resident, self._row, passed)
             pace_alone = np.array([one[:, (columns.cycles, columns.work)] for one in self._laps])
             self._measured = Measured(pace_alone, tuple(self._counts), tuple(self._jumps), rounds)
             then = following(self._measured, self._spec, left)
             if then.jump:
                 self._jump(then.jump)
             if then.enough:
+                return
+            if not self._jumps and len(self._laps) >= MOST_BEFORE_JUMP:
+                self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
                 return
 
     def _first_round(self) -> Iterator[int]:
@@ -157,6 +163,7 @@ class _Course:
             wavefronts,
             self._spec,
             self._executed,
+            measured.lap_rounds,
         )
         size = len(self._vector.timed)
         added, groups = found.added[:size].copy(), [d.deviations[:, :size].copy() for d in found.doubts]

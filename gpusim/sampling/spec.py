@@ -26,7 +26,7 @@ class SamplingSpec(Spec):
     windows: int = param(8, "windows of a lap", "enough to tell their spread, few enough to cost little", ge=2, le=64)
     prior_degrees: int = param(
         8,
-        "laps that the spread of the windows within laps is worth as witness of the laps' own",
+        "laps that the spread within laps is worth as witness of the laps' own",
         _MEASURED,
         ge=1,
         le=99,
@@ -36,7 +36,8 @@ class SamplingSpec(Spec):
     )
     unsettled_spread: float = param(
         0.5,
-        "standard uncertainty of a lap's pace after two rounds, from not having settled: times the windows' spread",
+        "standard uncertainty of a lap's pace after two rounds, from not having settled: times a window's"
+        " spread, as parts of laps have it",
         _MEASURED,
         ge=0,
         le=10,

@@ -1,5 +1,6 @@
 """Measuring the suite: each case simulated in whole and sampled, one beside the other, in processes side by side."""
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,10 +13,11 @@ from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
 from gpusim.core.simulator import simulate
+from gpusim.keeping.sources import sources_hash
 from gpusim.results import metrics
 from gpusim.sampling.sampler import Sampler
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling_check.cases import Case, Prepared
+from gpusim.sampling_check.cases import CASES, Case, Prepared
 from isa.execution.emulator import run_functional
 
 Truth = Callable[[Case, GpuSpec, Callable[[], RunFacts]], RunFacts]
@@ -27,7 +29,8 @@ class Outcome:
 
     cycles: of the whole launch; error, half_width: of the sampled cycles, relative; covered: whether the truth lies
     within; metrics, metrics_covered: numbers that have a half-width, and those of them whose truth lies within it;
-    fraction: of the instructions that were simulated; whole_s, sampled_s: processor time.
+    fraction: of the instructions that were simulated; whole_s, sampled_s: processor time; policy: hash of the code that
+    sampled it.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Outcome:
     sampled_s: float
     method: str
     reason: str
+    policy: str = ""
 
     def described(self) -> Mapping[str, Any]:
         """As plain data."""
@@ -76,7 +80,27 @@ def compare(case: Case, spec: SamplingSpec) -> Outcome:
         sampled_s,
         sampled.sampling.method,
         sampled.sampling.reason,
+        policy(),
     )
+
+
+def policy() -> str:
+    """Hash of the code that decides what of a launch is simulated, and what that says of the rest."""
+    return sources_hash(("gpusim/sampling",))
+
+
+def known(text: str) -> list[Outcome]:
+    """The outcomes of a document that `gpusim.sampling_check.report` made; ValueError where it is none."""
+    try:
+        return [Outcome(**case) for case in json.loads(text)["cases"]]
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"no result of check-sampling: {error!r}") from error
+
+
+def renewed(before: Sequence[Outcome], measured: Sequence[Outcome]) -> list[Outcome]:
+    """The suite's cases in its order, as they were measured now, those that were not as they were before."""
+    found = {one.name: one for one in (*before, *measured)}
+    return [found[name] for name in CASES if name in found]
 
 
 def _within(truth: float, found: float, width: float) -> bool:

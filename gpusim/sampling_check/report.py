@@ -71,19 +71,28 @@ def document(outcomes: Sequence[Outcome], spec: SamplingSpec) -> dict[str, Any]:
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """The figures and the table of cases."""
-    head = "\n".join(f"- {line}" for line in lines(summary(outcomes)))
+    """The figures and the table of cases; where several versions of sampling measured them, the rows say which."""
+    versions = list(dict.fromkeys(one.policy for one in outcomes))
+    counts = [sum(outcome.policy == one for outcome in outcomes) for one in versions]
+    said = [f"version {_version(one)} of sampling: {n} launches" for one, n in zip(versions, counts, strict=True)]
+    several = len(versions) > 1
+    head = "\n".join(f"- {line}" for line in (*lines(summary(outcomes)), *(said if several else ())))
     rows = [
-        "| launch | kind | rounds | error | half-width | within | simulated | how |",
-        "|---|---|--:|--:|--:|---|--:|---|",
+        f"| launch | kind | rounds | error | half-width | within | simulated | how |{' version |' if several else ''}",
+        f"|---|---|--:|--:|--:|---|--:|---|{'---|' if several else ''}",
     ]
     for one in outcomes:
         within = "yes" if one.covered else "**no**"
         rows.append(
             f"| {one.name} | {one.kind}: {one.what} | {one.rounds:.1f} | {100 * one.error:+.2f} % |"
             f" {100 * one.half_width:.2f} % | {within} | {100 * one.fraction:.1f} % | {one.reason} |"
+            + (f" {_version(one.policy)} |" if several else "")
         )
     return "\n\n".join((head, savings(outcomes), "\n".join(rows))) + "\n"
+
+
+def _version(policy: str) -> str:
+    return policy[:8] or "unknown"
 
 
 def savings(outcomes: Sequence[Outcome]) -> str:

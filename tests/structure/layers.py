@@ -167,6 +167,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.base", *_KERNEL, "isa.execution", "spartan", "gpusim.core", "gpusim.sampling", "workloads.operators"),
         *(
             "gpusim.config",
+            "gpusim.keeping",
             "gpusim.results",
             "gpusim.results.metrics",
             "gpusim.jobs",

@@ -1,14 +1,17 @@
 """Does the comparison of sampled with whole launches say what it found? (The whole suite needs a large host.)"""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpusim.base.errors import UserError
+from gpusim.cli.check_sampling import check_sampling_command
+from gpusim.report.document import as_json
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.cases import CASES, GPUS, wanted
-from gpusim.sampling_check.measure import Outcome, one_line
+from gpusim.sampling_check.measure import Outcome, known, one_line, policy, renewed
 from gpusim.sampling_check.report import document, draw, markdown, summary
 
 
@@ -63,6 +66,29 @@ def test_the_suite_has_what_it_should() -> None:
     assert [case.name for case in wanted(["mi6 relu"])] == ["mi6 relu"]
     with pytest.raises(UserError, match="--only mi7"):
         wanted(["mi7"])
+
+
+def test_cases_that_are_not_measured_again_stay_and_say_by_which_version() -> None:
+    names = ("mi6 relu", "mi6 add", "r9nano relu")
+    before = [replace(outcome(name, 0.0, 0.01, 0.1), policy="old") for name in names]
+    again = replace(before[0], error=0.005, policy="new")
+    suite = renewed(before, [again])
+    assert [one.name for one in suite] == [name for name in CASES if name in names]
+    assert suite[0] == again and {one.policy for one in suite[1:]} == {"old"}
+    table = markdown(suite)
+    assert "- version old of sampling: 2 launches" in table and "- version new of sampling: 1 launches" in table
+    assert "| mi6 relu | kind: what | 100.0 | +0.50 % | 1.00 % | yes | 10.0 % | why | new |" in table
+    assert "version" not in markdown(before)
+    assert known(as_json(document(suite, SamplingSpec()))) == suite
+    assert len(policy()) == 16
+
+
+def test_a_file_that_is_no_result_cannot_be_updated(tmp_path: Path) -> None:
+    for name, text in (("a.json", "{}"), ("b.json", "x"), ("c.json", None)):
+        if text is not None:
+            (tmp_path / name).write_text(text)
+        with pytest.raises(UserError, match=f"--update .*{name}"):
+            check_sampling_command(["mi6 relu"], SamplingSpec(), 1, None, None, True, True, tmp_path / name)
 
 
 def test_the_page_s_table_is_that_of_its_result() -> None:

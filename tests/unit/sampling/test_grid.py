@@ -1,4 +1,4 @@
-"""Are whole rounds passed over, evenly over the grid, and is what they cost that of the laps around them?"""
+"""Do jumps pass over a grid evenly and keep addresses' lower bits, and do they cost what the laps around them do?"""
 
 import numpy as np
 import pytest
@@ -7,23 +7,46 @@ from hypothesis import strategies as st
 
 from gpusim.sampling.grid import Left, block_weights, kept
 
+JUMPS = st.tuples(st.integers(0, 100_000), st.integers(1, 500), st.integers(1, 600), st.integers(1, 400))
 
-@given(st.integers(0, 100_000), st.integers(1, 500), st.integers(1, 600), st.integers(0, 20))
-def test_a_jump_leaves_room_for_the_laps_that_are_to_follow(skippable: int, resident: int, lap: int, more: int) -> None:
-    left = Left(200_000, skippable, lap, resident)
-    jump = left.jump(more)
-    assert jump >= 0 and jump % resident == 0
-    assert jump == 0 or jump + more * lap <= skippable
-    if not more:
-        assert skippable - jump < resident
-    elif jump:  # the last jump is at least half of this one: parts are even
+
+@given(JUMPS, st.integers(1, 20))
+def test_a_jump_leaves_room_for_the_laps_that_are_to_follow(sizes: tuple[int, int, int, int], more: int) -> None:
+    skippable, resident, lap, row = sizes
+    jump = Left(200_000, skippable, lap, resident, row).jump(more)
+    assert (jump >= 0 and jump + more * lap <= skippable) or not jump
+    if jump:  # the last jump is at least half of this one: parts are even
+        assert jump >= 200_000 / 32 * 3 / 4
         assert skippable - more * (jump + lap) >= jump // 2
 
 
+@given(JUMPS, st.integers(1, 20))
+def test_jumps_leave_the_lower_bits_of_addresses_as_they_are(sizes: tuple[int, int, int, int], more: int) -> None:
+    skippable, resident, lap, row = sizes
+    jump = Left(skippable, skippable, lap, resident, row).jump(more)
+    assert jump % row == 0 or jump < row
+    rows = jump // row if jump % row == 0 else jump
+    assert rows & -rows >= rows / 8, "three bits at most differ from 0"
+
+
+@given(JUMPS, st.integers(0, 10**6))
+def test_all_jumps_together_are_whole_rounds(sizes: tuple[int, int, int, int], passed: int) -> None:
+    skippable, resident, lap, row = sizes
+    left = Left(10**7, skippable, lap, resident, row, passed)
+    last = left.jump(0)
+    assert 0 <= last <= skippable
+    assert skippable - last < resident
+    if last:
+        assert (passed + last) % resident == 0
+
+
 def test_a_grid_in_even_parts() -> None:
-    assert Left(1000, 700, 50, 10).jump(2) == 240  # 2 jumps of it, 2 laps, and half of it at the end
+    assert Left(1000, 700, 50, 10).jump(2) == 240 - 240 % 32  # 2 jumps of it, 2 laps, and half of it at the end
+    assert Left(1000, 700, 50, 10, row=100).jump(2) == 200
     assert Left(1000, 700, 50, 10).jump(0) == 700
+    assert Left(1000, 700, 50, 10, passed=7).jump(0) == 693
     assert Left(1000, 90, 50, 10).jump(2) == 0
+    assert Left(100_000, 2000, 50, 10).jump(2) == 0, "so short a jump is not worth what it does to the laps after it"
 
 
 def test_a_jump_costs_what_the_laps_around_it_do() -> None:

@@ -122,7 +122,7 @@ def test_a_slow_drift_widens_the_bar_to_where_it_leads() -> None:
 
 def test_an_early_lap_is_doubted_by_what_its_windows_do() -> None:
     spec = SamplingSpec(bias=0, unsettled=0, unsettled_spread=1)
-    rough = laps_of(np.tile([0.9, 1.1], (2, WINDOWS // 2)))
+    rough = laps_of(np.tile(np.repeat([0.9, 1.1], WINDOWS // 2), (2, 1)))
     smooth = laps_of(np.full((2, WINDOWS), 1.0))
     early, late = half_width(rough, spec=spec, age=2), half_width(rough, spec=spec, age=12)
     assert early >= 1.96 * 0.1 * SKIPPED and late < early / 2 and half_width(smooth, spec=spec, age=2) < 1e-9 * SKIPPED
