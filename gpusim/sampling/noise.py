@@ -4,8 +4,8 @@ Laps of a launch that has settled hardly resemble one another, so that their spr
 Few laps say little of their spread, though. What the machine does within a lap says more, and at once: were parts of a
 lap independent, its variance would be the sum of theirs. That is the prior, worth `SamplingSpec.prior_degrees` laps (an
 inverse-gamma prior of the variance: Gelman et al., Bayesian Data Analysis, chapter 2), and each lap adds its own
-deviation. The parts are the longer the more laps there are, since windows make up for one another: where they differ by
-10 %, halves of a lap may differ by one.
+deviation. The parts are windows, and halves of laps once there are enough of these, since windows make up for one
+another: where they differ by 10 %, halves may differ by one.
 """
 
 from dataclasses import dataclass
@@ -54,10 +54,10 @@ def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec) -> Noise:
 
 
 def parts_of(laps: np.ndarray) -> np.ndarray:
-    """[lap, part, column] of laps by windows: the windows of a lap alone, halves of several, so that there are about as
-    many differences in each case."""
+    """[lap, part, column] of laps by windows: halves where there are `_PRIOR_LAPS`, whose differences are enough to
+    tell their spread, otherwise windows."""
     count, windows = laps.shape[:2]
-    parts = max(2, windows // count)
+    parts = 2 if count >= _PRIOR_LAPS else windows
     return np.asarray(np.add.reduceat(laps, np.arange(parts) * windows // parts, axis=1))
 
 

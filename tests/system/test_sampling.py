@@ -163,7 +163,7 @@ def _small_product() -> Prepared:
 
 def _small_sum() -> Prepared:
     spec = load_run({"gpu": GPU, "workload": GEMM}).gpu
-    operator = build(Add((8, 64, 64, 64)), DeviceMemory(spec.memory_mib << 20), gpu_facts(spec), seed=1)
+    operator = build(Add((9, 64, 64, 64)), DeviceMemory(spec.memory_mib << 20), gpu_facts(spec), seed=1)
     return Prepared(operator.launches[0], spec)
 
 
