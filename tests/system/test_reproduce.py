@@ -20,7 +20,11 @@ normalized_to: best
 claims:
   - {{text: faster, said: "yes", measure: speedup, bound: {{above: 1}}}}
 """
-BROKEN = ONE.replace("[best, soft, engine]", "[best, old]").replace("batches: [1]", "batches: [60000]")
+# weights of 9 MiB: with less memory not even a block of one image fits
+LARGE = LAYER.replace("input_channels: 2", "input_channels: 512").replace("output_channels: 20", "output_channels: 512")
+BROKEN = (
+    ONE.replace("[best, soft, engine]", "[best, old]").replace("batches: [1]", "batches: [2]").replace(LAYER, LARGE)
+)
 
 
 @pytest.fixture(name="file")
@@ -72,12 +76,12 @@ def test_a_point_that_does_not_fit_is_named_and_the_others_are_kept(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     index = INDEX.replace("[speed, cache, train, place]", "[speed, cache]")
-    index = index.replace("dense_data:", "sets: {gpu.memory_mib: 64}\ndense_data:")
+    index = index.replace("dense_data:", "sets: {gpu.memory_mib: 8}\ndense_data:")
     path = written(tmp_path, index, speed=ONE, cache=BROKEN)
     assert invoke(["reproduce", str(path), "--jobs", "1"]) == 1
-    assert "failed: one 60000 any old: " in (said := capfd.readouterr().err) and "3 ran" in said
+    assert "failed: one 2 any old: " in (said := capfd.readouterr().err) and "3 ran" in said
     page = Path("test/README.md").read_text()
-    assert "- one 60000 any old: " in page and "no: " in page
+    assert "- one 2 any old: " in page and "no: " in page
 
 
 def test_points_of_figures_that_are_not_asked_for_stay(

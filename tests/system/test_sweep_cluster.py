@@ -103,7 +103,7 @@ def test_sweep_and_scheduler_are_killed_at_random_moments(folder: Path, capfd: A
         _, said = sweep.communicate()
         known.append(count("cluster.db"))
         if sweep.returncode != 0:  # else it had ended before
-            assert sweep.returncode == 1
+            assert sweep.returncode == 1, said
             lines = [line for line in said.splitlines() if "points" not in line]
             assert lines == [
                 f"gpusim: SimulationError: --cluster {where.address}: the scheduler is gone; the same command goes on"
