@@ -7,7 +7,7 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -15,10 +15,30 @@ from gpusim.base.errors import GpusimError, SimulationError, UserError
 from gpusim.base.follow import enter_work, left
 
 POLL_S = 0.2
+_HELD = (signal.SIGINT, signal.SIGTERM)
 
 
 class ProcessLostError(SimulationError):
     """A process ended without having said what came of its work: something ended it from outside, or it crashed."""
+
+
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """Start a process in here: signals wait, in it until `signals_taken`, as they could end neither of both cleanly.
+
+    A handler that raised in the process before it is in the hands of `multiprocessing` would have it go on as a second
+    copy of this one.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def signals_taken() -> None:
+    """The process that was started has its own handlers: what was held comes now."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
 
 
 class Children:
@@ -59,7 +79,8 @@ class Children:
         process = self._context.Process(
             target=_work, args=(theirs, work, os.getpid(), self._name(key)), daemon=not self._nested
         )
-        process.start()
+        with signals_held():
+            process.start()
         theirs.close()
         self._running[ours] = (key, process)
 
@@ -134,6 +155,7 @@ def _work(connection: Connection, work: Callable[[], Any], parent: int, name: st
     enter_work(name)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signals_taken()
     try:
         outcome: tuple[bool, Any] = (True, work())
     except GpusimError as error:

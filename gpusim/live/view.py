@@ -35,6 +35,7 @@ def live_view(port: str | None, title: str, reporter: Reporter) -> Iterator[None
         return
     import multiprocessing
 
+    from gpusim.base.children import signals_held
     from gpusim.live.sender import Sender  # imports the compiled core: up to a second
 
     server = _listening(port, reporter.quiet)
@@ -47,7 +48,8 @@ def live_view(port: str | None, title: str, reporter: Reporter) -> Iterator[None
     sys.stdout.flush()
     sys.stderr.flush()
     process = multiprocessing.get_context("fork").Process(target=_serve, args=(server, theirs, ours, run), daemon=True)
-    process.start()
+    with signals_held():
+        process.start()
     theirs.close()
     address = f"http://{server.server_name}:{server.server_port}/"
     server.server_close()
@@ -93,10 +95,12 @@ def _listening(port: str, quiet: bool) -> "LiveServer":
 
 def _serve(server: "LiveServer", from_run: socket.socket, to_server: socket.socket, run: Mapping[str, Any]) -> None:
     """The server's process: it ends with the run, whatever signals reach them both."""
+    from gpusim.base.children import signals_taken
     from gpusim.live.server import serve
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    signals_taken()
     to_server.close()  # the run's end: when all of its processes are gone, reading ends
     with contextlib.suppress(OSError):
         serve(server, from_run, run)
