@@ -2,11 +2,7 @@
 // plus 100 ... 107; v30 ... v33 the floats times 1 ... 4. Each `put` stores a row of 64 results.
     .amdgcn_target "amdgcn-amd-amdhsa--gfx803"
 
-.macro put reg
-    flat_store_dword v[60:61], \reg
-    v_add_u32 v60, vcc, 0x100, v60
-    v_addc_u32 v61, vcc, 0, v61, vcc
-.endm
+.include "rows.inc"
 
 .macro begin name
     .text
@@ -18,15 +14,8 @@
     s_load_dword s8, s[0:1], 0x10
     v_lshlrev_b32 v3, 2, v0
     s_waitcnt lgkmcnt(0)
-    v_mov_b32 v5, s5
-    v_add_u32 v4, vcc, s4, v3
-    v_addc_u32 v5, vcc, 0, v5, vcc
-    v_mov_b32 v61, s7
-    v_add_u32 v60, vcc, s6, v3
-    v_addc_u32 v61, vcc, 0, v61, vcc
-    flat_load_dword v1, v[4:5]
-    v_add_u32 v4, vcc, 0x100, v4
-    v_addc_u32 v5, vcc, 0, v5, vcc
+    lane_rows
+    get v1
     flat_load_dword v2, v[4:5]
     s_waitcnt vmcnt(0) lgkmcnt(0)
     .set i, 0

@@ -3,15 +3,7 @@
 .amdgcn_target "amdgcn-amd-amdhsa--gfx803"
 .amdhsa_code_object_version 5
 
-.macro put reg
-    flat_store_dword v[60:61], \reg
-    v_add_u32 v60, vcc, 0x100, v60
-    v_addc_u32 v61, vcc, 0, v61, vcc
-.endm
-.macro put_scalar reg
-    v_mov_b32 v59, \reg
-    put v59
-.endm
+.include "rows.inc"
 
 .text
 .globl memory_forms
@@ -23,9 +15,7 @@ memory_forms:
     s_mov_b32 m0, -1
     v_lshlrev_b32 v3, 2, v0
     s_waitcnt lgkmcnt(0)
-    v_mov_b32 v61, s7
-    v_add_u32 v60, vcc, s6, v3
-    v_addc_u32 v61, vcc, 0, v61, vcc
+    lane_results
     // s[8:11]: raw buffer of 40 dwords; s[12:15]: 16 records of 12 bytes
     s_mov_b64 s[8:9], s[4:5]
     s_mov_b32 s10, 160

@@ -3,28 +3,13 @@
 .amdgcn_target "amdgcn-amd-amdhsa--gfx803"
 .amdhsa_code_object_version 5
 
-.macro put reg
-    flat_store_dword v[60:61], \reg
-    v_add_u32 v60, vcc, 0x100, v60
-    v_addc_u32 v61, vcc, 0, v61, vcc
-.endm
-
-.macro get reg
-    flat_load_dword \reg, v[4:5]
-    v_add_u32 v4, vcc, 0x100, v4
-    v_addc_u32 v5, vcc, 0, v5, vcc
-.endm
+.include "rows.inc"
 
 .macro begin
     s_load_dwordx4 s[4:7], s[0:1], 0x0
     v_lshlrev_b32 v3, 2, v0
     s_waitcnt lgkmcnt(0)
-    v_mov_b32 v5, s5
-    v_add_u32 v4, vcc, s4, v3
-    v_addc_u32 v5, vcc, 0, v5, vcc
-    v_mov_b32 v61, s7
-    v_add_u32 v60, vcc, s6, v3
-    v_addc_u32 v61, vcc, 0, v61, vcc
+    lane_rows
     get v10
     get v11
     get v12

@@ -2,11 +2,7 @@
 .amdgcn_target "amdgcn-amd-amdhsa--gfx803"
 .amdhsa_code_object_version 5
 
-.macro put reg
-    flat_store_dword v[60:61], \reg
-    v_add_u32 v60, vcc, 0x100, v60
-    v_addc_u32 v61, vcc, 0, v61, vcc
-.endm
+.include "rows.inc"
 
 .text
 .globl saturate
@@ -16,18 +12,9 @@ saturate:
     s_load_dwordx4 s[4:7], s[0:1], 0x0
     v_lshlrev_b32 v3, 2, v0
     s_waitcnt lgkmcnt(0)
-    v_mov_b32 v5, s5
-    v_add_u32 v4, vcc, s4, v3
-    v_addc_u32 v5, vcc, 0, v5, vcc
-    v_mov_b32 v61, s7
-    v_add_u32 v60, vcc, s6, v3
-    v_addc_u32 v61, vcc, 0, v61, vcc
-    flat_load_dword v1, v[4:5]
-    v_add_u32 v4, vcc, 0x100, v4
-    v_addc_u32 v5, vcc, 0, v5, vcc
-    flat_load_dword v2, v[4:5]
-    v_add_u32 v4, vcc, 0x100, v4
-    v_addc_u32 v5, vcc, 0, v5, vcc
+    lane_rows
+    get v1
+    get v2
     flat_load_dword v3, v[4:5]
     s_waitcnt vmcnt(0)
     v_add_u32_e64 v10, vcc, v1, v2 clamp

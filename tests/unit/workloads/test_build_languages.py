@@ -46,7 +46,8 @@ def test_ir_without_clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @needs_compiler
 def test_assembly(tmp_path: Path) -> None:
-    shutil.copy(KERNELS / "operands.s", tmp_path)
+    for name in ("operands.s", "rows.inc"):
+        shutil.copy(KERNELS / name, tmp_path)
     (target,) = build.build_all(tmp_path)
     fresh, kept = (load_code_object(path).kernels for path in (target, KERNELS / "operands.hsaco"))
     assert {name: k.code for name, k in fresh.items()} == {name: k.code for name, k in kept.items()}
