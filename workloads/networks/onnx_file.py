@@ -33,9 +33,28 @@ def described_by_onnx(contents: bytes, source: str) -> Described:
         model = onnx.load_model_from_string(contents)
     except Exception as error:  # protobuf's own, of which there are several
         raise UserError(f"{source}: is not an ONNX file: {str(error).splitlines()[0]}") from None
+    damaged = _no_text(model)
+    if damaged is not None:
+        raise UserError(f"{source}: is a damaged ONNX file: {damaged!r} is not UTF-8")
     if not model.graph.node:
         raise UserError(f"{source}: is not an ONNX file, or one without any node")
     return _Reading(model, source, onnx).described()
+
+
+def _no_text(message: Any) -> bytes | None:
+    """A string of the message, or of one in it, that is no UTF-8: protobuf gives it as bytes."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            strings = [value] if isinstance(value, str | bytes) else value
+            wrong = next((text for text in strings if isinstance(text, bytes)), None)
+        elif field.type == field.TYPE_MESSAGE:
+            within = map(_no_text, [value] if hasattr(value, "ListFields") else value)
+            wrong = next((text for text in within if text is not None), None)
+        else:
+            continue
+        if wrong is not None:
+            return wrong
+    return None
 
 
 class _Reading:

@@ -268,6 +268,14 @@ def test_what_is_no_model_is_refused(data: bytes) -> None:
         described_by_onnx(data, "x.onnx")
 
 
+@pytest.mark.parametrize("name", [b"tensor0", b"Relu", b"image"])
+def test_a_name_that_is_no_text_is_refused(name: bytes) -> None:
+    w = Writer(["N", 3])
+    data = w.bytes(w.node("Relu", "image")).replace(name, b"\x8e" + name[1:])
+    with pytest.raises(UserError, match=r"x\.onnx: is a damaged ONNX file: b'\\x8e.+' is not UTF-8"):
+        described_by_onnx(data, "x.onnx")
+
+
 def test_a_damaged_file_is_refused_or_read() -> None:
     """Never anything else than a user's error."""
     w = Writer(["N", 3, 8, 8])
