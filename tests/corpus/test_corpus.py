@@ -42,7 +42,8 @@ def test_the_cipher_reference_gives_the_standards_example() -> None:
     assert aes_blocks(text[None], aes_keys(key)).tobytes().hex() == "69c4e0d86a7b0430d8cdb78070b4c55a"
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+# one of each compiler; `python -m tests.corpus.build --check` compares all
+@pytest.mark.parametrize("variant", (BASE, Variant(14, 1, 2)), ids=lambda variant: variant.name)
 def test_committed_objects_are_what_the_sources_give(variant: Variant) -> None:
     reason = missing_tool(variant.clang)
     if reason:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.corpus.build import BASE, committed
 from tests.fuzz.mutants import Mutant, Worker, mutants, originals, primed_programs, programs
 
-EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "60"))
 # half of them: these fill 350 registers before they begin
 PRIMED = settings(max_examples=max(1, EXAMPLES // 2), deadline=None, suppress_health_check=list(HealthCheck))
 FAST = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

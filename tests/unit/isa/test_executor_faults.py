@@ -78,6 +78,7 @@ def test_endless_loop_reaches_the_limit():
     assert caught.value.code == FAULT_LIMIT and "endless" in str(caught.value)
 
 
+@pytest.mark.compiled_tier  # 40 s in plain Python until the observer is asked
 def test_an_observer_ends_an_endless_run():
     device = Device()
     device.put("out", np.zeros(1, np.int32))

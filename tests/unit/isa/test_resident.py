@@ -71,6 +71,7 @@ def test_an_endless_loop_says_where_all_wavefronts_stand() -> None:
     assert note == "\n".join(["where the wavefronts stand:", f"  {at_barrier}", f"  {looping}"])
 
 
+@pytest.mark.compiled_tier  # 40 s in plain Python until the observer is asked
 def test_a_stopped_run_says_where_its_workgroup_stands() -> None:
     calls = []
     result = run_functional(waiting(), observer=lambda progress: calls.append(progress) or len(calls) < 4)  # type: ignore[func-returns-value]
@@ -115,6 +116,7 @@ def test_what_is_expected_is_never_less_than_what_was_executed() -> None:
     assert context.expected_instructions == 5000
 
 
+@pytest.mark.compiled_tier  # 40 s in plain Python until the observer is asked
 def test_what_is_executed_at_least_goes_by_the_workgroups_that_have_begun() -> None:
     calls = []
     device = Device()
