@@ -1,7 +1,7 @@
 """Device memory: one flat image, its allocations, and the per-line permission map that accesses are checked with."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -195,6 +195,11 @@ class DeviceMemory:
     def why_uncomputed(self, allocation: Allocation) -> str:
         """Why an allocation may hold what no workgroup has computed; empty if it does not."""
         return self._uncomputed.get(allocation.address, "")
+
+    def uncomputed(self, addresses: Sequence[int]) -> list[Allocation]:
+        """Allocations that one of the addresses points into and that may hold what no workgroup has computed."""
+        held = [self._held[address] for address in self._uncomputed if address in self._held]
+        return [one for one in held if any(one.address <= address < one.end for address in addresses)]
 
     def nearest(self, address: int) -> Allocation | None:
         """The allocation that holds `address`, or else the one closest to it."""

@@ -1,5 +1,6 @@
 """A kernel launch: what a workload hands to the simulated machine."""
 
+import struct
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 # Before a wavefront counts as an endless loop: a hundred times a long kernel's, reached in seconds
 MAX_WAVEFRONT_INSTRUCTIONS = 1 << 26
+POINTERS = ("global_buffer", "dynamic_shared_pointer")  # kinds of arguments that are addresses, if they have 8 bytes
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,15 @@ class Launch:
         """Workgroups in x, y, z; a last one may be partial."""
         x, y, z = (-(-g // w) for g, w in zip(self.global_size, self.local_size, strict=True))
         return x, y, z
+
+    @property
+    def pointers(self) -> list[int]:
+        """The addresses among the arguments, in order."""
+        return [
+            struct.unpack_from("<Q", self.kernarg, argument.offset)[0]
+            for argument in self.kernel.arguments
+            if argument.kind in POINTERS and argument.size == 8
+        ]
 
     @property
     def wavefronts_per_workgroup(self) -> int:

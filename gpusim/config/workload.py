@@ -10,13 +10,12 @@ from gpusim.base.spec import Spec, param
 from gpusim.sampling.spec import SamplingSpec
 from isa.region import MAX_ROWS
 from workloads.data.patterns import CHANNEL_FIRST
-from workloads.operators.gemm_kernels import DENSE_KERNELS, GEMM_KERNELS, SPARSE_KERNELS
+from workloads.operators.gemm_kernels import DENSE_KERNELS, GEMM_KERNELS, SPARSE_CHOICES, SPARSE_KERNELS
 from workloads.shapes import gemm_shape, output_size
 from workloads.vendor.libraries import DENSE_PRODUCTS, SPARSE_PRODUCTS
 
 EngineMode = Literal["on", "off", "both"]
 DEFAULT_KIND = "layer"
-SPARSE = "sgemm_dib_tiled"  # the sparse kernel of AUTO
 AUTO = "auto"  # the kernel is chosen by shape, and between sparse and dense by the zeros
 
 _SPARSITY = ("fraction of zeros in synthetic activations", "Dong 2020, table 6.5")
@@ -142,15 +141,15 @@ class KernelsSpec(Spec):
     )
     sparse: str = param(
         "sgemm_dib_tiled",
-        "kernel with the engine on; auto: sgemm_dib_tiled, or the dense kernel where it is estimated to take less "
-        "time; without an engine: software, which converts to ELLPACK-DIB first, and csc",
+        "kernel with the engine on; auto: the one of sgemm_dib_tiled, sgemm_dib_registers and the dense kernel that is "
+        "estimated to take least time; without an engine: software, which converts to ELLPACK-DIB first, and csc",
         "the fastest; Dong 2020's: dib_algorithm3",
     )
 
     @property
     def may_use_engine(self) -> bool:
         """Whether the sparse kernel needs the engine, or one that may be chosen does; a library's does not."""
-        kernel = GEMM_KERNELS.get(SPARSE if self.sparse == AUTO else self.sparse)
+        kernel = GEMM_KERNELS.get(SPARSE_CHOICES[0] if self.sparse == AUTO else self.sparse)
         return kernel is not None and kernel.uses_engine
 
     @field_validator("dense")

@@ -32,6 +32,12 @@ _UNCOMPUTED = (
 )
 
 
+_GIVEN_UNCOMPUTED = (
+    "'{}' is given {}, where a sampled launch has skipped workgroups: if its time depends on their results, sample with"
+    " functional=True (--functional)"
+)
+
+
 class LaunchError(UserError):
     """A launch that asks for what cannot be."""
 
@@ -42,12 +48,16 @@ class LaunchCommand:
 
     warm: L2 and the TLBs hold what the launch before left there; otherwise caches and TLBs are empty.
     serve: does what the kernel's wavefronts wait for the host to do, called again and again while it runs.
+    decisive: how long launches after it take depends on the values that it computes, so that where it is sampled, the
+    workgroups that are skipped are executed; None: nobody knows, and the user is told where a launch is given what a
+    sampled one has not computed.
     """
 
     launch: Launch
     warm: bool = False
     max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS
     serve: Callable[[], None] | None = None
+    decisive: bool | None = None
 
     def described(self) -> dict[str, Any]:
         """As plain data, for a result's configuration."""
@@ -171,6 +181,10 @@ class CommandProcessor:
 
             if not self.timing:
                 return executed(launch, self.gpu, command.max_instructions, observe, serve=command.serve)
+            given = launch.memory.uncomputed(launch.pointers) if command.decisive is None else ()
+            if given:
+                names = " and ".join(f"'{one.name}'" for one in given)
+                self._reporter.say(_GIVEN_UNCOMPUTED.format(launch.kernel.short_name, names))
             warm, self._warm = self._warm if command.warm else WarmCaches(), WarmCaches()
             facts = simulate(
                 launch,
@@ -183,7 +197,7 @@ class CommandProcessor:
                 hotspots=options.hotspots > 0,
                 timeline=options.timeline,
                 max_cycles=options.max_cycles,
-                steerer=None if options.sampling is None else _sampler(options.sampling),
+                steerer=None if options.sampling is None else _sampler(options.sampling, bool(command.decisive)),
                 serve=command.serve,
             )
             if facts.sampling is not None and not facts.sampling.complete:
@@ -193,10 +207,10 @@ class CommandProcessor:
             return facts
 
 
-def _sampler(spec: "SamplingSpec") -> "Steerer":
+def _sampler(spec: "SamplingSpec", decisive: bool) -> "Steerer":
     from gpusim.sampling.sampler import Sampler
 
-    return Sampler(spec)
+    return Sampler(spec.model_copy(update={"functional": spec.functional or decisive}))
 
 
 def _name(command: HostCommand) -> str:

@@ -11,8 +11,8 @@ from functools import partial
 
 from gpusim.base.errors import UserError
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand
-from gpusim.jobs.operators import gpu_facts
+from gpusim.host.command_processor import CopyCommand, HostCommand
+from gpusim.jobs.operators import gpu_facts, launch_commands
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, gemm
 from workloads.operators.gemm_kernels import GemmKernel
@@ -100,7 +100,7 @@ class ColumnBlocks:
                 of_c, of_b = 4 * self._shape.ldc * len(before), 4 * self._shape.ldb * len(block)
                 commands.append(CopyCommand(f"C of columns {_named(before)}", of_c, partial(self._take, before)))
                 commands.append(CopyCommand(f"B of columns {_named(block)}", of_b, partial(self._put, block)))
-            commands += [LaunchCommand(launch) for launch in self._operators[len(block)].launches]
+            commands += launch_commands(self._operators[len(block)])
         return commands
 
     def counts(self) -> Mapping[str, float]:

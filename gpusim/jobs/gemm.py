@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
-from gpusim.config.workload import AUTO, SPARSE, EngineMode, GemmWorkload, LayerWorkload
+from gpusim.config.workload import AUTO, EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.jobs.column_blocks import ColumnBlocks, block_columns
@@ -24,8 +24,8 @@ from spartan.engine_spec import EngineSpec
 from spartan.sib_layout import sib_layout
 from workloads.data.operands import SyntheticOperands, captured_operands, resampled_operands, synthetic_map_operands
 from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, build_gemm
-from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel
-from workloads.operators.sparse_tiling import dense_cycles, sparse_cycles
+from workloads.operators.gemm_kernels import GEMM_KERNELS, SPARSE_CHOICES, GemmKernel, sparse_estimates
+from workloads.operators.sparse_tiling import dense_cycles
 from workloads.shapes import GemmShape, gemm_shape, output_size
 from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
@@ -107,14 +107,9 @@ class GemmJob:
 
     @property
     def options(self) -> JobOptions:
-        """As configured; where a library's kernels read what those before them compute, sampling executes what it
-        skips."""
+        """As configured."""
         run = self._config.run
-        options = JobOptions(verify=run.verify, launches=launch_options(run))
-        if run.sampling is None or not any(product.sparse for product in self._config.vendor_products):
-            return options
-        sampling = run.sampling.model_copy(update={"functional": True})
-        return replace(options, launches=replace(options.launches, sampling=sampling))
+        return JobOptions(verify=run.verify, launches=launch_options(run))
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -128,10 +123,11 @@ class GemmJob:
         ]
 
     def _sparse_variant(self, name: str) -> Variant:
-        """Of the sparse kernel; AUTO: of the tiled one, with what decides whether that or the dense one is run."""
+        """Of the sparse kernel; AUTO: of the first choice, with what decides whether that, another or the dense one is
+        run."""
         if self._config.kernels.sparse != AUTO:
             return self._variant(self._config.kernels.sparse, name)
-        return replace(self._variant(SPARSE, name), decide=partial(self._decide_sparse, name))
+        return replace(self._variant(SPARSE_CHOICES[0], name), decide=partial(self._decide_sparse, name))
 
     def _decide_sparse(
         self, name: str, reporter: Reporter, stopped: Callable[[], bool]
@@ -143,7 +139,8 @@ class GemmJob:
             choice = choose_dense(shape, self.gpu, reporter, stopped)
             dense = choice.kernel
             expected = choice.cycles.get(dense, expected)
-        estimated = {SPARSE: int(sparse_cycles(shape, zeros, facts)), dense: int(expected)}
+        estimates = {**sparse_estimates(shape, zeros, facts), dense: expected}
+        estimated = {kernel: int(cycles) for kernel, cycles in estimates.items() if isfinite(cycles)}
         kernel = min(estimated, key=lambda each: estimated[each])
         return self._variant(kernel, name), KernelChoice(kernel, {}, {}, estimated, zeros)
 

@@ -13,6 +13,13 @@ def gpu_facts(gpu: GpuSpec) -> GpuFacts:
     return GpuFacts(gpu.cus, gpu.cu.lds_kib * 1024)
 
 
+def launch_commands(operator: Operator) -> list[LaunchCommand]:
+    """To run an operator's launches, one after another."""
+    return [
+        LaunchCommand(launch, decisive=number in operator.decisive) for number, launch in enumerate(operator.launches)
+    ]
+
+
 class OperatorTask:
     """An operator's launches, checked against its reference (gpusim.jobs.job.Task)."""
 
@@ -22,7 +29,7 @@ class OperatorTask:
     @property
     def commands(self) -> Sequence[HostCommand]:
         """The launches; the operands are there already, as in a network between its other operators."""
-        return [LaunchCommand(launch) for launch in self._operator.launches]
+        return launch_commands(self._operator)
 
     def counts(self) -> Mapping[str, float]:
         """What the operator's builder knows of the data."""

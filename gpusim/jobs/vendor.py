@@ -7,7 +7,7 @@ operator's.
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from ctypes.util import find_library
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand
+from gpusim.host.command_processor import CopyCommand, HostCommand
 from gpusim.jobs.operators import OperatorTask
 from isa.launch import Launch
 from workloads.data.patterns import sparsity_of, zero_lines_of
@@ -57,6 +57,11 @@ class LibraryProduct:
     def launches(self) -> "tuple[Launch, ...]":
         """In the library's order."""
         return self.recording.launches
+
+    @property
+    def decisive(self) -> Collection[int]:
+        """Any of a sparse product's: they convert B first, and are the library's own affair."""
+        return range(len(self.launches)) if self.product.sparse else ()
 
     @property
     def inputs(self) -> Mapping[str, np.ndarray]:
@@ -102,8 +107,9 @@ class LibraryTask(OperatorTask):
     def commands(self) -> Sequence[HostCommand]:
         """The program's steps, from memory as it was before the first of them."""
         self._recording.begin()
+        launches = iter(super().commands)
         return [
-            LaunchCommand(step)
+            next(launches)
             if isinstance(step, Launch)
             else CopyCommand("written by the library's host code", len(step.content), step.again)
             for step in self._recording.steps

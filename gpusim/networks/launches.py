@@ -11,14 +11,13 @@ from collections.abc import Hashable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from isa.launch import POINTERS
 from isa.trace import LINE_BYTES
-from workloads.operators.primitive import Primitive, TensorOperator
+from workloads.operators.primitive import Primitive
 from workloads.operators.tensor import FLOAT, Operand
 
 if TYPE_CHECKING:
     from isa.launch import Launch
-
-POINTERS = ("global_buffer", "dynamic_shared_pointer")
 
 
 def class_of_values(primitive: Primitive, made_by: str) -> str:
@@ -61,38 +60,10 @@ class LaunchClass(NamedTuple):
     transferable: bool
 
 
-def pointers_of(launch: "Launch") -> list[int]:
-    """The addresses among a launch's arguments, in order."""
-    return [
-        struct.unpack_from("<Q", launch.kernarg, argument.offset)[0]
-        for argument in launch.kernel.arguments
-        if argument.kind in POINTERS and argument.size == 8
-    ]
-
-
-def makers(operator: TensorOperator) -> list[int]:
-    """Numbers of an operator's launches that make, or may make, what decides the time of one after them.
-
-    Of a table, every launch that has its address but the last one; where zeros are skipped, any but the last launch.
-    """
-    primitive, count = operator.primitive, len(operator.launches)
-    if primitive.skips_zeros_of:
-        return list(range(count - 1))
-    tables = [operator.tensors[name] for name, held in primitive.workspace.items() if held.dtype != FLOAT]
-    last: dict[int, int] = {}
-    addresses = [
-        {a for a in pointers_of(launch) for t in tables if t.address <= a < t.address + t.size_bytes}
-        for launch in operator.launches
-    ]
-    for number, held in enumerate(addresses):
-        last |= dict.fromkeys(held, number)
-    return [number for number, held in enumerate(addresses) if any(last[a] > number for a in held)]
-
-
 def launch_class(launch: "Launch", values: str, transferable: bool) -> LaunchClass:
     """The class of a launch."""
     kernel = launch.kernel
-    block, pointers = bytearray(launch.kernarg), pointers_of(launch)
+    block, pointers = bytearray(launch.kernarg), launch.pointers
     for argument in kernel.arguments:
         if argument.kind in POINTERS and argument.size == 8:
             struct.pack_into("<Q", block, argument.offset, 0)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpusim.networks.launches import has_tables, makers
+from gpusim.networks.launches import has_tables
 from gpusim.networks.steps import Outcome
 from gpusim.sampling.spec import SamplingSpec
 from workloads.operators.primitive import TensorOperator
@@ -57,6 +57,6 @@ def depended_on(operators: Sequence[TensorOperator]) -> frozenset[int]:
     """Numbers in the step of the launches whose values decide the time of launches after them."""
     found, first = set[int](), 0
     for operator in operators:
-        found |= {first + number for number in makers(operator)}
+        found |= {first + number for number in operator.decisive}
         first += len(operator.launches)
     return frozenset(found)

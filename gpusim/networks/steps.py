@@ -11,7 +11,7 @@ from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
 from gpusim.host.untimed import execute
-from gpusim.networks.launches import deciding, makers, pointers_of
+from gpusim.networks.launches import deciding
 from gpusim.results.record import RunRecord, VerificationFacts
 from gpusim.sampling.spec import SamplingSpec
 from isa.launch import Launch
@@ -109,8 +109,7 @@ def run_synthetic(
     simulated, timing.sampling: by number in the operator; sparsity: zeros, uniformly random, among the values of
     operands whose zeros are skipped.
     """
-    made = makers(operator)
-    needed = {n for n in made if n < max(simulated)} | set(simulated)
+    needed = {n for n in operator.decisive if n < max(simulated)} | set(simulated)
     _make_up(operator, [operator.launches[n] for n in needed], sparsity)
     zeros = _zeros(operator)
     facts: dict[int, RunFacts] = {}
@@ -141,7 +140,7 @@ def _make_up(operator: TensorOperator, launches: Sequence[Launch], sparsity: flo
     where all lanes agree, as over zeros, which is some cycles in a launch.
     """
     decide, left = deciding(operator.primitive), MOST_FILLED_BYTES
-    addresses = [address for launch in launches for address in pointers_of(launch)]
+    addresses = [address for launch in launches for address in launch.pointers]
     for seed, (name, operand) in enumerate(operator.primitive.takes.items()):
         tensor = operator.tensors[name]
         flat = tensor.array.reshape(-1)

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,8 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.jobs.operators import gpu_facts
 from tests.support.pages import table
 from workloads.data.patterns import im2col_zeros
-from workloads.operators.sparse_tiling import LDS_CYCLES, WAVEFRONT, choose_sparse, dense_cycles, sparse_cycles
+from workloads.operators.gemm_kernels import SPARSE_CHOICES, sparse_estimates
+from workloads.operators.sparse_tiling import LDS_CYCLES, WAVEFRONT, choose_sparse, dense_cycles
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer, GemmShape, gemm_shape
 
 GPU = "mi6"
@@ -42,16 +42,19 @@ NETWORKS = {
     "VGG-16": (VGGNET16, 64, (0.35, 0.55)),
     "ResNet-18": (RESNET18, 64, (0.30, 0.50)),
 }
-PART_IMAGES = 8  # of a layer that is simulated
+PART_IMAGES, PART_COLUMNS = 8, 6272  # of a layer that is simulated, at least: some rounds of workgroups
 
 
 @cache
-def _run(shape: GemmShape, zeros: float, engine: str) -> Any:
+def _cycles(shape: GemmShape, zeros: float, kernel: str = "") -> int:
+    """Simulated, of a sparse kernel; none named: of `sgemm`."""
     import gpusim
 
     workload = {"kind": "gemm", "m": shape.m, "n": shape.n, "k": shape.k, "sparsity": zeros}
     sets = {"workload": workload, "kernels.dense": "sgemm", "gpu": GPU, "run.verify": False}
-    return gpusim.run("layerB.yaml", engine=engine, sets=sets, quiet=True)
+    if kernel:
+        sets["kernels.sparse"] = kernel
+    return gpusim.run("layerB.yaml", engine="on" if kernel else "off", sets=sets, quiet=True).kernel.cycles
 
 
 def gains_points() -> dict[str, list[tuple[Gain, Gain]]]:
@@ -168,7 +171,7 @@ def _gain(shape: GemmShape, dense: Gain, sparse: Gain) -> list[str]:
         *(f"{_busy(sparse, unit):.0f} %" for unit in ("lds", "valu", "salu", "dram")),
         _share(sparse, "synchronization"),
         *(bounds if zeros < 1 else ["–"] * len(bounds)),
-        _taken(shape, zeros),
+        _short(_taken(shape, zeros)),
     ]
 
 
@@ -179,8 +182,14 @@ def _speed(dense: Gain, cycles: float, zeros: float) -> tuple[str, str]:
 
 
 def _taken(shape: GemmShape, zeros: float) -> str:
+    """The kernel that `auto` takes, "" for the dense one."""
     facts = gpu_facts(load_gpu(GPU))
-    return "sparse" if sparse_cycles(shape, zeros, facts) < dense_cycles(shape, facts) else "dense"
+    estimates = {**sparse_estimates(shape, zeros, facts), "": dense_cycles(shape, facts)}
+    return min(estimates, key=lambda kernel: estimates[kernel])
+
+
+def _short(kernel: str) -> str:
+    return kernel.removeprefix("sgemm_dib_") or "dense"
 
 
 def shapes_table() -> str:
@@ -189,17 +198,18 @@ def shapes_table() -> str:
     for shape in OTHERS:
         chosen = choose_sparse(shape, facts)
         tile = f"{chosen.rows} × {chosen.tiling.columns}, {chosen.split.parts} part{'s' * (chosen.split.parts > 1)}"
-        dense = _run(shape, 0.5, "off").kernel.cycles
         for zeros in FEW_ZEROS:
-            sparse, expected = _run(shape, zeros, "on").kernel.cycles, sparse_cycles(shape, zeros, facts)
-            cells = [f"{shape.m} × {shape.n} × {shape.k}", tile, f"{100 * zeros:.0f} %", f"{dense:,}"]
-            taken = _taken(shape, zeros)
-            lost = (sparse if taken == "sparse" else dense) / min(sparse, dense)
-            rows.append(
-                [*cells, f"{sparse:,}", f"{expected / sparse:.2f}", f"{dense / sparse:.2f}×", taken, f"{lost:.2f}"]
-            )
-    head = ["M × N × K", "tile of C", "zeros", "`sgemm`", "`sgemm_dib_tiled`", "estimated / simulated", "gain"]
-    return table([*head, "`auto` takes", "of the faster one's time"], rows)
+            simulated = {kernel: _cycles(shape, zeros, kernel) for kernel in SPARSE_CHOICES}
+            simulated[""] = _cycles(shape, FEW_ZEROS[0])
+            cells = [f"{shape.m} × {shape.n} × {shape.k}", tile, f"{100 * zeros:.0f} %", f"{simulated['']:,}"]
+            for kernel, expected in sparse_estimates(shape, zeros, facts).items():
+                cells += [f"{simulated[kernel]:,}", f"{expected / simulated[kernel]:.2f}"]
+            taken, least = _taken(shape, zeros), min(simulated.values())
+            gain = simulated[""] / simulated[taken]
+            rows.append([*cells, _short(taken), f"{gain:.2f}×", f"{simulated[taken] / least:.2f}"])
+    head = ["M × N × K", "tile of C", "zeros", "`sgemm`"]
+    head += [cell for kernel in SPARSE_CHOICES for cell in (f"`{kernel}`", "estimated / simulated")]
+    return table([*head, "`auto` takes", "gain", "of the fastest one's time"], rows)
 
 
 def _layers() -> Iterator[tuple[ConvLayer, int, Sequence[float]]]:
@@ -220,24 +230,25 @@ def networks_table() -> str:
         shape, cells = gemm_shape(layer, batch), []
         for level in levels:
             zeros = matrix_zeros(layer, level)
-            sparse, dense = sparse_cycles(shape, zeros, facts), dense_cycles(shape, facts)
+            gain = dense_cycles(shape, facts) / min(sparse_estimates(shape, zeros, facts).values())
             cells += [
                 f"{100 * level:.0f} %",
                 f"{100 * zeros:.1f} %",
-                f"{dense / sparse:.2f}×",
-                _taken_gain(layer, zeros, sparse < dense),
+                f"{gain:.2f}×",
+                _taken_gain(layer, batch, zeros, _taken(shape, zeros)),
             ]
         rows.append([layer.name, f"{shape.m} × {shape.n} × {shape.k}", *cells])
     level = ["zeros of maps", "of the matrix", "sparse, estimated", "`auto`"]
     return table(["layer", "M × N × K", *level, *level], rows)
 
 
-def _taken_gain(layer: ConvLayer, zeros: float, sparse: bool) -> str:
-    if not sparse:
+def _taken_gain(layer: ConvLayer, batch: int, zeros: float, kernel: str) -> str:
+    if not kernel:
         return "dense, 1.00×"
-    shape = gemm_shape(layer, PART_IMAGES)
-    gain = _run(shape, zeros, "off").kernel.cycles / _run(shape, zeros, "on").kernel.cycles
-    return f"sparse, {gain:.2f}× simulated at batch {PART_IMAGES}"
+    images = min(batch, max(PART_IMAGES, -(-PART_COLUMNS // gemm_shape(layer, 1).n)))
+    shape = gemm_shape(layer, images)
+    gain = _cycles(shape, zeros) / _cycles(shape, zeros, kernel)
+    return f"{_short(kernel)}, {gain:.2f}× simulated at batch {images}"
 
 
 SECTIONS = {

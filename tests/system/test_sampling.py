@@ -97,6 +97,21 @@ def test_results_of_skipped_workgroups_are_computed_on_request(
     assert computed.kernel.wavefront_instructions == whole.kernel.wavefront_instructions
 
 
+@pytest.mark.parametrize("kernel", ["software", "csc"])
+def test_what_a_conversion_leaves_to_the_product_is_computed(kernel: str) -> None:
+    workload = {"kind": "gemm", "m": 16, "n": 12_000, "k": 48, "sparsity": 0.4, "seed": 1}
+    config = {"gpu": GPU, "workload": workload, "kernels": {"sparse": kernel}, "run": {"engine": "on", "verify": False}}
+    exact, estimated = (gpusim.run(config, sets=sets, quiet=True) for sets in ({}, {"run.sampling": {"error": 0.01}}))
+    (record,) = estimated.records
+    assert not all(facts.sampling.method == "whole" for facts in record.launches[:-1])
+    assert record.launches[-1].sampling.method == "windows"
+    truth = exact.records[0].launches[-1]
+    assert record.launches[-1].kernel.wavefront_instructions == pytest.approx(
+        truth.kernel.wavefront_instructions, rel=0.02
+    )
+    assert record.launches[-1].cycles == pytest.approx(truth.cycles, rel=0.02)
+
+
 def test_a_sampled_run_comes_back_from_a_store(sampled: gpusim.RunResult) -> None:
     (found,) = restored(json.loads(json.dumps(plain(sampled.records), allow_nan=False)))
     assert metrics.to_tree(found) == metrics.to_tree(sampled.records[0])

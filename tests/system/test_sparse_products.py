@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import gpusim
+from workloads.operators.gemm_kernels import SPARSE_CHOICES
 
 
 def product(zeros: float, m: int, n: int, k: int, engine: str = "on", **sets: Any) -> Any:
@@ -25,11 +26,19 @@ def test_sparser_is_faster_up_to_zeros_alone(kernel: str) -> None:
     assert cycles[-1] < cycles[0] / 3
 
 
-@pytest.mark.parametrize(("zeros", "kernel"), [(0.3, "sgemm"), (0.97, "sgemm_dib_tiled")])
-def test_zeros_decide_between_sparse_and_dense(zeros: float, kernel: str) -> None:
+@pytest.mark.parametrize(
+    ("zeros", "columns", "kernel"),
+    [(0.3, 300, "sgemm"), (0.97, 300, "sgemm_dib_tiled"), (0.6, 64 * 36, "sgemm_dib_registers")],
+)
+def test_zeros_decide_between_sparse_and_dense(zeros: float, columns: int, kernel: str) -> None:
     sets = {"kernels.sparse": "auto", "kernels.dense": "sgemm"}
-    found = product(zeros, 256, 300, 1024, **sets).to_dict()
+    found = product(zeros, 256, columns, 1024, **sets).to_dict()
     assert found["kernel"]["name"].startswith(kernel) and bool(found["engine"]) == (kernel != "sgemm")
     choice = found["choice"]
     assert choice["kernel"] == kernel == min(choice["estimated"], key=choice["estimated"].get)
-    assert set(choice["estimated"]) == {"sgemm", "sgemm_dib_tiled"} and choice["zeros"] == zeros
+    assert set(choice["estimated"]) == {"sgemm", *SPARSE_CHOICES} and choice["zeros"] == pytest.approx(zeros, abs=0.01)
+
+
+def test_a_kernel_that_does_not_fit_the_gpu_is_not_chosen() -> None:
+    sets = {"kernels.sparse": "auto", "kernels.dense": "sgemm", "gpu.cu.lds_kib": 32}
+    assert set(product(0.97, 256, 64, 512, **sets).to_dict()["choice"]["estimated"]) == {"sgemm", "sgemm_dib_tiled"}

@@ -1,6 +1,6 @@
 """Copying within device memory as an operator: what a runtime's copy between two of its buffers is."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,11 @@ class CopyOperator:
     def launches(self) -> "tuple[Launch, ...]":
         """One."""
         return (copy_launch(self.memory, self.source.address, self.target.address, self.source.size_bytes),)
+
+    @property
+    def decisive(self) -> Collection[int]:
+        """None: there is one."""
+        return ()
 
     @property
     def inputs(self) -> Mapping[str, np.ndarray]:

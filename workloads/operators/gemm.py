@@ -118,7 +118,8 @@ class Converted:
 class GemmOperator:
     """C = A·B by one kernel of the table (workloads.operators.operator.Operator).
 
-    parts: of the sum over k, in all; blocks: the rows of B that a launch of the product takes.
+    parts: of the sum over k, in all; blocks: the rows of B that a launch of the product takes; decisive: numbers of the
+    launches that convert B: how long those after them take depends on the values that they compute.
     """
 
     kernel: GemmKernel
@@ -126,6 +127,7 @@ class GemmOperator:
     launches: "tuple[Launch, ...]"
     parts: int = 1
     blocks: tuple[range, ...] = ()
+    decisive: frozenset[int] = frozenset()
 
     @property
     def name(self) -> str:
@@ -228,15 +230,17 @@ def gemm(
     if parts > 1:
         partial = partial or buffers.memory.allocate(4 * shape.ldc * shape.n * parts, "C (parts of the sum)")
     launches: list[Launch] = []
+    decisive: set[int] = set()
     made = 0
     for block, split in zip(blocks, splits, strict=True):
-        operands = _operands(buffers, block)
+        operands, first = _operands(buffers, block), len(launches)
         if row.activations is Activations.CSC:
             before, operands = _compressed(buffers, operands)
             launches += before
         if converted is not None and row.activations is Activations.CONVERTED:
             launches.append(_conversion(buffers, converted, operands))
             operands |= {"b_matrix": Pointer(converted.bundles.address), "counts": Pointer(converted.counts.address)}
+        decisive |= set(range(first, len(launches)))
         if partial is not None and parts > 1:
             operands["c_matrix"] = Pointer(partial.address + 4 * shape.ldc * shape.n * made)
         launches.append(_multiplication(row, buffers, split, operands, block))
@@ -245,7 +249,7 @@ def gemm(
         sums = Tensor(buffers.memory, partial.address, (parts, shape.n, shape.ldc))
         total = Tensor(buffers.memory, buffers.c.address, (shape.n, shape.ldc))
         launches += sum_parts(sums, total, Split(parts * DEPTH, DEPTH))
-    return GemmOperator(row, buffers, tuple(launches), parts, blocks)
+    return GemmOperator(row, buffers, tuple(launches), parts, blocks, frozenset(decisive))
 
 
 def row_blocks(k: int, most: int) -> tuple[range, ...]:

@@ -1,11 +1,13 @@
 """The GEMM kernels: one row each. A new one is its source, its code object and a row here."""
 
+from collections.abc import Callable
 from enum import Enum, auto
 
 from gpusim.base.dataclass import dataclass
 from isa.region import MAX_ROWS
-from workloads.operators.register_tiling import BLOCK_ROWS, RegisterTile
-from workloads.operators.sparse_tiling import SparseTile
+from workloads.operators.operator import GpuFacts
+from workloads.operators.register_tiling import BLOCK_ROWS, RegisterTile, register_cycles
+from workloads.operators.sparse_tiling import SparseTile, sparse_cycles
 from workloads.operators.tiling import (
     DENSE_SHARED_TILE,
     ROWS_PER_WORKGROUP,
@@ -14,6 +16,7 @@ from workloads.operators.tiling import (
     FixedTile,
     Splitting,
 )
+from workloads.shapes import GemmShape
 
 MAX_K = (1 << 32) - 1  # a 32-bit argument
 MAX_TILED_ROWS = MAX_ROWS - 1  # the tiled kernels use key 0xffffffff for "no bundle"
@@ -37,7 +40,8 @@ class GemmKernel:
     workgroups; max_k: largest K that it computes; stored_rows: of C that a lane stores at a time, those past M into
     what pads a column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many simulated
     products of a tile or more; which kernels are measured before one is chosen depends on it, nothing else;
-    block_rows: of B that the engine compacts as a column; 0: all of a launch's.
+    block_rows: of B that the engine compacts as a column; 0: all of a launch's; estimate: cycles of a shape with some
+    share of B zero on a GPU; None: there is no estimate, so that the kernel runs only where it is asked for by name.
     """
 
     name: str
@@ -49,6 +53,7 @@ class GemmKernel:
     stored_rows: int = 4
     rate: float = 1.0
     block_rows: int = 0
+    estimate: Callable[[GemmShape, float, GpuFacts], float] | None = None
 
     @property
     def sparse(self) -> bool:
@@ -89,6 +94,7 @@ _TABLE = (
         _COMPACTED,
         SparseTile(),
         MAX_TILED_ROWS,
+        estimate=sparse_cycles,
     ),
     GemmKernel(
         "sgemm_dib_registers",
@@ -97,6 +103,7 @@ _TABLE = (
         _COMPACTED,
         RegisterTile(),
         block_rows=BLOCK_ROWS,
+        estimate=register_cycles,
     ),
     GemmKernel("sgemm_dib_gather", "sgemm_dib_gather", "sgemm_dib_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS),
     GemmKernel(
@@ -123,3 +130,9 @@ _TABLE = (
 GEMM_KERNELS = {kernel.name: kernel for kernel in _TABLE}
 DENSE_KERNELS = tuple(kernel.name for kernel in _TABLE if not kernel.sparse)
 SPARSE_KERNELS = tuple(kernel.name for kernel in _TABLE if kernel.sparse)
+SPARSE_CHOICES = tuple(kernel.name for kernel in _TABLE if kernel.estimate)  # of which `auto` takes one
+
+
+def sparse_estimates(shape: GemmShape, zeros: float, gpu: GpuFacts) -> dict[str, float]:
+    """Cycles of a product with `zeros` of B zero, by each kernel that there is an estimate for."""
+    return {kernel.name: kernel.estimate(shape, zeros, gpu) for kernel in _TABLE if kernel.estimate}

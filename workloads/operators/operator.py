@@ -4,7 +4,7 @@ An operator is made from a shape, its operands' data, device memory and facts of
 that a run of one layer, a network, a benchmark and a test build it alike.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -56,6 +56,10 @@ class Operator(Protocol):
     @property
     def launches(self) -> "tuple[Launch, ...]":
         """In order; each starts when the one before has ended."""
+
+    @property
+    def decisive(self) -> Collection[int]:
+        """Numbers of the launches whose values decide, or may decide, how long launches after them take."""
 
     @property
     def inputs(self) -> Mapping[str, np.ndarray]:

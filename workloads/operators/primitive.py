@@ -5,7 +5,7 @@ A primitive knows shapes and parameters alone, so that a network can be laid out
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -14,7 +14,7 @@ import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
 from workloads.operators.operator import GpuFacts, Work
-from workloads.operators.tensor import Operand, Tensor
+from workloads.operators.tensor import FLOAT, Operand, Tensor
 from workloads.operators.verify import Expected
 
 if TYPE_CHECKING:
@@ -171,6 +171,22 @@ class TensorOperator:
     def outputs(self) -> Mapping[str, np.ndarray]:
         """Views of the results."""
         return {name: self.tensors[name].array for name in self.primitive.gives}
+
+    @property
+    def decisive(self) -> Collection[int]:
+        """Of a table, every launch that has its address but the last one; where zeros are skipped, any but the last
+        launch."""
+        if self.primitive.skips_zeros_of:
+            return range(len(self.launches) - 1)
+        tables = [self.tensors[name] for name, held in self.primitive.workspace.items() if held.dtype != FLOAT]
+        last: dict[int, int] = {}
+        addresses = [
+            {a for a in launch.pointers for t in tables if t.address <= a < t.address + t.size_bytes}
+            for launch in self.launches
+        ]
+        for number, held in enumerate(addresses):
+            last |= dict.fromkeys(held, number)
+        return [number for number, held in enumerate(addresses) if any(last[a] > number for a in held)]
 
     @property
     def work(self) -> Work:

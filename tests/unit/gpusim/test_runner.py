@@ -28,6 +28,7 @@ from gpusim.jobs.job import JobOptions, Variant
 from gpusim.jobs.kinds import JOBS, job_of
 from gpusim.report.document import document
 from gpusim.results.record import RunRecord, VerificationFacts
+from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Mismatch, Verification
 
@@ -37,7 +38,8 @@ PASSED = Verification(True, 0.5, 1.0)
 
 
 def launched(name: str) -> LaunchCommand:
-    return LaunchCommand(SimpleNamespace(kernel=SimpleNamespace(name=name, short_name=name), regions=()))  # type: ignore[arg-type]
+    kernel, memory = SimpleNamespace(name=name, short_name=name), DeviceMemory(4096)
+    return LaunchCommand(SimpleNamespace(kernel=kernel, memory=memory, pointers=(), regions=()))  # type: ignore[arg-type]
 
 
 @dataclass

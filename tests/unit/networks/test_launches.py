@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpusim.networks.execution import StepResult
-from gpusim.networks.launches import LaunchClass, class_of_values, deciding, has_tables, launch_class, makers
+from gpusim.networks.launches import LaunchClass, class_of_values, deciding, has_tables, launch_class
 from gpusim.networks.pieces import depended_on, pieces
 from gpusim.networks.steps import Outcome
 from gpusim.sampling.spec import SamplingSpec
@@ -84,12 +84,12 @@ def operator_of(primitive: Primitive) -> TensorOperator:
 def test_of_launches_with_tables_those_that_make_them_are_known() -> None:
     windows = Convolution((2, 8, 9, 9), 4, (3, 3), stride=(2, 2))
     forward, backward = algorithm("implicit", windows), algorithm("implicit", windows).backward_data(windows)
-    assert makers(operator_of(forward.forward(windows))) == [0]
-    assert makers(operator_of(backward)) == [0, 1, 2, 3], "a table for each part, and then the products"
-    assert makers(operator_of(forward.backward_weights(windows))) == [0]
-    assert makers(operator_of(algorithm("im2col", windows).forward(windows))) == []
+    assert list(operator_of(forward.forward(windows)).decisive) == [0]
+    assert list(operator_of(backward).decisive) == [0, 1, 2, 3], "a table for each part, and then the products"
+    assert list(operator_of(forward.backward_weights(windows)).decisive) == [0]
+    assert list(operator_of(algorithm("im2col", windows).forward(windows)).decisive) == []
     sparse = operator_of(algorithm("ellpack_dib", windows).forward(windows))
-    assert makers(sparse) == list(range(len(sparse.launches) - 1))
+    assert list(sparse.decisive) == list(range(len(sparse.launches) - 1))
 
 
 def test_launches_without_tables_are_pieces_of_their_own() -> None:

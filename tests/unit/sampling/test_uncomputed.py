@@ -1,6 +1,7 @@
 """Is an array that skipped workgroups should have written refused, until something has written it?"""
 
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import gpusim
 from gpusim.api.device_array import DeviceArrayError
 
+KERNELS = Path(__file__).parents[2] / "data" / "kernels"
 SMALL = gpusim.GpuSpec(name="small", shader_arrays=1, cus_per_array=1, memory_mib=1)
 WHY = "nobody computed it"
 
@@ -40,3 +42,18 @@ def test_what_cannot_be_sampled_is_refused() -> None:
     gpu = gpusim.Device(SMALL, timing=False, quiet=True)
     with pytest.raises(gpusim.UserError, match="nothing to sample"), gpu.queue(sample=True):
         pass
+
+
+def test_a_launch_that_is_given_it_is_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
+    gpu = gpusim.Device(SMALL)
+    add = gpu.load(KERNELS / "vector_add.hsaco")["vector_add"]
+    read, written = gpu.zeros(64, name="read"), gpu.zeros(64, name="written")
+    gpu.launch(add, 64, 64, [read, read, written, 64])
+    assert "written" not in capsys.readouterr().err
+    gpu.memory.set_uncomputed(struct.pack("<Q", written.address), WHY)
+    gpu.launch(add, 64, 64, [read, written, read, 64])
+    said = capsys.readouterr().err
+    assert said.count("'vector_add' is given 'written', where a sampled launch has skipped workgroups") == 1
+    written.write(np.float32(3))
+    gpu.launch(add, 64, 64, [read, written, read, 64])
+    assert "skipped" not in capsys.readouterr().err

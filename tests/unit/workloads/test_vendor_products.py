@@ -1,18 +1,21 @@
 """Are a library's results read as they are stored, and its launches not torn apart by sampling?"""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from gpusim.config.run import load_run
 from gpusim.hip.recording import Recording
-from gpusim.jobs.gemm import GemmJob, gemm_problem
+from gpusim.jobs.operators import launch_commands
 from gpusim.jobs.vendor import LibraryProduct
 from isa.device_memory import DeviceMemory
+from isa.launch import Launch
+from isa.object.code_object import load_code_object
 from workloads.operators.gemm import GemmBuffers
 from workloads.shapes import GemmShape
 from workloads.vendor.libraries import VENDOR_PRODUCTS
 
-SMALL = ["workload={kind: gemm, m: 3, n: 5, k: 4}", "run.sampling.error=0.05"]
+KERNELS = Path(__file__).resolve().parents[2] / "data" / "kernels"
 
 
 @pytest.mark.parametrize("name", sorted(VENDOR_PRODUCTS))
@@ -27,18 +30,12 @@ def test_c_is_read_as_the_library_stores_it(name: str) -> None:
     assert (LibraryProduct(product, buffers, Recording()).outputs["C"] == expected).all()
 
 
-@pytest.mark.parametrize(
-    ("engine", "sets", "functional"),
-    [
-        ("on", ["kernels.sparse=rocsparse"], True),
-        ("both", ["kernels.sparse=rocsparse_csrmm", "kernels.dense=rocblas"], True),
-        ("off", ["kernels.sparse=rocsparse", "kernels.dense=rocblas"], False),
-        ("on", ["kernels.dense=rocblas"], False),
-    ],
-)
-def test_what_later_kernels_read_is_computed_though_it_is_skipped(
-    engine: str, sets: list[str], functional: bool
-) -> None:
-    config = load_run("layerC", [*SMALL, f"run.engine={engine}", *sets])
-    sampling = GemmJob(config, gemm_problem(config.workload)).options.launches.sampling  # type: ignore[arg-type]
-    assert sampling is not None and (sampling.functional, sampling.error) == (functional, 0.05)
+@pytest.mark.parametrize("name", sorted(VENDOR_PRODUCTS))
+def test_what_later_kernels_read_is_computed_though_it_is_skipped(name: str) -> None:
+    """A sparse product converts B first; how long a dense one takes depends on no value."""
+    memory = DeviceMemory(1 << 20)
+    kernel = load_code_object(KERNELS / "vector_add.hsaco").kernels["vector_add"]
+    recording = Recording(steps=[Launch(kernel, memory, b"", (64, 1, 1), (64, 1, 1)) for _ in range(3)])
+    product = LibraryProduct(VENDOR_PRODUCTS[name], GemmBuffers.allocate(GemmShape(3, 5, 4), memory), recording)
+    decisive = [command.decisive for command in launch_commands(product)]
+    assert decisive == [VENDOR_PRODUCTS[name].sparse] * 3
