@@ -13,7 +13,7 @@ from gpusim.base.errors import UserError
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CopyCommand, HostCommand
 from gpusim.jobs.operators import gpu_facts, launch_commands
-from isa.device_memory import DeviceMemory, DeviceMemoryError
+from isa.device_memory import Allocation, DeviceMemory, DeviceMemoryError
 from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, gemm
 from workloads.operators.gemm_kernels import GemmKernel
 from workloads.operators.verify import Verification, joined, verify
@@ -23,6 +23,18 @@ from workloads.shapes import GemmShape
 HOST_BYTES = 3 << 30
 
 LAUNCH_BYTES = 1 << 14  # of a kernel's arguments, packet and queue, and of what aligns its code
+
+
+def check_room_for_code(operator: GemmOperator, memory: DeviceMemory) -> None:
+    """DeviceMemoryError where `memory` has no room for what the operator's launches will put there."""
+    images = {launch.kernel.name: launch.kernel.image for launch in operator.launches}.values()
+    taken: list[Allocation] = []
+    try:
+        for image in images:
+            taken.append(memory.allocate(len(image) + LAUNCH_BYTES, "code and arguments"))
+    finally:
+        for allocation in reversed(taken):  # as if it had never been taken
+            memory.free(allocation)
 
 
 def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies: int = 0) -> int:
@@ -36,9 +48,7 @@ def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies
         part = replace(shape, n=columns)
         memory = DeviceMemory(gpu.memory_mib << 20)
         try:
-            operator = gemm(kernel, GemmBuffers.allocate(part, memory), gpu_facts(gpu))
-            for image in {launch.kernel.name: launch.kernel.image for launch in operator.launches}.values():
-                memory.allocate(len(image) + LAUNCH_BYTES, "code and arguments")
+            check_room_for_code(gemm(kernel, GemmBuffers.allocate(part, memory), gpu_facts(gpu)), memory)
         except DeviceMemoryError:
             return False
         return sum(each.size_bytes for each in memory.allocations) + copies * 4 * part.ldb * columns <= HOST_BYTES
@@ -104,10 +114,10 @@ class ColumnBlocks:
         return commands
 
     def counts(self) -> Mapping[str, float]:
-        """Of the blocks that have been in device memory."""
+        """How many blocks there are; zeros of those that have been in device memory."""
         total = sum(columns for columns, *_ in self._zeros)
         means = [sum(each[0] * each[k] for each in self._zeros) / total for k in (1, 2)]
-        return {"zero_fraction": means[0], "zero_line_fraction": means[1]}
+        return {"zero_fraction": means[0], "zero_line_fraction": means[1], "column_blocks": len(self._blocks)}
 
     def verify(self) -> Verification:
         """With NumPy's result, all blocks."""

@@ -13,7 +13,7 @@ from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
-from gpusim.jobs.column_blocks import ColumnBlocks, block_columns
+from gpusim.jobs.column_blocks import ColumnBlocks, block_columns, check_room_for_code
 from gpusim.jobs.dense_choice import choose_dense, likely_dense
 from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
 from gpusim.jobs.operators import OperatorTask, gpu_facts
@@ -210,4 +210,6 @@ class GemmJob:
     def operator(self, kernel: str) -> GemmOperator:
         """The product by a kernel, in a device memory of its own; raises DeviceMemoryError where it does not fit."""
         memory = DeviceMemory(self.gpu.memory_mib << 20)
-        return build_gemm(kernel, self._problem.shape, self._problem.data, memory, gpu_facts(self.gpu))
+        operator = build_gemm(kernel, self._problem.shape, self._problem.data, memory, gpu_facts(self.gpu))
+        check_room_for_code(operator, memory)
+        return operator

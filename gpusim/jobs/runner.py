@@ -61,7 +61,7 @@ def _run_variant(
             variant, record.choice = variant.decide(reporter, stopped)
         finally:
             interrupt.deferred = False
-        record.kernel = variant.label
+        record.kernel, record.uses_engine = variant.label, variant.uses_engine
     reporter.say(f"{variant.label}: preparing {job.title}")
     task = variant.prepare()
     record.setup_s = time.perf_counter() - start

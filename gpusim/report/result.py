@@ -88,6 +88,16 @@ class Measured:
         """How much was simulated, where that is a part; empty otherwise."""
         return sampling_text(self.tree.get("sampling"))
 
+    @property
+    def remarks(self) -> list[str]:
+        """What else is to be known of how it was run, before its figures are read."""
+        blocks, said = self.get("data.column_blocks"), [self.sampling]
+        if blocks:
+            said.append(f"A, B and C exceed the GPU's memory: {blocks} blocks of columns, with copies between them")
+        if self.choice:
+            said.append(f"kernel for this shape: {self.choice}")
+        return [text for text in said if text]
+
 
 @dataclass(frozen=True)
 class Result:

@@ -23,10 +23,8 @@ def screen(result: Result, width: int) -> list[Line]:
     if result.stopped_by:
         lines.append([(f"PARTIAL, {result.stopped_by}: all figures are of what was simulated by then", "bold yellow")])
     for column in result.columns:
-        if column.sampling:
-            lines += wrapped(f"{_prefix(column)}{column.sampling}", width, 2)
-        if column.choice:
-            lines += wrapped(f"{_prefix(column)}kernel for this shape: {column.choice}", width, 2)
+        for remark in column.remarks:
+            lines += wrapped(f"{_prefix(column)}{remark}", width, 2)
     if any(column.name for column in result.columns):
         lines += page.row("", lambda column: column.name, "bold")
     lines += _overview(result, page)

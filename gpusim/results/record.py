@@ -56,7 +56,8 @@ class RunRecord:
     in order; host_time_us: from the first packet written to the last completion signal, None where the kernel was
     executed without the timing model; stopped_by: why a partial run was stopped, empty for the observer of a
     script; verification: None when it was skipped or the run is partial; zero_fraction, zero_line_fraction: of the
-    activation matrix's elements and of its sparse lines, None without such a matrix; energy: what events of its machine
+    activation matrix's elements and of its sparse lines, None without such a matrix; column_blocks: in which a product
+    ran that exceeds the GPU's memory, None for any other; energy: what events of its machine
     take, None where energies are not reported; choice: how the kernel was chosen, None where it was named.
     """
 
@@ -71,6 +72,7 @@ class RunRecord:
     partial: bool = False
     zero_fraction: float | None = None
     zero_line_fraction: float | None = None
+    column_blocks: int | None = None
     variant: str = ""
     commands: list[CommandTimes] = field(default_factory=list)
     stopped_by: str = ""

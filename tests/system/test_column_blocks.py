@@ -56,6 +56,8 @@ def test_blocks_of_images_are_the_whole_to_the_bit(results: list[np.ndarray], da
     assert blocks["data"]["zero_line_fraction"] == pytest.approx(whole["data"]["zero_line_fraction"], abs=1e-12)
     copies = [each for each in blocks.records[0].commands if each.copied_bytes]
     assert [each.name[0] for each in copies] == ["C", "B"] * (len(results) - 2)
+    assert (whole["data"]["column_blocks"], blocks["data"]["column_blocks"]) == (None, len(results) - 1)
+    assert f"{len(results) - 1} blocks of columns" in str(blocks)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +78,14 @@ def test_every_way_runs_in_blocks(engine: str, more: dict) -> None:
     assert len([each for each in record.commands if each.copied_bytes]) >= 2
     if more.get("engine.compact"):
         assert record.total.engine.lines_handed_over == 160 * 16 * 9
+
+
+def test_a_product_that_leaves_no_room_for_code_runs_in_blocks_too() -> None:
+    """Of 16 KiB an image, in 1 MiB: for one of these batches the matrices fit, and the kernel beside them does not."""
+    blocks = [found("off", {"workload.batch": batch}, SMALL)["data"]["column_blocks"] for batch in range(50, 62)]
+    whole = blocks.count(None)
+    assert 0 < whole < len(blocks)
+    assert blocks == [None] * whole + [2] * (len(blocks) - whole)
 
 
 def test_sampled_blocks_are_not_verified() -> None:

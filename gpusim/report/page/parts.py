@@ -49,8 +49,7 @@ def summary(result: Result) -> Element:
     )
     rows.append(("verified", *map(verified, result.columns)))
     remarks = [f"partial, {result.stopped_by}: all figures are of what was simulated by then"] * bool(result.stopped_by)
-    remarks += [column.sampling for column in result.columns if column.sampling]
-    remarks += [f"kernel for this shape: {column.choice}" for column in result.columns if column.choice]
+    remarks += [remark for column in result.columns for remark in column.remarks]
     remarks += result.remarks
     heads = ("", *(column.name or "value" for column in result.columns))
     found = top_findings(result, 5)

@@ -31,6 +31,12 @@ DATA = (
         "its lines of 16 elements of a column that are all zero",
         lambda run: run.zero_line_fraction,
     ),
+    RunMetric(
+        "data.column_blocks",
+        "blocks",
+        "blocks of columns that ran one after another, as the matrices exceed the GPU's memory; null: all in one",
+        lambda run: run.column_blocks,
+    ),
 )
 
 VERIFICATION = (

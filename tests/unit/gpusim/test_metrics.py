@@ -67,7 +67,7 @@ def by_path(facts: RunFacts) -> dict[str, Any]:
 
 def record(*launches: RunFacts) -> RunRecord:
     checked, energy = VerificationFacts(True, 19.0, 23.0), EnergyModel.of(EnergySpec(), GpuSpec(), EngineSpec())
-    return RunRecord(True, "k", list(launches), 17.0, checked, 29.0, 31.0, 37.0, False, 41.0, 43.0, energy=energy)
+    return RunRecord(True, "k", list(launches), 17.0, checked, 29.0, 31.0, 37.0, False, 41.0, 43.0, 47, energy=energy)
 
 
 def _cached(level: str, transactions: Formula) -> dict[str, Formula]:
@@ -162,6 +162,7 @@ EXPECTED_OF_RUN = {
     "host.launches": 1,
     "data.zero_fraction": 41.0,
     "data.zero_line_fraction": 43.0,
+    "data.column_blocks": 47,
     "verification.passed": True,
     "verification.max_error": 19.0,
     "verification.bound": 23.0,

@@ -7,7 +7,7 @@ import io
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, get_args
 
@@ -27,13 +27,14 @@ from gpusim.jobs import runner
 from gpusim.jobs.job import JobOptions, Variant
 from gpusim.jobs.kinds import JOBS, job_of
 from gpusim.report.document import document
-from gpusim.results.record import RunRecord, VerificationFacts
+from gpusim.results.record import KernelChoice, RunRecord, VerificationFacts
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Mismatch, Verification
 
 LAUNCH_US = 5.0
 ENGINE = EngineSpec(sib_kib=7)
+CHOICE = KernelChoice("k", {}, {}, {"k": 1, "s": 2}, 0.5)
 PASSED = Verification(True, 0.5, 1.0)
 
 
@@ -144,6 +145,18 @@ def test_a_variant_with_the_engine_gets_its_specification(machine: Machine) -> N
     assert [(r.uses_engine, r.variant) for r in records] == [(False, "dense"), (True, "sparse")]
     assert all(r.verification is None for r in records)
     assert [task.verified for task in job.tasks] == [0, 0]
+
+
+def test_a_record_is_of_the_variant_that_was_decided_for(machine: Machine) -> None:
+    class Deciding(FakeJob):
+        @property
+        def variants(self) -> list[Variant]:
+            dense, sparse = super().variants
+            return [replace(sparse, decide=lambda reporter, stopped: (dense, CHOICE))]
+
+    (record,) = run(Deciding({"dense": ["k"], "sparse": ["s"]}, uses_engine=("sparse",)))
+    assert (record.uses_engine, record.kernel, record.choice) == (False, "dense kernel", CHOICE)
+    assert machine.simulated == [("k", None, False)]
 
 
 def test_launches_and_copies_of_a_task_follow_one_another(machine: Machine) -> None:
