@@ -119,7 +119,8 @@ class GemmOperator:
     """C = A·B by one kernel of the table (workloads.operators.operator.Operator).
 
     parts: of the sum over k, in all; blocks: the rows of B that a launch of the product takes; decisive: numbers of the
-    launches that convert B: how long those after them take depends on the values that they compute.
+    launches that convert B: how long those after them take depends on the values that they compute; apart: the first
+    column of C that comes in parts.
     """
 
     kernel: GemmKernel
@@ -128,6 +129,7 @@ class GemmOperator:
     parts: int = 1
     blocks: tuple[range, ...] = ()
     decisive: frozenset[int] = frozenset()
+    apart: int = 0
 
     @property
     def name(self) -> str:
@@ -152,9 +154,10 @@ class GemmOperator:
         bundles in whole lines and a count a column. Parts of a sum are stored, and C with what pads it."""
         m, n, k = self.buffers.shape.m, self.buffers.shape.n, self.buffers.shape.k
         macs, written = m * n * k, 4 * m * n
-        stored = 4 * round_up(m, self.kernel.stored_rows) * n
+        column, summed = 4 * round_up(m, self.kernel.stored_rows), n - self.apart
+        stored = column * n
         if self.parts > 1:
-            stored = self.parts * stored + 4 * self.buffers.shape.ldc * n
+            stored = column * self.apart + (self.parts * column + 4 * self.buffers.shape.ldc) * summed
         if not self.kernel.sparse:
             return Work(macs, macs, 4 * (m * k + k * n), written, stored)
         set_ = self.inputs["B"] != 0
@@ -206,7 +209,8 @@ def gemm(
     """The operator over operands that lie in device memory already.
 
     kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
-    converted: where a kernel that converts B first puts it; partial: where a split sum has its parts, [parts, N, ldc];
+    converted: where a kernel that converts B first puts it; partial: where a split sum has its parts, [parts, N, ldc],
+    or the columns of them that come in parts;
     None: in memory that is allocated for it; most_rows: of B that a launch takes, at most what the kernel can: a longer
     sum is that of several launches, each over a block of rows.
     """
@@ -227,8 +231,12 @@ def gemm(
     parts = sum(split.parts for split in splits)
     if row.activations is Activations.CONVERTED:
         converted = converted or Converted.allocate(buffers)
+    apart = splits[0].apart or 0
+    if apart and len(blocks) > 1:
+        raise GemmError(f"{kernel}: C comes partly in one sum; blocks of rows are not allowed")
     if parts > 1:
-        partial = partial or buffers.memory.allocate(4 * shape.ldc * shape.n * parts, "C (parts of the sum)")
+        size = 4 * shape.ldc * (shape.n - apart) * parts
+        partial = partial or buffers.memory.allocate(size, "C (parts of the sum)")
     launches: list[Launch] = []
     decisive: set[int] = set()
     made = 0
@@ -242,14 +250,18 @@ def gemm(
             operands |= {"b_matrix": Pointer(converted.bundles.address), "counts": Pointer(converted.counts.address)}
         decisive |= set(range(first, len(launches)))
         if partial is not None and parts > 1:
-            operands["c_matrix"] = Pointer(partial.address + 4 * shape.ldc * shape.n * made)
+            part = Pointer(partial.address + 4 * shape.ldc * shape.n * made)
+            operands["c_matrix" if split.apart is None or len(blocks) > 1 else "parts_matrix"] = part
+        if split.apart is not None:
+            operands.setdefault("parts_matrix", operands["c_matrix"])
         launches.append(_multiplication(row, buffers, split, operands, block))
         made += split.parts
     if partial is not None and parts > 1:
-        sums = Tensor(buffers.memory, partial.address, (parts, shape.n, shape.ldc))
-        total = Tensor(buffers.memory, buffers.c.address, (shape.n, shape.ldc))
+        summed = (shape.n - apart, shape.ldc)
+        sums = Tensor(buffers.memory, partial.address, (parts, *summed))
+        total = Tensor(buffers.memory, buffers.c.address + 4 * shape.ldc * apart, summed)
         launches += sum_parts(sums, total, Split(parts * DEPTH, DEPTH))
-    return GemmOperator(row, buffers, tuple(launches), parts, blocks, frozenset(decisive))
+    return GemmOperator(row, buffers, tuple(launches), parts, blocks, frozenset(decisive), apart)
 
 
 def row_blocks(k: int, most: int) -> tuple[range, ...]:

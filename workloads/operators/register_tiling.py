@@ -1,46 +1,136 @@
-"""How a sparse product with A in registers is split into workgroups (workloads/kernels/sgemm_dib_registers.s), and how
-long that takes by estimate."""
+"""How a sparse product with A in registers is divided among workgroups (workloads/kernels/sgemm_dib_registers.s), and
+how long that takes by estimate.
 
-from dataclasses import dataclass
+Tiles of C that fill all compute units go to a workgroup each. The blocks of B's rows of those that are left are
+divided, so that every compute unit has about as much to do, and the sums of their parts are added up afterwards. This
+is what Osama et al., "Stream-K" (PPoPP 2023), do with whole tiles first; but there a workgroup takes up where the one
+before it ends, so that no two are at the same columns of A, which then come from DRAM for each. Here they go in layers.
+"""
+
+from collections.abc import Iterator
 from functools import cache
 from math import inf
 
+from gpusim.base.dataclass import dataclass
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
-from workloads.operators.tiles import REFERENCE, SUM_BYTES_PER_CYCLE, SUM_CYCLES, Split
+from workloads.operators.tiles import SUM_BYTES_PER_CYCLE, SUM_CYCLES
 from workloads.operators.tiling import Tiling, WorkSplit
-from workloads.shapes import GemmShape, round_up
+from workloads.shapes import GemmShape
 
 BLOCK_ROWS = 64  # of B: four lines, which one sparse load covers; what the engine then takes as a column
 ROWS, COLUMNS, WORK_ITEMS = 256, 64, 1024  # of C, of a workgroup
 LDS_BYTES = 1 << 16  # two buffers of four segments of A
-MOST_PARTS = 16
-# Of a workgroup: for a block whatever its zeros, for one without zeros beside that, and before its first: simulated on
-# MI6, layers A to C, 40 to 90 % zeros. The split and whether this kernel is taken depend on it.
+MOST_SLOTS = 16
+MOST_TILES = 1 << 24  # tiles, and blocks of shared ones: the kernel divides them in FP32
+# Of a workgroup: for a block whatever its zeros, for one without zeros beside that, and before its first and where it
+# goes on to another tile: simulated on MI6, layers A to C, 40 to 90 % zeros. How tiles are divided and whether this
+# kernel is taken depend on it.
 BLOCK_CYCLES, VALUE_CYCLES, START_CYCLES = 7_840, 21_000, 10_000
-ASSUMED_ZEROS = 0.66  # where the sum is split
+ASSUMED_ZEROS = 0.66  # where tiles are divided
+START_BLOCKS = START_CYCLES / (BLOCK_CYCLES + (1.0 - ASSUMED_ZEROS) * VALUE_CYCLES)
 
 
-def _cycles(m: int, n: int, split: Split, zeros: float, compute_units: int) -> float:
-    rounds = -(-(-(-m // ROWS) * -(-n // COLUMNS) * split.parts) // compute_units)
-    sums = (split.parts + 1) * 4 * m * n / SUM_BYTES_PER_CYCLE + SUM_CYCLES if split.parts > 1 else 0.0
-    block = BLOCK_CYCLES + (1.0 - zeros) * VALUE_CYCLES
-    return rounds * (split.part_depth // BLOCK_ROWS * block + START_CYCLES) + sums
+@dataclass(frozen=True)
+class Schedule:
+    """Which workgroup has which part of a product.
+
+    row_tiles, tiles: along the rows of C, in all; blocks: of a tile; whole: tiles, the first, of a workgroup each. The
+    others are shared: layers: workgroups that have `share` blocks each of one such tile; tail_share: blocks that each
+    workgroup has that divides what is left of these tiles, one after another.
+    """
+
+    row_tiles: int
+    tiles: int
+    blocks: int
+    whole: int
+    layers: int = 0
+    share: int = 0
+    tail_share: int = 0
+
+    @property
+    def first_column(self) -> int:
+        """Of the tiles that are shared."""
+        return self.whole // self.row_tiles * COLUMNS
+
+    @property
+    def shared(self) -> int:
+        """Tiles."""
+        return self.tiles - self.whole
+
+    @property
+    def tail(self) -> int:
+        """Blocks of a shared tile that are in no layer."""
+        return self.blocks - self.layers * self.share
+
+    @property
+    def workgroups(self) -> int:
+        """In all."""
+        tails = -(-self.shared * self.tail // self.tail_share) if self.tail_share else 0
+        return self.whole + self.shared * self.layers + tails
+
+    @property
+    def slots(self) -> int:
+        """The most workgroups that have a part of one tile; 0 where none is shared."""
+        if not self.shared:
+            return 0
+        if not self.tail_share:
+            return self.layers
+        firsts = range(0, self.shared * self.tail, self.tail)
+        return self.layers + max((at + self.tail - 1) // self.tail_share - at // self.tail_share + 1 for at in firsts)
+
+    def cycles(self, shape: GemmShape, zeros: float, compute_units: int) -> float:
+        """Estimated, with so many of B's elements zero."""
+        block = BLOCK_CYCLES + (1.0 - zeros) * VALUE_CYCLES
+        total = -(-self.whole // compute_units) * (self.blocks * block + START_CYCLES)
+        if self.shared:
+            total += self.longest * block + START_CYCLES + SUM_CYCLES
+            summed = 4 * shape.m * max(shape.n - self.first_column, 1)
+            total += (self.slots + 1) * summed / SUM_BYTES_PER_CYCLE
+        return total
+
+    @property
+    def longest(self) -> float:
+        """Blocks of the workgroup with most to do of what is shared, going on to another tail as START_BLOCKS more."""
+        tails = self.tail_share + START_BLOCKS * (self.tail_share // self.tail + 1) if self.tail_share else 0.0
+        return max(float(self.share), tails)
+
+
+def _schedules(shape: GemmShape, compute_units: int) -> Iterator[Schedule]:
+    row_tiles, blocks = -(-shape.m // ROWS), -(-shape.k // BLOCK_ROWS)
+    tiles = row_tiles * -(-shape.n // COLUMNS)
+    yield Schedule(row_tiles, tiles, blocks, tiles)
+    whole = tiles // compute_units * compute_units // row_tiles * row_tiles
+    shared = tiles - whole
+    if not shared or shared * blocks >= MOST_TILES:
+        return
+    even = -(-shared * blocks // compute_units)  # longer shares leave shorter tails, which are in more pieces
+    shares = {-(-blocks // layers) for layers in range(1, MOST_SLOTS + 1)} | set(range(even, even + 8))
+    for share in sorted(shares):
+        for layers in range(1, min(blocks // share, compute_units // shared, MOST_SLOTS) + 1):
+            tail, others = blocks - layers * share, compute_units - layers * shared
+            if not tail and layers > 1:
+                yield Schedule(row_tiles, tiles, blocks, whole, layers, share)
+            elif tail and others:
+                schedule = Schedule(row_tiles, tiles, blocks, whole, layers, share, -(-shared * tail // others))
+                if schedule.slots <= MOST_SLOTS:
+                    yield schedule
 
 
 @cache
-def split_registers(m: int, n: int, k: int) -> Split:
-    """Of the product's sum, by the estimate for a GPU of REFERENCE's size: the same on every GPU, as results are."""
-    blocks = -(-k // BLOCK_ROWS)
-    splits = [Split(k, BLOCK_ROWS * -(-blocks // parts)) for parts in range(1, min(MOST_PARTS, blocks) + 1)]
-    return min(splits, key=lambda split: _cycles(m, n, split, ASSUMED_ZEROS, REFERENCE.compute_units))
+def divide(shape: GemmShape, compute_units: int) -> Schedule:
+    """The one of least estimated time on a GPU of so many compute units. ValueError: too many tiles."""
+    schedules = list(_schedules(shape, compute_units))
+    if schedules[0].tiles >= MOST_TILES:
+        raise ValueError(f"{schedules[0].tiles} tiles of {ROWS} x {COLUMNS}; allowed are fewer than {MOST_TILES}")
+    return min(schedules, key=lambda schedule: schedule.cycles(shape, ASSUMED_ZEROS, compute_units))
 
 
 def register_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts) -> float:
     """Estimated, of a product with a B of which `zeros` are zero; infinite where the kernel does not fit the GPU."""
     if gpu.lds_bytes < LDS_BYTES:
         return inf
-    return _cycles(shape.m, shape.n, split_registers(shape.m, shape.n, shape.k), zeros, gpu.compute_units)
+    return divide(shape, gpu.compute_units).cycles(shape, zeros, gpu.compute_units)
 
 
 @dataclass(frozen=True)
@@ -48,11 +138,13 @@ class RegisterTile:
     """The splitting of the kernel with A in registers (workloads.operators.tiling.Splitting): one tile of C."""
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
-        """The parts of the sum are chosen, or those of `tiling`, whose columns and wavefronts are no choice here."""
+        """By `divide`; a tiling is no choice here. Sums depend on the GPU: on how many compute units share tiles."""
         if gpu.lds_bytes < LDS_BYTES:
             raise ValueError(f"a workgroup needs {LDS_BYTES} bytes of LDS, a compute unit has {gpu.lds_bytes}")
-        split = split_registers(shape.m, shape.n, shape.k)
-        if tiling is not None and tiling.parts:
-            split = Split(shape.k, round_up(-(-shape.k // tiling.parts), BLOCK_ROWS))
-        arguments = {"a_tile": Local(LDS_BYTES), "split_depth": split.part_depth}
-        return WorkSplit(ROWS, COLUMNS, (WORK_ITEMS, 1, 1), 0, arguments, split.parts)
+        schedule = divide(shape, gpu.compute_units)
+        slots = schedule.slots
+        first = schedule.first_column if slots else 0
+        shares = {"whole": schedule.whole, "share": schedule.share, "slots": slots, "first_column": first}
+        arguments = {"a_tile": Local(LDS_BYTES), **shares, "layers": schedule.layers, "tail_share": schedule.tail_share}
+        groups = schedule.workgroups
+        return WorkSplit(ROWS, COLUMNS, (WORK_ITEMS, 1, 1), 0, arguments, max(slots, 1), groups=groups, apart=first)

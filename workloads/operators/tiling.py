@@ -65,7 +65,10 @@ class WorkSplit:
 
     rows, columns: of C that it computes; local_size: its work-items; variant: which of the code object's kernels it
     takes, by the columns a wavefront owns or the tile (0: there is one); arguments: what the kernel is given of the
-    split; parts: of the sum over k, each by workgroups of its own and added up by another launch.
+    split; parts: of the sum over k, each by workgroups of its own and added up by another launch; columns_first: the
+    grid's x goes along the columns of C; groups: workgroups in x alone, which find by themselves what they compute, 0:
+    a grid of tiles and parts; apart: the first column of C that comes in parts, those before it are stored into C, and
+    the kernel is given both, None: all come in parts, or none.
     """
 
     rows: int
@@ -75,9 +78,13 @@ class WorkSplit:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     parts: int = 1
     columns_first: bool = False
+    groups: int = 0
+    apart: int | None = None
 
     def workgroups(self, shape: GemmShape) -> tuple[int, int, int]:
         """In x and y (blocks of rows and of columns; `columns_first`: the other way) and z (parts of the sum)."""
+        if self.groups:
+            return self.groups, 1, 1
         rows, columns = -(-shape.m // self.rows), -(-shape.n // self.columns)
         return (columns, rows, self.parts) if self.columns_first else (rows, columns, self.parts)
 

@@ -14,16 +14,16 @@ from gpusim.host.untimed import execute
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from isa.object.code_object import load_code_object
 from workloads.data.operands import SyntheticOperands
-from workloads.operators.gemm import BLOCK_ROWS, GemmBuffers, GemmError, gemm, row_blocks
+from workloads.operators import register_tiling
+from workloads.operators.gemm import BLOCK_ROWS, GemmBuffers, GemmError, GemmOperator, gemm, row_blocks
 from workloads.operators.gemm_kernels import (
     DENSE_KERNELS,
     GEMM_KERNELS,
     SPARSE_CHOICES,
-    SPARSE_KERNELS,
     sparse_estimates,
 )
 from workloads.operators.operator import GpuFacts, Work
-from workloads.operators.register_tiling import split_registers
+from workloads.operators.register_tiling import MOST_SLOTS, Schedule, divide
 from workloads.operators.sparse_tiling import (
     COLUMN_VARIANTS,
     ROW_VARIANTS,
@@ -56,12 +56,11 @@ def buffers(m: int = 40, n: int = 30, k: int = 50) -> GemmBuffers:
     return GemmBuffers.allocate(GemmShape(m, n, k), DeviceMemory(MEMORY_BYTES))
 
 
-@pytest.mark.parametrize("kernel", DENSE_KERNELS + SPARSE_KERNELS)
+@pytest.mark.parametrize("kernel", sorted({*GEMM_KERNELS} - {"sgemm_dib_registers"}))  # which finds its tiles itself
 def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     held = buffers(300, 77, 90)
     chosen = choose_tile(300, 77, 1, GPU)
     tile = {"sgemm_4x4": (32, 32), "sgemm_tiled16": (16, 16), "sgemm_dib_gather": (256, 4), "csc": (64, 4)}
-    tile |= {"sgemm_dib_registers": (256, 64)}
     tile |= {"mmm_local": (32, 32), "dib_algorithm3": (32, 32), "sgemm": (SWATH * chosen.x, SWATH * chosen.y)}
     tiling = Tiling(4, 6) if kernel == "sgemm_wide" else Tiling(2, 6, 256, 1)
     launch = gemm(kernel, held, GPU, tiling).launches[-1]
@@ -100,16 +99,60 @@ def test_parts_of_a_product_cover_its_sum_and_are_worth_it(m: int, n: int, k: in
 
 
 @settings(deadline=None)
-@given(st.integers(1, 5000), st.integers(1, 5000), st.integers(1, 200_000))
-def test_parts_of_a_product_in_registers_begin_at_blocks(m: int, n: int, k: int) -> None:
-    split = split_registers(m, n, k)
-    assert split.part_depth % BLOCK_ROWS == 0
-    assert (split.parts - 1) * split.part_depth < k <= split.parts * split.part_depth
+@given(st.integers(1, 5000), st.integers(1, 5000), st.integers(1, 200_000), st.integers(1, 64))
+def test_tiles_in_registers_are_divided_evenly(m: int, n: int, k: int, compute_units: int) -> None:
+    chosen = divide(GemmShape(m, n, k), compute_units)
+    assert chosen.tiles == -(-m // 256) * -(-n // 64) and chosen.blocks == -(-k // BLOCK_ROWS)
+    assert chosen.whole % chosen.row_tiles == 0 and chosen.slots <= MOST_SLOTS
+    if not chosen.shared:
+        assert chosen.workgroups == chosen.tiles and chosen.slots == 0
+        return
+    assert chosen.workgroups - chosen.whole <= compute_units and chosen.slots > 1
+    assert chosen.layers * chosen.share + chosen.tail == chosen.blocks and chosen.tail >= 0
+    assert bool(chosen.tail) == bool(chosen.tail_share)
+    sharing = chosen.workgroups - chosen.whole - chosen.layers * chosen.shared
+    assert (sharing - 1) * chosen.tail_share < chosen.shared * chosen.tail <= sharing * chosen.tail_share or not sharing
+    owners = [set[int]() for _ in range(chosen.shared)]
+    for block in range(0, chosen.shared * chosen.tail, max(1, chosen.tail_share // 7)):
+        owners[block // chosen.tail].add(block // chosen.tail_share)
+    assert chosen.slots >= chosen.layers + max(map(len, owners))
+
+
+@pytest.mark.parametrize(
+    ("shape", "schedule"),
+    [
+        ((5, 3, 330), Schedule(1, 1, 6, 0, 6, 1)),  # six workgroups for a tile
+        ((5, 3, 330), Schedule(1, 1, 6, 0, 1, 2, 1)),  # a tail by four
+        ((300, 130, 200), Schedule(2, 6, 4, 0, 1, 1, 5)),  # tails over the ends of tiles, rows and columns
+        ((300, 130, 200), Schedule(2, 6, 4, 2, 2, 1, 3)),  # the first column of tiles as it is, two layers
+        ((256, 200, 128), Schedule(1, 4, 2, 3, 1, 1, 1)),  # the last one alone
+        ((600, 70, 260), Schedule(3, 6, 5, 3, 1, 1, 7)),  # more than a tail for each
+        ((5, 70, 82 * 64 + 1), Schedule(1, 2, 83, 0, 1, 1, 41)),  # 82 / 41, by a reciprocal, is below 2
+    ],
+)
+def test_tiles_that_workgroups_share_are_the_whole_ones(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, int], schedule: Schedule
+) -> None:
+    def computed(schedule: Schedule) -> tuple[GemmOperator, np.ndarray]:
+        monkeypatch.setattr(register_tiling, "divide", lambda *_: schedule)
+        held = GemmBuffers.allocate(GemmShape(*shape), DeviceMemory(MEMORY_BYTES))
+        SyntheticOperands(0.6, 1).fill(held.a_stored, held.b_stored, held.shape)
+        operator = gemm("sgemm_dib_registers", held, GPU)
+        for parts in (each for each in held.memory.allocations if "parts" in each.name):
+            held.memory.view(parts, np.float32)[:] = np.nan  # each place is written
+        stored = sum(execute(launch).store_bytes for launch in operator.launches)
+        assert stored == operator.work.stored_bytes
+        return operator, operator.outputs["C"].copy()
+
+    operator, found = computed(schedule)
+    assert operator.parts == schedule.slots and operator.launches[0].workgroups == (schedule.workgroups, 1, 1)
+    whole = Schedule(schedule.row_tiles, schedule.tiles, schedule.blocks, schedule.tiles)
+    np.testing.assert_allclose(found, computed(whole)[1], rtol=1e-4, atol=1e-5)
 
 
 def test_a_product_in_registers_takes_sums_of_any_length_in_one_launch() -> None:
     held = GemmBuffers.allocate(GemmShape(4, 1, 70_000), DeviceMemory(1 << 24))
-    assert gemm("sgemm_dib_registers", held, GPU, Tiling(4, 16, 0, 1)).blocks == (range(70_000),)
+    assert gemm("sgemm_dib_registers", held, GPU).blocks == (range(70_000),)
 
 
 def test_a_product_in_registers_needs_all_of_the_lds() -> None:
