@@ -16,6 +16,8 @@ from gpusim.jobs.gemm import GemmJob, gemm_problem
 from gpusim.jobs.operators import gpu_facts
 from gpusim.keeping.records import plain, restored
 from gpusim.results import metrics
+from gpusim.sampling import sampler
+from gpusim.sampling.decision import Measured, Next
 from gpusim.sampling.estimate import Estimate, estimate
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.cases import Case, Prepared
@@ -86,6 +88,22 @@ def test_a_sampled_run_is_repeatable(sampled: gpusim.RunResult) -> None:
     first = sampled.records[0].total
     counts = [{name: held for name, held in facts.sections.items() if name != "simulator"} for facts in (first, again)]
     assert counts[0] == counts[1]
+
+
+def test_what_has_not_settled_after_32_laps_is_not_measured_elsewhere(
+    whole: gpusim.RunResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def never_settled(measured: Measured, *_: Any) -> Next:
+        asked.append(len(measured.laps))
+        return Next(0, False)
+
+    monkeypatch.setattr(sampler, "following", never_settled)
+    found = run(sampling={})
+    assert asked == list(range(1, 33))
+    assert found.sampling.method == "whole" and found.sampling.reason.startswith("after 32 laps it had not settled")
+    assert (found.kernel.cycles, found.kernel.cycles_half_width) == (whole.kernel.cycles, 0)
 
 
 def test_results_of_skipped_workgroups_are_computed_on_request(
