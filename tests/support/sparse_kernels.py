@@ -125,7 +125,8 @@ def registers_table() -> str:
         for point in mine:
             zeros, cycles = _zeros(point), int(point["kernel.cycles"])
             busy = [f"{_busy(point, unit):.0f} %" for unit in ("valu", "salu", "lds", "dram")]
-            cells = [f"{tiled[round(zeros, 2)] / 1e3:,.0f} k", *_speed(dense, cycles, zeros), *busy]
+            other = tiled.get(round(zeros, 2))
+            cells = [f"{other / 1e3:,.0f} k" if other else "–", *_speed(dense, cycles, zeros), *busy]
             cells += [_share(point, "synchronization"), _share(point, "not_selected")]
             valu = _speed(dense, float(point["roofline.valu"]), zeros)[1]
             rows.append([name, f"{100 * zeros:.0f} %", f"{cycles / 1e3:,.0f} k", *cells, valu])

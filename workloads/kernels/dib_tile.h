@@ -16,6 +16,9 @@
    where its next one lies; all read it while they work on the next tile. Nobody waits for it, and of a gap two tiles
    are brought for nothing.
 
+   Wavefronts that are behind in a tile go first: the machine would go on with the oldest one, and at the tile's end the
+   last one would have the SIMD for itself, whose scalar instructions and branches leave the vector ALUs idle.
+
    group_id_z: a part of k of `split_depth`, whose sums go into a C of its own. A wavefront reads its columns' bundles
    from the first one on, as nothing says where those of a part begin; they come from L2, where the other parts meet.
 
@@ -96,6 +99,16 @@ static inline column_t advance(column_t column, global const float *start, uint 
 /* the column at its first bundle of rows from `key` >> 16 on, in the batch that it is at; NO_BUNDLE is behind every row */
 static inline uint bundles_below(column_t column, uint key) {
   return opaque_scalar(count_bits(lanes_below(column.bundle, key)));
+}
+
+/* the wavefront's priority over the others of its SIMD, 0 to 3 */
+static inline void set_priority(uint priority) {
+  switch (priority) {
+  case 0u: __builtin_amdgcn_s_setprio(0); break;
+  case 1u: __builtin_amdgcn_s_setprio(1); break;
+  case 2u: __builtin_amdgcn_s_setprio(2); break;
+  default: __builtin_amdgcn_s_setprio(3);
+  }
 }
 
 #define PASTE_2(a, b) a##b
@@ -204,6 +217,7 @@ kernel __attribute__((amdgpu_flat_work_group_size(64, 960))) void KERNEL(
   uint here = 0u, before = GAPS - 1u; /* which gap is of this tile, and of the one before */
   for (uint base = begin; base < stop;) {
     lane_rows_t staged[LOADS_PER_WAVEFRONT];
+    set_priority(3u);
 #pragma unroll
     for (uint i = 0; i < LOADS_PER_WAVEFRONT; ++i) {
       const uint offset = minimum(base + i * wavefronts + wavefront, k - 1u) * lda * (uint)sizeof(float);
@@ -225,6 +239,7 @@ kernel __attribute__((amdgpu_flat_work_group_size(64, 960))) void KERNEL(
     uint consumed = 0u;
 #pragma unroll
     for (uint c = 0; c < COLUMNS; ++c) {
+      set_priority(3u - 4u * c / COLUMNS);
       uint to = bundles_below(column[c], end_key);
       acc[c] = NAMED(consume)(a_lane, pack(column[c].bundle, base), column[c].cursor, to, acc[c]);
       consumed |= to - column[c].cursor;

@@ -12,18 +12,18 @@
 // workgroup's WAVEFRONTS share A through LDS, CHUNK segments at a time in two such buffers, and meet at a barrier once
 // a chunk; A is read from memory CHUNK + 1 segments ahead.
 //
-// Tiles of C go along its rows first. A workgroup has one of the first `whole` tiles to itself. The blocks of the others are
-// divided, so that all compute units end at about the same time: as many workgroups as there are such tiles take the first
-// `share` blocks of each, as many again the next ones, `layers` times in all, and what is left of each, its tail, is
-// divided evenly among the workgroups that follow, `tail_share` blocks each, one tail after another. Workgroups side by
-// side are then at about the same rows of B, and so at the same columns of A, which L2 keeps for them. Each puts its sums
-// into parts_matrix, where a tile has `slots` places, one for each workgroup that it may be divided among. The one that has
-// a tile's last block fills the places that are left with zeros. Another kernel adds up the places.
+// Tiles of C go along its rows first. A workgroup has one of the first `whole` tiles to itself. The blocks of the others
+// are divided, so that all compute units end at about the same time: as many workgroups as there are such tiles take the
+// first `share` blocks of each, as many again the next ones, `layers` times in all, and what is left of each, its tail,
+// is divided evenly among the workgroups that follow, `tail_share` blocks each, one tail after another. Workgroups side
+// by side are then at about the same rows of B, and so at the same columns of A, which L2 keeps for them. Each puts its
+// sums into parts_matrix, where a tile has `slots` places, one for each workgroup that it may be divided among. The one
+// that has a tile's last block fills the places that are left with zeros. Another kernel adds up the places.
 //
 // Arguments: a_matrix, b_matrix, c_matrix, m, n, k, lda, ldb, ldc, parts_matrix, whole, share, a_tile, slots,
-// first_column (of the tiles that are shared), layers, tail_share. Whole tiles are a multiple of those along the rows. lda,
-// ldc: multiples of 4; ldb of BLOCK; A has columns of zeros up to a multiple of 16 of k, B rows of zeros up to ldb; A, B
-// and C are each below 4 GiB; there are less than 2^24 tiles, and blocks of shared ones.
+// first_column (of the tiles that are shared), layers, tail_share. Whole tiles are a multiple of those along the rows.
+// lda, ldc: multiples of 4; ldb of BLOCK; A has columns of zeros up to a multiple of 16 of k, B rows of zeros up to ldb;
+// A, B and C are each below 4 GiB; there are less than 2^24 tiles, and blocks of shared ones.
 .amdgcn_target "amdgcn-amd-amdhsa--gfx803"
 .amdhsa_code_object_version 5
 
@@ -84,7 +84,6 @@
 .set sStop, 42
 .set sBase, 43           // first row of the block
 .set sEnd, 44            // of the segment, times 2^16: bundles below belong to it or to one before
-.set sSlot, 45           // where the segment lies in LDS
 .set sAhead, 46          // first of A's columns that are on their way
 .set sStride, 47         // bytes between columns of B
 .set sNext, 48           // and 49: B's next block
@@ -92,7 +91,6 @@
 .set sApart, 52          // and 53: bytes between a tile's places
 .set sNotFirst, 54       // and 55: all lanes but the first
 .set sTemporary, 56      // and 57, 58
-.set sSegments, 59
 .set sValue, 60
 .set sValueMask, 61
 .set sRegisterMask, 62
@@ -180,13 +178,11 @@
     v_addc_u32 v[vA+1], vcc, 0, v[vA+1], vcc
 .endm
 
-// what was brought, into the segment of LDS that begins at byte sTemporary; the lane's eight bytes there are at half of
-// vLds
-.macro put
+// what was brought, into a segment of LDS; the lane's eight bytes there are at half of vLds
+.macro put segment
     v_lshrrev_b32 v[vTemporary], 1, v[vLds]
-    s_add_u32 s[sTemporary], s[sTemporary], s[sPut]
-    v_add_u32 v[vTemporary], vcc, s[sTemporary], v[vTemporary]
-    ds_write_b64 v[vTemporary], v[vStaged:vStaged+1]
+    v_add_u32 v[vTemporary], vcc, s[sPut], v[vTemporary]
+    ds_write_b64 v[vTemporary], v[vStaged:vStaged+1] offset:SEGMENT_BYTES*(\segment)
 .endm
 
 .macro below c
@@ -198,25 +194,23 @@
     s_lshl_b32 s[sLeft+\c], s[sLeft+\c], 6
 .endm
 
-// Everything of a segment but its non-zeros: A from LDS, A for later into LDS, how many bundles of each column.
-.macro begin_segment
-    v_add_u32 v[vTemporary], vcc, s[sSlot], v[vLds]
+// A segment of a block; `then` is what follows each column. Wavefronts that are behind go first: the machine would go on
+// with the oldest one, and at the end of a chunk the last one would have the SIMD for itself, whose scalar instructions and
+// branches leave the vector ALUs idle.
+.macro segment number, then
+    s_setprio CHUNK-1-(\number)%CHUNK
     .set i, 0
     .rept SEGMENT
-    ds_read_b128 v[vHeld+4*i:vHeld+4*i+3], v[vTemporary] offset:COLUMN_BYTES*i
+    ds_read_b128 v[vHeld+4*i:vHeld+4*i+3], v[vLds] offset:SEGMENT_BYTES*(\number)+COLUMN_BYTES*i
     .set i, i + 1
     .endr
     s_cmp_lt_u32 s[sAhead], s[sStop]
     s_cbranch_scc0 .Lnothing_ahead\@
-    s_add_u32 s[sTemporary], s[sSlot], CHUNK*SEGMENT_BYTES
-    s_and_b32 s[sTemporary], s[sTemporary], LDS_BYTES-1
     s_waitcnt vmcnt(0)
-    put
+    put (\number+CHUNK)%SEGMENTS
 .Lnothing_ahead\@:
     each below
     s_add_u32 s[sAhead], s[sAhead], SEGMENT
-    s_add_u32 s[sSlot], s[sSlot], SEGMENT_BYTES
-    s_and_b32 s[sSlot], s[sSlot], LDS_BYTES-1
     s_add_u32 s[sEnd], s[sEnd], SEGMENT<<16
     each count
     s_waitcnt lgkmcnt(0)
@@ -225,21 +219,6 @@
     bring
 .Lnothing_brought\@:
     s_set_gpr_idx_on 0, gpr_idx(SRC1)
-.endm
-
-// M0 is the bound of LDS accesses, when it is no index.
-.macro end_segment
-    s_set_gpr_idx_off
-    s_mov_b32 m0, -1
-    s_and_b32 s[sTemporary], s[sSlot], CHUNK*SEGMENT_BYTES-1
-    s_cbranch_scc1 .Lno_barrier\@
-    s_waitcnt lgkmcnt(0)
-    s_barrier
-.Lno_barrier\@:
-.endm
-
-// All columns of a segment; `then` is what follows each.
-.macro all_columns then
     column 0, .Lnone0\@
     \then 0
     column 1, .Lnone1\@
@@ -248,6 +227,12 @@
     \then 2
     column 3, .Lnone3\@
     \then 3
+    s_set_gpr_idx_off
+    s_mov_b32 m0, -1                               // the bound of LDS accesses, when it is no index
+    .if (\number)%CHUNK == CHUNK-1
+    s_waitcnt lgkmcnt(0)
+    s_barrier
+    .endif
 .endm
 .macro nothing c
 .endm
@@ -259,8 +244,7 @@
     s_cbranch_scc0 .Lfilled\@
     bring
     s_waitcnt vmcnt(0) lgkmcnt(0)
-    s_movk_i32 s[sTemporary], \segment*SEGMENT_BYTES
-    put
+    put \segment
 .Lfilled\@:
 .endm
 
@@ -279,8 +263,8 @@
 .Lstored\@:
 .endm
 
-// quotient and rest of two scalars below 2^24, neither of which is where these go: by an approximate reciprocal, which may
-// be one off
+// quotient and rest of two scalars below 2^24, neither of which is where these go: by an approximate reciprocal, which
+// may be one off
 .macro divide quotient, rest, dividend, divisor
     v_cvt_f32_u32 v[vTemporary], s[\dividend]
     v_cvt_f32_u32 v[vStaged], s[\divisor]
@@ -458,31 +442,27 @@ sgemm_dib_registers:
 .Lfirst:
     next_block
     each send
-    s_mov_b32 s[sSlot], 0
     s_waitcnt lgkmcnt(0)
     s_barrier
 
 .Lblock:
+    s_setprio CHUNK-1
     s_waitcnt vmcnt(0) lgkmcnt(0)
     each pack
     s_mov_b32 s[sEnd], SEGMENT<<16
     s_add_u32 s[sBase], s[sBase], BLOCK
     next_block
+    .set number, 0
+    .rept SEGMENTS-1
+    segment number, nothing
+    .set number, number + 1
+    .endr
     s_cmp_lt_u32 s[sBase], s[sStop]
-    s_cselect_b32 s[sSegments], SEGMENTS-1, SEGMENTS
-.Lsegment:
-    begin_segment
-    all_columns nothing
-    end_segment
-    s_sub_u32 s[sSegments], s[sSegments], 1
-    s_cmp_lg_u32 s[sSegments], 0
-    s_cbranch_scc1 .Lsegment
-    s_cmp_lt_u32 s[sBase], s[sStop]
-    s_cbranch_scc0 .Lstore
-    begin_segment
-    all_columns send
-    end_segment
+    s_cbranch_scc0 .Llast
+    segment SEGMENTS-1, send
     s_branch .Lblock
+.Llast:
+    segment SEGMENTS-1, nothing
 
 .Lstore:
     lane

@@ -23,12 +23,18 @@ ROWS, COLUMNS, WORK_ITEMS = 256, 64, 1024  # of C, of a workgroup
 LDS_BYTES = 1 << 16  # two buffers of four segments of A
 MOST_SLOTS = 16
 MOST_TILES = 1 << 24  # tiles, and blocks of shared ones: the kernel divides them in FP32
-# Of a workgroup: for a block whatever its zeros, for one without zeros beside that, and before its first and where it
-# goes on to another tile: simulated on MI6, layers A to C, 40 to 90 % zeros. How tiles are divided and whether this
-# kernel is taken depend on it.
-BLOCK_CYCLES, VALUE_CYCLES, START_CYCLES = 7_840, 21_000, 10_000
+# Cycles of a workgroup, for a block without a non-zero and what one without a zero takes more: where instructions for
+# non-zeros decide, and where A's way from LDS into registers does; before its first block and where it goes on to
+# another tile. Simulated on MI6, layers A to C, 40 to 90 % zeros, within 2 %. How tiles are divided and whether this
+# kernel is taken depend on them.
+MULTIPLYING, STAGING = (5_000, 20_250), (10_400, 5_000)
+START_CYCLES = 10_000
 ASSUMED_ZEROS = 0.66  # where tiles are divided
-START_BLOCKS = START_CYCLES / (BLOCK_CYCLES + (1.0 - ASSUMED_ZEROS) * VALUE_CYCLES)
+
+
+def block_cycles(zeros: float) -> float:
+    """Estimated, of a workgroup for a block of which `zeros` are zero."""
+    return max(empty + (1.0 - zeros) * full for empty, full in (MULTIPLYING, STAGING))
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ class Schedule:
 
     def cycles(self, shape: GemmShape, zeros: float, compute_units: int) -> float:
         """Estimated, with so many of B's elements zero."""
-        block = BLOCK_CYCLES + (1.0 - zeros) * VALUE_CYCLES
+        block = block_cycles(zeros)
         total = -(-self.whole // compute_units) * (self.blocks * block + START_CYCLES)
         if self.shared:
             total += self.longest * block + START_CYCLES + SUM_CYCLES
@@ -91,8 +97,9 @@ class Schedule:
 
     @property
     def longest(self) -> float:
-        """Blocks of the workgroup with most to do of what is shared, going on to another tail as START_BLOCKS more."""
-        tails = self.tail_share + START_BLOCKS * (self.tail_share // self.tail + 1) if self.tail_share else 0.0
+        """Blocks of the workgroup with most to do of what is shared, going on to another tail as some more."""
+        start = START_CYCLES / block_cycles(ASSUMED_ZEROS)
+        tails = self.tail_share + start * (self.tail_share // self.tail + 1) if self.tail_share else 0.0
         return max(float(self.share), tails)
 
 
