@@ -35,7 +35,6 @@
 .set CHUNK, 4
 .set COLUMN_BYTES, 1024   // of A in LDS
 .set SEGMENT_BYTES, SEGMENT * COLUMN_BYTES
-.set LDS_BYTES, 2 * CHUNK * SEGMENT_BYTES
 
 // vector registers
 .set vTemporary, 0
