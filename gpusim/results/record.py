@@ -57,8 +57,8 @@ class RunRecord:
     executed without the timing model; stopped_by: why a partial run was stopped, empty for the observer of a
     script; verification: None when it was skipped or the run is partial; zero_fraction, zero_line_fraction: of the
     activation matrix's elements and of its sparse lines, None without such a matrix; column_blocks: in which a product
-    ran that exceeds the GPU's memory, None for any other; energy: what events of its machine
-    take, None where energies are not reported; choice: how the kernel was chosen, None where it was named.
+    ran that exceeds the GPU's memory, None for any other; energy: what events of its machine take, None where energies
+    are not reported; choice: how the kernel was chosen, None where it was named.
     """
 
     uses_engine: bool

@@ -81,7 +81,7 @@ def test_every_way_runs_in_blocks(engine: str, more: dict) -> None:
 
 
 def test_a_product_that_leaves_no_room_for_code_runs_in_blocks_too() -> None:
-    """Of 16 KiB an image, in 1 MiB: for one of these batches the matrices fit, and the kernel beside them does not."""
+    """Of 17 KiB an image, in 1 MiB: for one of these batches the matrices fit, and the kernel beside them does not."""
     blocks = [found("off", {"workload.batch": batch}, SMALL)["data"]["column_blocks"] for batch in range(50, 62)]
     whole = blocks.count(None)
     assert 0 < whole < len(blocks)

@@ -209,10 +209,9 @@ def gemm(
     """The operator over operands that lie in device memory already.
 
     kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
-    converted: where a kernel that converts B first puts it; partial: where a split sum has its parts, [parts, N, ldc],
-    or the columns of them that come in parts;
-    None: in memory that is allocated for it; most_rows: of B that a launch takes, at most what the kernel can: a longer
-    sum is that of several launches, each over a block of rows.
+    converted: where a kernel that converts B first puts it; partial: where a split sum has its parts, [parts, columns
+    that come in parts, ldc]; None: in memory that is allocated for it; most_rows: of B that a launch takes, at most what
+    the kernel can: a longer sum is that of several launches, each over a block of rows.
     """
     if kernel not in GEMM_KERNELS:
         raise GemmError(unknown_name("GEMM kernel", kernel, GEMM_KERNELS))
@@ -232,7 +231,7 @@ def gemm(
     if row.activations is Activations.CONVERTED:
         converted = converted or Converted.allocate(buffers)
     apart = splits[0].apart or 0
-    if apart and len(blocks) > 1:
+    if len(blocks) > 1 and any(split.apart for split in splits):
         raise GemmError(f"{kernel}: C comes partly in one sum; blocks of rows are not allowed")
     if parts > 1:
         size = 4 * shape.ldc * (shape.n - apart) * parts

@@ -150,6 +150,14 @@ def test_tiles_that_workgroups_share_are_the_whole_ones(
     np.testing.assert_allclose(found, computed(whole)[1], rtol=1e-4, atol=1e-5)
 
 
+def test_a_product_that_comes_partly_in_one_sum_is_not_run_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_rows = {64: Schedule(1, 2, 1, 2), 96: Schedule(1, 2, 2, 1, 1, 1, 1)}  # the second block alone is shared
+    monkeypatch.setattr(register_tiling, "divide", lambda shape, _: by_rows[shape.k])
+    monkeypatch.setattr("workloads.operators.gemm.row_blocks", lambda *_: (range(64), range(64, 160)))
+    with pytest.raises(GemmError, match="C comes partly in one sum"):
+        gemm("sgemm_dib_registers", buffers(5, 70, 160), GPU, most_rows=96)
+
+
 def test_a_product_in_registers_takes_sums_of_any_length_in_one_launch() -> None:
     held = GemmBuffers.allocate(GemmShape(4, 1, 70_000), DeviceMemory(1 << 24))
     assert gemm("sgemm_dib_registers", held, GPU).blocks == (range(70_000),)
