@@ -210,8 +210,8 @@ def gemm(
 
     kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
     converted: where a kernel that converts B first puts it; partial: where a split sum has its parts, [parts, columns
-    that come in parts, ldc]; None: in memory that is allocated for it; most_rows: of B that a launch takes, at most what
-    the kernel can: a longer sum is that of several launches, each over a block of rows.
+    that come in parts, ldc]; None: in memory that is allocated for it; most_rows: of B that a launch takes, at most
+    what the kernel can: a longer sum is that of several launches, each over a block of rows.
     """
     if kernel not in GEMM_KERNELS:
         raise GemmError(unknown_name("GEMM kernel", kernel, GEMM_KERNELS))

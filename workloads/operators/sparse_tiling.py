@@ -27,7 +27,7 @@ LEAST_PART, MOST_PARTS = 512, 8
 
 # Only which tile is taken, how sums are split and whether a product goes dense depend on these, not what is correct.
 ASSUMED_ZEROS = 0.65  # of B where nothing is known of it: the middle of table 6.5 of Dong 2020
-BUSY = 0.97  # what the sum below is to the time: fitted to layers A to C, 40 to 90 % zeros, within 4 %
+BUSY = 0.97  # what the sum below is to the time: fitted to layers A to C, 40 to 90 % zeros, within 5 %
 LDS_CYCLES = 2  # of a non-zero, or of bringing a column of A into a tile, for 64 rows: 256 bytes at 128 a cycle
 SCALAR_VALU = 2.7  # vector instructions of a non-zero besides a multiply-accumulate for 64 rows
 SALU = 5.7  # scalar ones
