@@ -68,7 +68,7 @@ class ReproductionSpec(Spec):
     )
     paths: dict[str, PathSpec] = param(..., "ways to compute a product", "user", min_length=1)
     comparisons: dict[str, ComparisonSpec] = param({}, "ways that claims are judged by", "user")
-    engine_share: ComparisonSpec | None = param(None, "the engine, and the same kernel converting in software", "user")
+    engine_share: ComparisonSpec | None = param(None, "ways with the engine, and with software in its place", "user")
     summary: str = param(
         "",
         "what it comes to, in words; {FIGURE | DATA | WHAT} is a mean found (gpusim/reproduce/page/quantities.py)",

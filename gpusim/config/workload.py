@@ -10,13 +10,22 @@ from gpusim.base.spec import Spec, param
 from gpusim.sampling.spec import SamplingSpec
 from isa.region import MAX_ROWS
 from workloads.data.patterns import CHANNEL_FIRST
-from workloads.operators.gemm_kernels import DENSE_KERNELS, GEMM_KERNELS, SPARSE_CHOICES, SPARSE_KERNELS
+from workloads.operators.gemm_kernels import (
+    DENSE_KERNELS,
+    GEMM_KERNELS,
+    SOFTWARE_CHOICES,
+    SPARSE_CHOICES,
+    SPARSE_KERNELS,
+)
 from workloads.shapes import gemm_shape, output_size
 from workloads.vendor.libraries import DENSE_PRODUCTS, SPARSE_PRODUCTS
 
 EngineMode = Literal["on", "off", "both"]
 DEFAULT_KIND = "layer"
 AUTO = "auto"  # the kernel is chosen by shape, and between sparse and dense by the zeros
+# of which sparse kernels the one is chosen that is estimated to take least time
+FASTEST = {"fastest_engine": SPARSE_CHOICES, "fastest_software": SOFTWARE_CHOICES}
+_CHOICES = {AUTO: SPARSE_CHOICES, **FASTEST}
 
 _SPARSITY = ("fraction of zeros in synthetic activations", "Dong 2020, table 6.5")
 _BLOCKS = "Dong 2020, section 6.5: each element by itself; section 8.1: coarse-grained sparsity as future work"
@@ -142,14 +151,15 @@ class KernelsSpec(Spec):
     sparse: str = param(
         "sgemm_dib_tiled",
         "kernel with the engine on; auto: the one of sgemm_dib_tiled, sgemm_dib_registers and the dense kernel that is "
-        "estimated to take least time; without an engine: software, which converts to ELLPACK-DIB first, and csc",
+        "estimated to take least time; fastest_engine: that of the first two; without an engine: software and "
+        "software_registers, which convert to ELLPACK-DIB first, fastest_software, the one of these, and csc",
         "the fastest; Dong 2020's: dib_algorithm3",
     )
 
     @property
     def may_use_engine(self) -> bool:
         """Whether the sparse kernel needs the engine, or one that may be chosen does; a library's does not."""
-        kernel = GEMM_KERNELS.get(SPARSE_CHOICES[0] if self.sparse == AUTO else self.sparse)
+        kernel = GEMM_KERNELS.get(_CHOICES.get(self.sparse, (self.sparse,))[0])
         return kernel is not None and kernel.uses_engine
 
     @field_validator("dense")
@@ -162,8 +172,8 @@ class KernelsSpec(Spec):
     @field_validator("sparse")
     @classmethod
     def _known_sparse(cls, name: str) -> str:
-        if name not in (AUTO, *SPARSE_KERNELS, *SPARSE_PRODUCTS):
-            raise ValueError(unknown_name("sparse kernel", name, (AUTO, *SPARSE_KERNELS, *SPARSE_PRODUCTS)))
+        if name not in (*_CHOICES, *SPARSE_KERNELS, *SPARSE_PRODUCTS):
+            raise ValueError(unknown_name("sparse kernel", name, (*_CHOICES, *SPARSE_KERNELS, *SPARSE_PRODUCTS)))
         return name
 
 

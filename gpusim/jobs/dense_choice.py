@@ -4,7 +4,7 @@ Where estimates decide, nothing is simulated. Otherwise each kernel that may be 
 that saves something, over zeros, which cost what other values do; and no further than the fastest one before it took.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.gpu_spec import GpuSpec
@@ -18,8 +18,19 @@ from workloads.operators.gemm_estimates import estimates, in_question
 from workloads.shapes import GemmShape
 
 ERROR = 0.01  # of what is sampled: the choice is then within 2 % of the best
+Choices = Mapping[tuple[GemmShape, str], KernelChoice]  # by shape, and a GPU as JSON
 # of this process: points of a sweep and variants of a run ask for the same product again
 _known: dict[tuple[GemmShape, str], KernelChoice] = {}
+
+
+def known_choices() -> Choices:
+    """What has been chosen so far, or been told."""
+    return dict(_known)
+
+
+def tell_choices(choices: Choices) -> None:
+    """What another process of this simulator has chosen need not be chosen again."""
+    _known.update(choices)
 
 
 def likely_dense(shape: GemmShape, gpu: GpuSpec) -> str:

@@ -1,6 +1,6 @@
 """Jobs that are one matrix product: by itself, or a convolutional layer's forward pass by way of im2col."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from math import isfinite, prod
@@ -10,7 +10,7 @@ from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
-from gpusim.config.workload import AUTO, EngineMode, GemmWorkload, LayerWorkload
+from gpusim.config.workload import AUTO, FASTEST, EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.jobs.column_blocks import ColumnBlocks, block_columns, check_room_for_code
@@ -123,11 +123,20 @@ class GemmJob:
         ]
 
     def _sparse_variant(self, name: str) -> Variant:
-        """Of the sparse kernel; AUTO: of the first choice, with what decides whether that, another or the dense one is
-        run."""
-        if self._config.kernels.sparse != AUTO:
-            return self._variant(self._config.kernels.sparse, name)
+        """Of the sparse kernel; a choice: of the first that it may take, with what decides whether that, another or,
+        with AUTO, the dense one is run."""
+        sparse = self._config.kernels.sparse
+        if sparse in FASTEST:
+            return replace(self._variant(FASTEST[sparse][0], name), decide=partial(self._decide_fastest, name, sparse))
+        if sparse != AUTO:
+            return self._variant(sparse, name)
         return replace(self._variant(SPARSE_CHOICES[0], name), decide=partial(self._decide_sparse, name))
+
+    def _decide_fastest(
+        self, name: str, sparse: str, reporter: Reporter, stopped: Callable[[], bool]
+    ) -> tuple[Variant, KernelChoice]:
+        zeros = self._problem.data.zeros(self._block)
+        return self._least(name, sparse_estimates(self._block, zeros, gpu_facts(self.gpu), FASTEST[sparse]), zeros)
 
     def _decide_sparse(
         self, name: str, reporter: Reporter, stopped: Callable[[], bool]
@@ -139,7 +148,10 @@ class GemmJob:
             choice = choose_dense(shape, self.gpu, reporter, stopped)
             dense = choice.kernel
             expected = choice.cycles.get(dense, expected)
-        estimates = {**sparse_estimates(shape, zeros, facts), dense: expected}
+        return self._least(name, {**sparse_estimates(shape, zeros, facts), dense: expected}, zeros)
+
+    def _least(self, name: str, estimates: Mapping[str, float], zeros: float) -> tuple[Variant, KernelChoice]:
+        """The kernel of the lowest estimate."""
         estimated = {kernel: int(cycles) for kernel, cycles in estimates.items() if isfinite(cycles)}
         kernel = min(estimated, key=lambda each: estimated[each])
         return self._variant(kernel, name), KernelChoice(kernel, {}, {}, estimated, zeros)

@@ -8,6 +8,7 @@ from gpusim.base.children import Children, ProcessLostError
 from gpusim.base.errors import GpusimError
 from gpusim.base.progress import Reporter, reporting
 from gpusim.core.prepare import prepare_core
+from gpusim.jobs.dense_choice import tell_choices
 from gpusim.keeping.keeper import Started
 from gpusim.keeping.outcome import failed
 from gpusim.sweep.tasks import Done, Task, done
@@ -98,6 +99,7 @@ class LocalProcesses:
             del self._tasks[key]
             if isinstance(result, GpusimError):
                 result = Done(failed(str(result), 1), running.started.date, running.started.seconds)
+            tell_choices(result.choices)  # to processes that are forked from now on
             found.append((key, result))
         return found
 

@@ -17,6 +17,7 @@ from gpusim.config.run import RunConfig, load_run
 from gpusim.config.sweep import SweepSpec
 from gpusim.config.tree import Assignment
 from gpusim.jobs import runner
+from gpusim.jobs.dense_choice import Choices, known_choices
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
@@ -32,12 +33,16 @@ CONFIG, NETWORK = "config", "network"
 
 @dataclass(frozen=True)
 class Done:
-    """What a task left behind, when it was done, and where: the host's name."""
+    """What a task left behind, when it was done, and where: the host's name.
+
+    choices: of dense kernels, that it had to make.
+    """
 
     outcome: Outcome
     date: str
     seconds: float
     host: str = field(default_factory=platform.node)
+    choices: Choices = field(default_factory=dict)
 
 
 class Task(Protocol):
@@ -53,7 +58,7 @@ class Task(Protocol):
 
 def done(task: Task) -> Done:
     """A task's outcome, that of a failed one too. Called where the task is run."""
-    started = Started()
+    started, before = Started(), known_choices()
     try:
         with reporting(Reporter(quiet=True)):
             outcome = task.run()
@@ -61,7 +66,8 @@ def done(task: Task) -> Done:
         outcome = failed("; ".join(error.problems))
     except GpusimError as error:
         outcome = failed(f"{type(error).__name__}: {error}", 1)
-    return Done(outcome, started.date, started.seconds)
+    made = {key: choice for key, choice in known_choices().items() if key not in before}
+    return Done(outcome, started.date, started.seconds, choices=made)
 
 
 @dataclass(frozen=True)

@@ -128,14 +128,14 @@ def registers_table() -> str:
             other = tiled.get(round(zeros, 2))
             cells = [f"{other / 1e3:,.0f} k" if other else "–", *_speed(dense, cycles, zeros), *busy]
             cells += [_share(point, "synchronization"), _share(point, "not_selected")]
-            valu = _speed(dense, float(point["roofline.valu"]), zeros)[1]
-            rows.append([name, f"{100 * zeros:.0f} %", f"{cycles / 1e3:,.0f} k", *cells, valu])
+            alone = [_speed(dense, float(point[f"roofline.{unit}"]), zeros)[1] for unit in ("valu", "salu", "lds")]
+            rows.append([name, f"{100 * zeros:.0f} %", f"{cycles / 1e3:,.0f} k", *cells, *alone])
         zeros, cycles = [_zeros(point) for point in mine], [float(point["kernel.cycles"]) for point in mine]
         even = break_even(zeros, cycles, int(dense["kernel.cycles"]))
-        rows.append([name, "break-even", even, *[""] * 9])
+        rows.append([name, "break-even", even, *[""] * 11])
     head = ["layer", "zeros", "cycles", "`sgemm_dib_tiled`", "of `sgemm`'s speed", "of 1/(1−s)", "VALU busy"]
-    head += ["scalar ALUs busy", "LDS busy", "DRAM pins busy", "at barriers", "not selected", "VALU alone: of 1/(1−s)"]
-    return table(head, rows)
+    head += ["scalar ALUs busy", "LDS busy", "DRAM pins busy", "at barriers", "not selected"]
+    return table([*head, "VALU alone: of 1/(1−s)", "scalar ALUs alone", "LDS alone"], rows)
 
 
 def _busy(point: Gain, unit: str) -> float:

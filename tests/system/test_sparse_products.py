@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import gpusim
+from gpusim.config.workload import FASTEST
 from workloads.operators.gemm_kernels import SPARSE_CHOICES
 
 
@@ -37,6 +38,25 @@ def test_zeros_decide_between_sparse_and_dense(zeros: float, columns: int, kerne
     choice = found["choice"]
     assert choice["kernel"] == kernel == min(choice["estimated"], key=choice["estimated"].get)
     assert set(choice["estimated"]) == {"sgemm", *SPARSE_CHOICES} and choice["zeros"] == pytest.approx(zeros, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("choice", "zeros", "columns", "kernel"),
+    [
+        ("fastest_engine", 0.2, 64 * 36, "sgemm_dib_registers"),
+        ("fastest_engine", 0.98, 300, "sgemm_dib_tiled"),
+        ("fastest_software", 0.2, 64 * 36, "software_registers"),
+        ("fastest_software", 0.98, 300, "software"),
+    ],
+)
+def test_the_fastest_sparse_kernel_of_a_kind_is_taken_even_where_dense_is_faster(
+    choice: str, zeros: float, columns: int, kernel: str
+) -> None:
+    found = product(zeros, 256, columns, 256, **{"kernels.sparse": choice}).to_dict()
+    estimated = found["choice"]["estimated"]
+    assert set(estimated) == {*FASTEST[choice]}
+    assert found["choice"]["kernel"] == kernel == min(estimated, key=estimated.get)
+    assert bool(found["engine"]) == (choice == "fastest_engine") and found["verification"]["passed"]
 
 
 def test_a_kernel_that_does_not_fit_the_gpu_is_not_chosen() -> None:

@@ -31,6 +31,7 @@ CASES = [
     ("sgemm_dib_gather", (64, 64, 300), 0.6, EngineSpec()),
     ("sgemm_dib_registers", (260, 70, 150), 0.6, EngineSpec()),  # edges: of rows, of columns, of a block of B
     ("software", (64, 128, 256), 0.6, None),
+    ("software_registers", (260, 70, 150), 0.6, None),
     ("sgemm_wide", (256, 64, 128), 0.6, None),
     ("sgemm_tiled16", (64, 64, 100), 0.6, None),
     ("sgemm_4x4", (64, 64, 100), 0.6, None),

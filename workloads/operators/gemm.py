@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MAX_OPERAND_BYTES = 1 << 32  # the kernels reach A by a 32-bit offset
 CONVERT_COLUMNS = 4  # of a workgroup of dib_convert: one a wavefront
+CONVERT_BLOCKS, CONVERT_BLOCKS_ITEMS = (4, 16), (256, 1, 1)  # of dib_convert_blocks: blocks of rows, columns
+ABSENT_AFTER = 4  # words that sgemm_dib_registers_nnz may read past what it is told of one block after the last
 CHUNK_COLUMNS = 512  # of the reference: bounds the memory of the FP64 copies
 
 
@@ -101,17 +103,19 @@ class GemmBuffers:
 
 @dataclass(frozen=True)
 class Converted:
-    """B in ELLPACK-DIB as a kernel makes it: uint32 bundles [N, ldb], and the non-zeros of each column [N]."""
+    """B in ELLPACK-DIB as a kernel makes it: uint32 bundles [N, ldb], and what it tells of the number of non-zeros: of
+    each column [N], or of blocks of its rows [blocks, N]."""
 
     bundles: "Allocation"
     counts: "Allocation"
 
     @classmethod
-    def allocate(cls, buffers: GemmBuffers) -> "Converted":
-        """Zeroed; raises DeviceMemoryError when the device is too small."""
+    def allocate(cls, buffers: GemmBuffers, block_rows: int = 0) -> "Converted":
+        """Zeroed, for a kernel of so many block_rows; raises DeviceMemoryError when the device is too small."""
         shape, memory = buffers.shape, buffers.memory
         bundles = memory.allocate(4 * shape.ldb * shape.n, "ELLPACK-DIB B")
-        return cls(bundles, memory.allocate(4 * shape.n, "non-zeros a column"))
+        counts = (-(-shape.k // block_rows) + 1) * shape.n + ABSENT_AFTER if block_rows else shape.n
+        return cls(bundles, memory.allocate(4 * counts, "non-zeros a column"))
 
 
 @dataclass(frozen=True)
@@ -167,9 +171,12 @@ class GemmOperator:
             return Work(macs, m * total, 4 * (m * met + total), written, stored)
         if self.kernel.activations is Activations.CSC:  # stored: values, rows, counts, where columns begin
             return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * (2 * total + 2 * n + 1))
-        held = [np.count_nonzero(set_[:, block.start : block.stop], axis=1) for block in self.blocks]
-        bundles = sum(int((-(-each // LINE_ELEMENTS) * LINE_ELEMENTS).sum()) for each in held)
-        counts = n * len(self.blocks)
+        depth = self.kernel.block_rows or k
+        blocks = [block[at : at + depth] for block in self.blocks for at in range(0, len(block), depth)]
+        held = [np.count_nonzero(set_[:, block.start : block.stop], axis=1) for block in blocks]
+        least = int(self.kernel.block_rows > 0)  # lines of a block
+        bundles = sum(int(np.maximum(-(-each // LINE_ELEMENTS), least).sum()) * LINE_ELEMENTS for each in held)
+        counts = n * len(blocks)
         return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * bundles + 4 * counts)
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
@@ -229,7 +236,7 @@ def gemm(
         raise GemmError(f"{kernel}: {error}") from None
     parts = sum(split.parts for split in splits)
     if row.activations is Activations.CONVERTED:
-        converted = converted or Converted.allocate(buffers)
+        converted = converted or Converted.allocate(buffers, row.block_rows)
     apart = splits[0].apart or 0
     if len(blocks) > 1 and any(split.apart for split in splits):
         raise GemmError(f"{kernel}: C comes partly in one sum; blocks of rows are not allowed")
@@ -245,8 +252,9 @@ def gemm(
             before, operands = _compressed(buffers, operands)
             launches += before
         if converted is not None and row.activations is Activations.CONVERTED:
-            launches.append(_conversion(buffers, converted, operands))
-            operands |= {"b_matrix": Pointer(converted.bundles.address), "counts": Pointer(converted.counts.address)}
+            launches.append(_conversion(row, buffers, converted, operands))
+            counts = "absent" if row.block_rows else "counts"
+            operands |= {"b_matrix": Pointer(converted.bundles.address), counts: Pointer(converted.counts.address)}
         decisive |= set(range(first, len(launches)))
         if partial is not None and parts > 1:
             part = Pointer(partial.address + 4 * shape.ldc * shape.n * made)
@@ -304,9 +312,17 @@ def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
     return product
 
 
-def _conversion(buffers: GemmBuffers, converted: Converted, operands: Mapping[str, Any]) -> "Launch":
+def _conversion(row: GemmKernel, buffers: GemmBuffers, converted: Converted, operands: Mapping[str, Any]) -> "Launch":
     """B into bundles and counts of non-zeros first, which the multiplication then takes instead of B."""
-    held = {"bundles": Pointer(converted.bundles.address), "counts": Pointer(converted.counts.address)}
+    bundles, counts = Pointer(converted.bundles.address), Pointer(converted.counts.address)
+    if row.block_rows:
+        values = {"bundles": bundles, "absent": counts}
+        values |= {name: operands[name] for name in ("b_matrix", "n", "k", "ldb")}
+        blocks, columns = CONVERT_BLOCKS
+        groups = (-(-operands["k"] // (row.block_rows * blocks)), -(-buffers.shape.n // columns), 1)
+        function = _function("dib_convert_blocks", "dib_convert_blocks")
+        return _launch(function, buffers, values, groups, CONVERT_BLOCKS_ITEMS)
+    held = {"bundles": bundles, "counts": counts}
     values = {**held, **{name: operands[name] for name in ("b_matrix", "n", "k", "ldb")}}
     groups = (-(-buffers.shape.n // CONVERT_COLUMNS), 1, 1)
     return _launch(

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 
 from gpusim.base.dataclass import dataclass
 from isa.region import MAX_ROWS
 from workloads.operators.operator import GpuFacts
 from workloads.operators.register_tiling import BLOCK_ROWS, RegisterTile, register_cycles
 from workloads.operators.sparse_tiling import SparseTile, sparse_cycles
+from workloads.operators.tiles import LINE_BYTES_PER_CYCLE, SUM_CYCLES
 from workloads.operators.tiling import (
     DENSE_SHARED_TILE,
     ROWS_PER_WORKGROUP,
@@ -40,7 +42,7 @@ class GemmKernel:
     workgroups; max_k: largest K that it computes; stored_rows: of C that a lane stores at a time, those past M into
     what pads a column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many simulated
     products of a tile or more; which kernels are measured before one is chosen depends on it, nothing else;
-    block_rows: of B that the engine compacts as a column; 0: all of a launch's; estimate: cycles of a shape with some
+    block_rows: of B that are compacted as a column; 0: all of a launch's; estimate: cycles of a shape with some
     share of B zero on a GPU; None: there is no estimate, so that the kernel runs only where it is asked for by name.
     """
 
@@ -69,6 +71,13 @@ class GemmKernel:
     def uses_engine(self) -> bool:
         """Whether the compaction engine serves its loads of B."""
         return self.activations is Activations.COMPACTED
+
+
+def _converted_first(
+    product: Callable[[GemmShape, float, GpuFacts], float], shape: GemmShape, zeros: float, gpu: GpuFacts
+) -> float:
+    """Cycles of a product by this estimate, and of the conversion, which reads B and stores its bundles."""
+    return product(shape, zeros, gpu) + 4 * shape.n * shape.k * (2.0 - zeros) / LINE_BYTES_PER_CYCLE + SUM_CYCLES
 
 
 _FOUR_COLUMNS = FixedTile(ROWS_PER_WORKGROUP, 4, (4 * WAVEFRONT, 1, 1))
@@ -121,6 +130,16 @@ _TABLE = (
         _CONVERTED,
         SparseTile(),
         MAX_TILED_ROWS,
+        estimate=partial(_converted_first, sparse_cycles),
+    ),
+    GemmKernel(
+        "software_registers",
+        "sgemm_dib_registers_nnz",
+        "sgemm_dib_registers_nnz",
+        _CONVERTED,
+        RegisterTile(),
+        block_rows=BLOCK_ROWS,
+        estimate=partial(_converted_first, register_cycles),
     ),
     GemmKernel(
         "csc", "csc", "sgemm_csc", Activations.CSC, FixedTile(WAVEFRONT, 4, (4 * WAVEFRONT, 1, 1)), stored_rows=1
@@ -130,9 +149,13 @@ _TABLE = (
 GEMM_KERNELS = {kernel.name: kernel for kernel in _TABLE}
 DENSE_KERNELS = tuple(kernel.name for kernel in _TABLE if not kernel.sparse)
 SPARSE_KERNELS = tuple(kernel.name for kernel in _TABLE if kernel.sparse)
-SPARSE_CHOICES = tuple(kernel.name for kernel in _TABLE if kernel.estimate)  # of which `auto` takes one
+SPARSE_CHOICES = tuple(kernel.name for kernel in _TABLE if kernel.estimate and kernel.uses_engine)
+SOFTWARE_CHOICES = tuple(kernel.name for kernel in _TABLE if kernel.estimate and not kernel.uses_engine)
 
 
-def sparse_estimates(shape: GemmShape, zeros: float, gpu: GpuFacts) -> dict[str, float]:
-    """Cycles of a product with `zeros` of B zero, by each kernel that there is an estimate for."""
-    return {kernel.name: kernel.estimate(shape, zeros, gpu) for kernel in _TABLE if kernel.estimate}
+def sparse_estimates(
+    shape: GemmShape, zeros: float, gpu: GpuFacts, kernels: tuple[str, ...] = SPARSE_CHOICES
+) -> dict[str, float]:
+    """Cycles of a product with `zeros` of B zero, by each of these kernels that there is an estimate for."""
+    rows = (GEMM_KERNELS[kernel] for kernel in kernels)
+    return {row.name: row.estimate(shape, zeros, gpu) for row in rows if row.estimate}

@@ -1,4 +1,4 @@
-"""How a sparse product with A in registers is divided among workgroups (workloads/kernels/sgemm_dib_registers.s), and
+"""How a sparse product with A in registers is divided among workgroups (workloads/kernels/dib_registers.inc), and
 how long that takes by estimate.
 
 Tiles of C that fill all compute units go to a workgroup each. The blocks of B's rows of those that are left are
@@ -14,7 +14,7 @@ from math import inf
 from gpusim.base.dataclass import dataclass
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
-from workloads.operators.tiles import SUM_BYTES_PER_CYCLE, SUM_CYCLES
+from workloads.operators.tiles import LINE_BYTES_PER_CYCLE, SUM_BYTES_PER_CYCLE, SUM_CYCLES
 from workloads.operators.tiling import Tiling, WorkSplit
 from workloads.shapes import GemmShape
 
@@ -24,17 +24,17 @@ LDS_BYTES = 1 << 16  # two buffers of four segments of A
 MOST_SLOTS = 16
 MOST_TILES = 1 << 24  # tiles, and blocks of shared ones: the kernel divides them in FP32
 # Cycles of a workgroup, for a block without a non-zero and what one without a zero takes more: where instructions for
-# non-zeros decide, and where A's way from LDS into registers does; before its first block and where it goes on to
-# another tile. Simulated on MI6, layers A to C, 40 to 90 % zeros, within 2 %. How tiles are divided and whether this
-# kernel is taken depend on them.
-MULTIPLYING, STAGING = (5_000, 20_250), (10_400, 5_000)
+# non-zeros decide, and where what comes with every block does; before its first block and where it goes on to another
+# tile. Simulated on MI6, layers A to C, 30 to 90 % zeros, within 3 %. How tiles are divided and whether this kernel is
+# taken depend on them.
+MULTIPLYING, EMPTY = (4_500, 20_100), (6_000, 8_500)
 START_CYCLES = 10_000
 ASSUMED_ZEROS = 0.66  # where tiles are divided
 
 
 def block_cycles(zeros: float) -> float:
     """Estimated, of a workgroup for a block of which `zeros` are zero."""
-    return max(empty + (1.0 - zeros) * full for empty, full in (MULTIPLYING, STAGING))
+    return max(empty + (1.0 - zeros) * full for empty, full in (MULTIPLYING, EMPTY))
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,22 @@ class Schedule:
         """Estimated, with so many of B's elements zero."""
         block = block_cycles(zeros)
         total = -(-self.whole // compute_units) * (self.blocks * block + START_CYCLES)
+        sums = 0.0
         if self.shared:
-            total += self.longest * block + START_CYCLES + SUM_CYCLES
+            total += self.longest * block + START_CYCLES
             summed = 4 * shape.m * max(shape.n - self.first_column, 1)
-            total += (self.slots + 1) * summed / SUM_BYTES_PER_CYCLE
-        return total
+            sums = SUM_CYCLES + (self.slots + 1) * summed / SUM_BYTES_PER_CYCLE
+        return max(total, self.memory_bytes(shape, compute_units) / LINE_BYTES_PER_CYCLE) + sums
+
+    def memory_bytes(self, shape: GemmShape, compute_units: int) -> int:
+        """Estimated, of A and B from memory: workgroups at the same columns of A share them in L2, others do not."""
+        rounds = -(-self.whole // compute_units)
+        blocks = self.row_tiles * rounds * self.blocks + min(self.row_tiles, self.shared) * self.layers * self.share
+        if self.tail_share:
+            firsts = range(0, self.shared * self.tail, self.tail_share)
+            places = {(at % self.tail, at // self.tail % self.row_tiles) for at in firsts}
+            blocks += len(places) * self.tail_share
+        return 4 * (ROWS * BLOCK_ROWS * blocks + shape.n * shape.k)
 
     @property
     def longest(self) -> float:

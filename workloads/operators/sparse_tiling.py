@@ -12,7 +12,15 @@ from itertools import product
 from gpusim.base.dataclass import dataclass
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
-from workloads.operators.tiles import REFERENCE, SUM_BYTES_PER_CYCLE, SUM_CYCLES, Split, estimated_cycles, split_product
+from workloads.operators.tiles import (
+    LINE_BYTES_PER_CYCLE,
+    REFERENCE,
+    SUM_BYTES_PER_CYCLE,
+    SUM_CYCLES,
+    Split,
+    estimated_cycles,
+    split_product,
+)
 from workloads.operators.tiling import Tiling, WorkSplit
 from workloads.shapes import GemmShape, round_up
 
@@ -35,7 +43,6 @@ STAGING_CYCLES = 6  # of a column of A for 64 rows: 256 bytes from L1 at 64 a cy
 COLUMN_VALU = 22  # instructions of a column of C in a tile, whether it has non-zeros there or not: cycles of a CU
 TILE_CYCLES = 600  # of a tile: loads' latency, two barriers and the slowest wavefront
 BATCH, BATCH_CYCLES = 64, 900  # bundles that a wavefront loads at once, and from one such load to the next: simulated
-LINE_BYTES_PER_CYCLE = 150  # of dense B that the engine, or the conversion, reads from memory: simulated likewise
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ BUSY = 0.88  # part of the time for which a SIMD multiplies, with work enough
 # relative time where the wavefronts of a SIMD have so many rows in all: they do not hide what each waits for
 FEW_ROWS = {4: 1.27, 8: 1.11, 12: 1.02}
 SUM_BYTES_PER_CYCLE, SUM_CYCLES = 180, 10_000  # of the launch that adds up parts, and of a launch by itself
+LINE_BYTES_PER_CYCLE = 150  # of operands that a sparse product, the engine or a conversion reads from memory: simulated
 
 
 @dataclass(frozen=True)

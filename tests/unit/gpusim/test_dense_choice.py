@@ -1,6 +1,8 @@
 """Is the dense kernel of a product the fastest, found without simulating more than is needed? The machine is a fake."""
 
 import io
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,12 +18,15 @@ from gpusim.jobs import dense_choice, runner
 from gpusim.jobs.dense_choice import choose_dense
 from gpusim.jobs.kinds import job_of
 from gpusim.jobs.operators import gpu_facts
+from gpusim.keeping.outcome import Outcome
 from gpusim.keeping.records import plain, restored
 from gpusim.report.document import document
 from gpusim.report.page.parts import summary
 from gpusim.report.result import read
 from gpusim.report.screen import screen
 from gpusim.results.record import KernelChoice
+from gpusim.sweep.executor import LocalProcesses
+from gpusim.sweep.tasks import Done
 from isa.device_memory import DeviceMemoryError
 from workloads.operators.gemm_estimates import estimates
 from workloads.operators.gemm_kernels import DENSE_KERNELS
@@ -74,6 +79,32 @@ def test_what_a_choice_has_found_is_not_simulated_again(machine: Machine) -> Non
     begun = list(machine.begun)
     assert chosen(SMALL) is first and machine.begun == begun
     assert choose_dense(SMALL, load_gpu("r9nano"), Reporter(quiet=True)) is not first
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """A task that tells which kernels it simulated."""
+
+    machine: Machine
+    files: tuple[Path, ...] = ()
+
+    def run(self) -> Outcome:
+        del self.machine.begun[:]
+        chosen(SMALL)
+        raise UserError(f"simulated: {self.machine.begun}")
+
+
+def test_what_a_process_of_a_sweep_has_chosen_the_next_one_knows(machine: Machine) -> None:
+    processes = LocalProcesses(1, Reporter(quiet=True))
+    said = []
+    for key in range(2):
+        processes.submit(key, Choosing(machine))
+        found: list[tuple[int, Done]] = []
+        while not found:
+            found = processes.finished()
+        said.append(found[0][1].outcome.error)
+    processes.stop()
+    assert "'sgemm_4x4'" in (said[0] or "") and said[1] == "simulated: []"
 
 
 def test_a_kernel_is_stopped_at_the_fastest_one_s_time(machine: Machine) -> None:

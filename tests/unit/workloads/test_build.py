@@ -74,7 +74,8 @@ def test_sparse_loads_are_two_dword_loads_with_both_cache_bits(source: str) -> N
 
 
 @pytest.mark.parametrize(
-    "source", sorted({"dib_convert", *(k.code_object for k in GEMM_KERNELS.values() if not k.uses_engine)})
+    "source",
+    sorted({"dib_convert", "dib_convert_blocks", *(k.code_object for k in GEMM_KERNELS.values() if not k.uses_engine)}),
 )
 def test_other_kernels_have_no_sparse_load(source: str) -> None:
     assert _mnemonics(source, marked=True) == []

@@ -49,6 +49,7 @@ from workloads.toolchain.build import code_object_path, kernel_sources
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 MEMORY_BYTES = 1 << 24
 GPU = GpuFacts(compute_units=36, lds_bytes=1 << 16)
+IN_REGISTERS = ("sgemm_dib_registers", "software_registers")
 NAMES = ("a_matrix", "b_matrix", "c_matrix", "m", "n", "k", "lda", "ldb", "ldc")
 
 
@@ -56,7 +57,7 @@ def buffers(m: int = 40, n: int = 30, k: int = 50) -> GemmBuffers:
     return GemmBuffers.allocate(GemmShape(m, n, k), DeviceMemory(MEMORY_BYTES))
 
 
-@pytest.mark.parametrize("kernel", sorted({*GEMM_KERNELS} - {"sgemm_dib_registers"}))  # which finds its tiles itself
+@pytest.mark.parametrize("kernel", sorted({*GEMM_KERNELS} - {*IN_REGISTERS}))  # which find their tiles themselves
 def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     held = buffers(300, 77, 90)
     chosen = choose_tile(300, 77, 1, GPU)
@@ -119,6 +120,22 @@ def test_tiles_in_registers_are_divided_evenly(m: int, n: int, k: int, compute_u
 
 
 @pytest.mark.parametrize(
+    ("schedule", "blocks"),
+    [
+        (Schedule(1, 4, 10, 4), 10),  # four workgroups at the same columns of A
+        (Schedule(2, 8, 10, 8), 2 * 2 * 10),  # two rounds of four, of two rows of tiles
+        (Schedule(1, 13, 36, 0, 1, 13, 13), 13 + 23 * 13),  # tails: each workgroup begins somewhere else
+        (Schedule(2, 16, 72, 0, 1, 32, 32), 2 * 32 + 5 * 32),  # or at one of five places
+        (Schedule(2, 16, 72, 0, 2, 36), 2 * 2 * 36),
+    ],
+)
+def test_what_tiles_in_registers_read_of_a(schedule: Schedule, blocks: int) -> None:
+    shape = GemmShape(256 * schedule.row_tiles, 100, 64 * schedule.blocks)
+    assert schedule.memory_bytes(shape, 4) == 4 * (256 * 64 * blocks + shape.n * shape.k)
+
+
+@pytest.mark.parametrize("kernel", IN_REGISTERS)
+@pytest.mark.parametrize(
     ("shape", "schedule"),
     [
         ((5, 3, 330), Schedule(1, 1, 6, 0, 6, 1)),  # six workgroups for a tile
@@ -131,13 +148,13 @@ def test_tiles_in_registers_are_divided_evenly(m: int, n: int, k: int, compute_u
     ],
 )
 def test_tiles_that_workgroups_share_are_the_whole_ones(
-    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, int], schedule: Schedule
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, int], schedule: Schedule, kernel: str
 ) -> None:
     def computed(schedule: Schedule) -> tuple[GemmOperator, np.ndarray]:
         monkeypatch.setattr(register_tiling, "divide", lambda *_: schedule)
         held = GemmBuffers.allocate(GemmShape(*shape), DeviceMemory(MEMORY_BYTES))
         SyntheticOperands(0.6, 1).fill(held.a_stored, held.b_stored, held.shape)
-        operator = gemm("sgemm_dib_registers", held, GPU)
+        operator = gemm(kernel, held, GPU)
         for parts in (each for each in held.memory.allocations if "parts" in each.name):
             held.memory.view(parts, np.float32)[:] = np.nan  # each place is written
         stored = sum(execute(launch).store_bytes for launch in operator.launches)
@@ -145,7 +162,7 @@ def test_tiles_that_workgroups_share_are_the_whole_ones(
         return operator, operator.outputs["C"].copy()
 
     operator, found = computed(schedule)
-    assert operator.parts == schedule.slots and operator.launches[0].workgroups == (schedule.workgroups, 1, 1)
+    assert operator.parts == schedule.slots and operator.launches[-2].workgroups == (schedule.workgroups, 1, 1)
     whole = Schedule(schedule.row_tiles, schedule.tiles, schedule.blocks, schedule.tiles)
     np.testing.assert_allclose(found, computed(whole)[1], rtol=1e-4, atol=1e-5)
 
@@ -281,7 +298,7 @@ def test_sparser_is_never_estimated_slower(m: int, n: int, k: int) -> None:
         assert estimates == sorted(estimates, reverse=True)
 
 
-@pytest.mark.parametrize(("zeros", "least"), [(0.2, ""), (0.6, "sgemm_dib_registers"), (0.9, "sgemm_dib_tiled")])
+@pytest.mark.parametrize(("zeros", "least"), [(0.2, ""), (0.6, "sgemm_dib_registers"), (0.99, "sgemm_dib_tiled")])
 def test_where_sparse_pays(zeros: float, least: str) -> None:
     layer_b = GemmShape(512, 2048, 4608)
     cycles = {**sparse_estimates(layer_b, zeros, GPU), "": dense_cycles(layer_b, GPU)}
@@ -321,6 +338,8 @@ def test_a_tiling_beyond_the_lds_is_refused() -> None:
         ("dib_algorithm3", 37 * 18, 4 * (37 * 17 + 18), 4 * 40 * 3),
         # bundles in lines of 16, and a count a column
         ("software", 37 * 18, 4 * (37 * 17 + 50 * 3), 4 * 40 * 3 + 4 * (32 + 16) + 4 * 3),
+        # a line at least of each column, and a count
+        ("software_registers", 37 * 18, 4 * (37 * 17 + 50 * 3), 4 * 40 * 3 + 4 * (32 + 16 + 16) + 4 * 3),
         ("csc", 37 * 18, 4 * (37 * 17 + 50 * 3), 4 * 37 * 3 + 4 * (2 * 18 + 2 * 3 + 1)),
     ],
 )

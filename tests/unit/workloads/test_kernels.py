@@ -139,6 +139,65 @@ def test_converted_columns_are_the_format_s() -> None:
         assert np.array_equal(bundles[column, :used], expected.reshape(shape.n, -1)[column, :used])
 
 
+@pytest.mark.parametrize("shape", [(4, 11, 150), (4, 16, 256), (4, 33, 64), (4, 1, 700)])
+def test_converted_blocks_are_the_format_s(shape: tuple[int, int, int]) -> None:
+    """Each 64 rows of a column as if they were a column, in whole lines, at least one."""
+    buffers = filled(shape, 0.7)
+    buffers.b_stored[-1, :64] = 0.0
+    buffers.b_stored[0, :64] = 1.0
+    buffers.seal()
+    convert = gemm("software_registers", buffers, GPU).launches[0]
+    named = {a.name: a for a in buffers.memory.allocations}
+    held = buffers.memory.view(named["ELLPACK-DIB B"], np.uint32)
+    held[:] = 0xFFFFFFFF  # whatever was there
+    execute(convert)
+    n, blocks = shape[1], -(-shape[2] // 64)
+    bundles = held.reshape(n, buffers.shape.ldb)
+    absent = buffers.memory.view(named["non-zeros a column"], np.uint32)[: blocks * n].reshape(blocks, n)
+    for column, block in np.ndindex(n, blocks):
+        rows = slice(64 * block, 64 * block + 64)
+        values = buffers.b_stored[column, rows].copy()
+        lines = max(1, -(-np.count_nonzero(values) // 16))
+        assert absent[block, column] == 64 - 16 * lines
+        expected, _ = pack(values, 64, 1, 64)
+        assert np.array_equal(bundles[column, rows][: 16 * lines], expected.reshape(-1)[: 16 * lines])
+        assert (bundles[column, rows][16 * lines :] == 0xFFFFFFFF).all()
+
+
+@compiled_only
+@pytest.mark.parametrize("kernel", ["sgemm_dib_registers", "software_registers"])
+def test_columns_of_a_that_meet_no_non_zero_are_not_read_into_registers(kernel: str) -> None:
+    """From LDS one for each row in which one of the wavefront's four columns has a non-zero. (Wavefronts past the last
+    column take that for theirs.)"""
+
+    def lds(rows: list[int]) -> int:
+        buffers = filled((256, 4, 128), 1.0)
+        buffers.b_stored[0, rows[::2]] = 1.0
+        buffers.b_stored[1, rows[1:]] = -1.0
+        buffers.seal()
+        *before, product = gemm(kernel, buffers, GPU).launches
+        if product.kernel.name.startswith("sum"):
+            *before, product = before
+        for launch in before:
+            execute(launch)
+        return execute(product).instructions["lds"]
+
+    some = lds([3, 5, 64, 70, 126])
+    assert lds([3, 5, 64, 70]) == some - 1
+    assert lds([*range(1, 60), 64, 70, 126]) - some == 57
+
+
+@compiled_only
+@pytest.mark.parametrize("kernel", ["sgemm_dib_registers", "software_registers"])
+def test_a_block_with_non_zeros_of_every_row(kernel: str) -> None:
+    """Full blocks have no padding; blocks with one non-zero in any row have 63 bundles of it."""
+    buffers = filled((20, 130, 192), 1.0)
+    for column in range(128):
+        buffers.b_stored[column, column // 2 + 64 * (column % 2)] = column + 1.0
+    buffers.b_stored[128:, :] = 0.5
+    assert verify(multiply(kernel, buffers)).passed
+
+
 @compiled_only
 def test_a_non_zero_costs_the_tiled_kernel_what_its_design_says() -> None:
     """One LDS read and about seven vector instructions a non-zero and 256 rows (and the tile's share of staging)."""
