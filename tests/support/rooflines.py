@@ -88,6 +88,7 @@ CONVOLUTIONS = {  # by algorithm
     ),
     "im2col": (Convolution((2, 256, 13, 13), 384, (3, 3), padding=(1, 1, 1, 1)),),
     "ellpack_dib": (Convolution((16, 256, 13, 13), 384, (3, 3), padding=(1, 1, 1, 1)),),
+    "ellpack_dib_registers": (Convolution((16, 256, 13, 13), 384, (3, 3), padding=(1, 1, 1, 1)),),
     "ellpack_dib_software": (Convolution((16, 256, 13, 13), 384, (3, 3), padding=(1, 1, 1, 1)),),
 }
 ZEROS = 0.7  # of the maps whose zeros are skipped, uniformly random

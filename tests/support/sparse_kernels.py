@@ -20,6 +20,8 @@ from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer, GemmShape, 
 GPU = "mi6"
 GAINS = Path(__file__).resolve().parents[2] / "docs" / "kernels" / "sparse_gains.csv"  # `gpusim sweep sparse_gains`
 REGISTERS = GAINS.with_name("sparse_registers.csv")  # `gpusim sweep sparse_registers`
+LIMITS = GAINS.with_name("sparse_limits.csv")  # `gpusim sweep sparse_limits`, whose machines are, in order:
+MACHINES = ("as it is", "no branch or fetch latency", "LDS answers at once", "DRAM four times as fast", "all three")
 Gain = Mapping[str, str]  # a row of it: metrics of one of a point's two kernels
 LARGE = {"A, B": GemmShape(512, 2048, 4608), "C": GemmShape(512, 512, 4608)}  # at batch 128
 FEW_ZEROS = (0.5, 0.9)
@@ -136,6 +138,23 @@ def registers_table() -> str:
     head = ["layer", "zeros", "cycles", "`sgemm_dib_tiled`", "of `sgemm`'s speed", "of 1/(1−s)", "VALU busy"]
     head += ["scalar ALUs busy", "LDS busy", "DRAM pins busy", "at barriers", "not selected"]
     return table([*head, "VALU alone: of 1/(1−s)", "scalar ALUs alone", "LDS alone"], rows)
+
+
+def limits_table() -> str:
+    """What share of 1/(1−s) the kernel with A in registers reaches on machines without some of their limits."""
+    with LIMITS.open(encoding="utf-8", newline="") as file:
+        points = sorted(csv.DictReader(file), key=lambda row: int(row["point"]))
+    rows = []
+    for first in range(0, len(points), len(MACHINES)):
+        of_machines = points[first : first + len(MACHINES)]
+        layer, zeros = of_machines[0]["config"].removeprefix("layer"), _zeros(of_machines[0])
+        if {(row["config"], _zeros(row)) for row in of_machines} != {(f"layer{layer}", zeros)}:
+            raise ValueError(f"{LIMITS}: points {first} to {first + len(MACHINES) - 1} differ in more than the machine")
+        name = next(name for name in LARGE if layer in name)
+        dense = gains_points()[layer][0][0]
+        cells = [_speed(dense, int(row["kernel.cycles"]), zeros)[1] for row in of_machines]
+        rows.append([name, f"{100 * zeros:.0f} %", *cells])
+    return table(["layer", "zeros", *MACHINES], rows)
 
 
 def _busy(point: Gain, unit: str) -> float:
@@ -256,7 +275,8 @@ SECTIONS = {
     "sparse gains": gains_table,
     "sparse bounds": bounds_table,
     "sparse registers": registers_table,
+    "sparse limits": limits_table,
     "sparse shapes": shapes_table,
     "sparse networks": networks_table,
 }
-SWEPT = ("sparse gains", "sparse bounds", "sparse registers")  # from the sweep, without the machine
+SWEPT = ("sparse gains", "sparse bounds", "sparse registers", "sparse limits")  # from the sweep, without the machine

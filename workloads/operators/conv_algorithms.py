@@ -27,7 +27,12 @@ from workloads.operators.conv_passes import (
     ConvolutionBackwardWeights,
     ConvolutionForward,
 )
-from workloads.operators.conv_sparse import EllpackDibForward, EllpackDibSoftwareForward
+from workloads.operators.conv_sparse import (
+    EllpackDibForward,
+    EllpackDibRegistersForward,
+    EllpackDibSoftwareForward,
+    refuses_in_registers,
+)
 from workloads.operators.conv_sparse import refuses as sparse_refuses
 from workloads.operators.conv_winograd import WinogradBackwardData, WinogradBackwardWeights, WinogradForward
 from workloads.operators.conv_winograd import refuses as winograd_refuses
@@ -106,6 +111,13 @@ _TABLE = (
     ConvolutionAlgorithm("direct", DirectForward, direct_backward_data, ImplicitBackwardWeights, direct_refuses),
     *(_winograd(size) for size in SIZES),
     ConvolutionAlgorithm("ellpack_dib", EllpackDibForward, *_IMPLICIT_BACKWARD, sparse_refuses, Activations.COMPACTED),
+    ConvolutionAlgorithm(
+        "ellpack_dib_registers",
+        EllpackDibRegistersForward,
+        *_IMPLICIT_BACKWARD,
+        refuses_in_registers,
+        Activations.COMPACTED,
+    ),
     ConvolutionAlgorithm(
         "ellpack_dib_software", EllpackDibSoftwareForward, *_IMPLICIT_BACKWARD, sparse_refuses, Activations.CONVERTED
     ),

@@ -25,6 +25,7 @@ from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_TILED_ROWS
 from workloads.operators.launching import divisor, launch
 from workloads.operators.operator import GpuFacts, Work
 from workloads.operators.primitive import Value
+from workloads.operators.register_tiling import BLOCK_ROWS
 from workloads.operators.sparse_tiling import tiling_of_whole_sum
 from workloads.operators.tensor import FLOAT, INDEX, Operand, Tensor
 from workloads.shapes import GemmShape, round_up
@@ -44,6 +45,17 @@ def refuses(c: Convolution) -> str:
         return (
             f"{c.depth} weights of a filter; allowed are at most {MAX_TILED_ROWS} (a bundle holds a 16-bit row index)"
         )
+    return _too_large(c)
+
+
+def refuses_in_registers(c: Convolution) -> str:
+    """The same of the product with A in registers."""
+    if c.depth % BLOCK_ROWS:
+        return f"{c.depth} weights of a filter; allowed are multiples of {BLOCK_ROWS}, which are compacted at a time"
+    return _too_large(c)
+
+
+def _too_large(c: Convolution) -> str:
     held = {
         "an image's planes have": 4 * c.group_channels * c.shape[2] * c.shape[3],
         "im2col of an image has": 4 * _shape(c, 1).ldb * c.positions,
@@ -76,8 +88,12 @@ class _SparseForward(ConvolutionForward):
     skips_zeros_of = ("x",)
 
     def __post_init__(self) -> None:
-        if problem := refuses(self.convolution):
+        if problem := self._problem:
             raise self.refuse(problem)
+
+    @property
+    def _problem(self) -> str:
+        return refuses(self.convolution)
 
     @cached_property
     def _chunk(self) -> GemmShape:
@@ -206,6 +222,18 @@ class EllpackDibForward(_SparseForward):
 
     algorithm = "ellpack_dib"
     kernel = "sgemm_dib_tiled"
+
+
+@dataclass(frozen=True)
+class EllpackDibRegistersForward(_SparseForward):
+    """The same with the filters in vector registers: the engine compacts 64 rows of B at a time."""
+
+    algorithm = "ellpack_dib_registers"
+    kernel = "sgemm_dib_registers"
+
+    @property
+    def _problem(self) -> str:
+        return refuses_in_registers(self.convolution)
 
 
 @dataclass(frozen=True)

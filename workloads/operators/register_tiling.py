@@ -114,10 +114,19 @@ class Schedule:
         return max(float(self.share), tails)
 
 
-def _schedules(shape: GemmShape, compute_units: int) -> Iterator[Schedule]:
+def whole_tiles(shape: GemmShape) -> Schedule:
+    """A workgroup for each tile. ValueError: too many tiles."""
     row_tiles, blocks = -(-shape.m // ROWS), -(-shape.k // BLOCK_ROWS)
     tiles = row_tiles * -(-shape.n // COLUMNS)
-    yield Schedule(row_tiles, tiles, blocks, tiles)
+    if tiles >= MOST_TILES:
+        raise ValueError(f"{tiles} tiles of {ROWS} x {COLUMNS}; allowed are fewer than {MOST_TILES}")
+    return Schedule(row_tiles, tiles, blocks, tiles)
+
+
+def _schedules(shape: GemmShape, compute_units: int) -> Iterator[Schedule]:
+    in_whole = whole_tiles(shape)
+    yield in_whole
+    row_tiles, tiles, blocks = in_whole.row_tiles, in_whole.tiles, in_whole.blocks
     whole = tiles // compute_units * compute_units // row_tiles * row_tiles
     shared = tiles - whole
     if not shared or shared * blocks >= MOST_TILES:
@@ -138,10 +147,9 @@ def _schedules(shape: GemmShape, compute_units: int) -> Iterator[Schedule]:
 @cache
 def divide(shape: GemmShape, compute_units: int) -> Schedule:
     """The one of least estimated time on a GPU of so many compute units. ValueError: too many tiles."""
-    schedules = list(_schedules(shape, compute_units))
-    if schedules[0].tiles >= MOST_TILES:
-        raise ValueError(f"{schedules[0].tiles} tiles of {ROWS} x {COLUMNS}; allowed are fewer than {MOST_TILES}")
-    return min(schedules, key=lambda schedule: schedule.cycles(shape, ASSUMED_ZEROS, compute_units))
+    return min(
+        _schedules(shape, compute_units), key=lambda schedule: schedule.cycles(shape, ASSUMED_ZEROS, compute_units)
+    )
 
 
 def register_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts) -> float:
@@ -156,10 +164,12 @@ class RegisterTile:
     """The splitting of the kernel with A in registers (workloads.operators.tiling.Splitting): one tile of C."""
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
-        """By `divide`; a tiling is no choice here. Sums depend on the GPU: on how many compute units share tiles."""
+        """By `divide`, or in whole tiles where a tiling asks for sums in one part; it is no choice of anything else.
+        Sums of tiles that are shared depend on the GPU: on how many compute units share them."""
         if gpu.lds_bytes < LDS_BYTES:
             raise ValueError(f"a workgroup needs {LDS_BYTES} bytes of LDS, a compute unit has {gpu.lds_bytes}")
-        schedule = divide(shape, gpu.compute_units)
+        whole = tiling is not None and tiling.parts == 1
+        schedule = whole_tiles(shape) if whole else divide(shape, gpu.compute_units)
         slots = schedule.slots
         first = schedule.first_column if slots else 0
         shares = {"whole": schedule.whole, "share": schedule.share, "slots": slots, "first_column": first}

@@ -12,13 +12,14 @@ from tests.support.operator_contract import compiled_only
 from tests.unit.workloads.test_convolution import GPU, MEMORY_BYTES, convolutions
 from workloads.operators import conv_sparse
 from workloads.operators.conv_algorithms import ALGORITHMS, DENSE_ALGORITHMS, SPARSE_ALGORITHMS, algorithm
-from workloads.operators.conv_sparse import EllpackDibForward, EllpackDibSoftwareForward
+from workloads.operators.conv_sparse import EllpackDibForward, EllpackDibRegistersForward, EllpackDibSoftwareForward
 from workloads.operators.convolution import Convolution
 from workloads.operators.primitive import build
 from workloads.operators.verify import verify
 
 PADDED = Convolution((4, 5, 6, 5), 7, (3, 3), padding=(1, 1, 1, 1))
-Forward = type[EllpackDibForward] | type[EllpackDibSoftwareForward]
+DEEP = Convolution((4, 128, 5, 6), 14, (3, 3), (2, 1), padding=(1, 1, 1, 1), groups=2)  # 64 x 9 weights of a filter
+Forward = type[EllpackDibForward] | type[EllpackDibRegistersForward] | type[EllpackDibSoftwareForward]
 
 
 @st.composite
@@ -48,20 +49,36 @@ def test_any_zeros_give_what_numpy_gives(c: Convolution, forward: Forward, data:
 
 
 @compiled_only
-@pytest.mark.parametrize("forward", [EllpackDibForward, EllpackDibSoftwareForward])
-def test_chunks_give_the_same(forward: Forward, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sparsity", [0.0, 0.7, 1.0])
+def test_filters_in_registers(sparsity: float) -> None:
+    """In groups and with a depth of several blocks, which are the whole sum's, in memory that others used before."""
+    x = np.random.default_rng(3).standard_normal(DEEP.shape, np.float32)
+    x *= np.random.default_rng(4).random(DEEP.shape) >= sparsity
+    operator = build(EllpackDibRegistersForward(DEEP, bias=True), DeviceMemory(MEMORY_BYTES), GPU, {"x": x})
+    for name in ("y", "columns", "products", "filters"):
+        operator.tensors[name].array[...] = np.nan
+    stored = sum(execute(launch).store_bytes for launch in operator.launches)
+    assert verify(operator).passed and stored == operator.work.stored_bytes
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("forward", "c"),
+    [(EllpackDibForward, PADDED), (EllpackDibSoftwareForward, PADDED), (EllpackDibRegistersForward, DEEP)],
+)
+def test_chunks_give_the_same(forward: Forward, c: Convolution, monkeypatch: pytest.MonkeyPatch) -> None:
     found, counts = [], []
-    whole = forward(PADDED, bias=True).workspace["columns"].size_bytes
+    whole = forward(c, bias=True).workspace["columns"].size_bytes
     for limit in (whole, 3 * whole // 4, 1):
         monkeypatch.setattr(conv_sparse, "CHUNK_BYTES", limit)
-        operator = build(forward(PADDED, bias=True), DeviceMemory(MEMORY_BYTES), GPU)
+        operator = build(forward(c, bias=True), DeviceMemory(MEMORY_BYTES), GPU)
         assert operator.tensors["columns"].size_bytes <= max(limit, whole // 4)
         for launch in operator.launches:
             execute(launch)
         assert verify(operator).passed
         found.append(operator.outputs["y"].copy())
         counts.append(sum(launch.kernel.name == "im2col_columns" for launch in operator.launches))
-    assert counts == [1, 2, 4]
+    assert counts == [c.groups * chunks for chunks in (1, 2, 4)]
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
 
@@ -78,6 +95,13 @@ def test_the_needed_work_is_a_multiplication_for_each_non_zero_and_filter(c: Con
     assert software.stored_bytes == work.stored_bytes + 4 * (16 * lines + met.size)
 
 
+def test_filters_in_registers_have_whole_blocks_of_any_number() -> None:
+    long = Convolution((1, 8192, 3, 3), 1, (3, 3))
+    assert algorithm("ellpack_dib_registers", long).forward(long).convolution.depth > 1 << 16
+    with pytest.raises(UserError, match="45 weights of a filter; allowed are multiples of 64"):
+        algorithm("ellpack_dib_registers", PADDED)
+
+
 def test_values_are_those_of_a_bundle() -> None:
     """Rounded to FP16, nearest even; too large ones become infinite."""
     c = Convolution((1, 1, 1, 4), 1, (1, 1))
@@ -90,12 +114,16 @@ def test_values_are_those_of_a_bundle() -> None:
 
 def test_the_rows_say_how_they_take_the_activations() -> None:
     assert set(DENSE_ALGORITHMS) | set(SPARSE_ALGORITHMS) == set(ALGORITHMS)
-    for name, regions in (("ellpack_dib", 1), ("ellpack_dib_software", 0)):
-        row = algorithm(name, PADDED)
-        operator = build(row.forward(PADDED), DeviceMemory(MEMORY_BYTES), GPU)
+    for name, c, regions in (
+        ("ellpack_dib", PADDED, 1),
+        ("ellpack_dib_registers", DEEP, DEEP.groups),
+        ("ellpack_dib_software", PADDED, 0),
+    ):
+        row = algorithm(name, c)
+        operator = build(row.forward(c), DeviceMemory(MEMORY_BYTES), GPU)
         assert sum(len(launch.regions) for launch in operator.launches) == regions
         assert row.sparse and name in operator.name and operator.primitive.skips_zeros_of == ("x",)
-        assert "(implicit)" in row.backward_data(PADDED).name and "(implicit)" in row.backward_weights(PADDED).name
+        assert "(implicit)" in row.backward_data(c).name and "(implicit)" in row.backward_weights(c).name
 
 
 @pytest.mark.parametrize(
@@ -109,7 +137,8 @@ def test_the_rows_say_how_they_take_the_activations() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_by_name(c: Convolution, part: str) -> None:
-    for name in SPARSE_ALGORITHMS:
+    in_registers = c.depth % 64 == 0 and "weights" not in part
+    for name in set(SPARSE_ALGORITHMS) - (set() if in_registers else {"ellpack_dib_registers"}):
         with pytest.raises(UserError, match=f"algorithm '{name}'") as caught:
             algorithm(name, c)
         assert part in str(caught.value)
