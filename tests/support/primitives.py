@@ -52,6 +52,7 @@ CONVOLUTIONS = (
     Convolution((2, 130, 1, 1), 3, (2, 2), padding=(2, 2, 2, 2)),
     Convolution((2, 6, 5, 5), 4, (1, 1), groups=2),
     Convolution((3, 6, 7, 11), 4, (3, 3), padding=(0, 2, 1, 0), groups=2),
+    Convolution((2, 16, 5, 4), 5, (2, 2)),  # 64 weights of a filter
 )
 SMALL_BUFFER = 1 << 16  # bytes: chunks of some of the images of CHUNKED
 CHUNKED = Convolution((7, 5, 9, 10), 6, (3, 3), padding=(1, 1, 1, 1))
