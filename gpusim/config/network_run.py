@@ -44,8 +44,8 @@ class NetworkSettings(Spec):
     )
     sparse_convolution: str = param(
         DEFAULT_SPARSE_ALGORITHM,
-        "algorithm over activation maps, forward, with --engine on: by tiles of the filters in LDS, or in vector registers; "
-        "ellpack_dib_software: without the engine",
+        "algorithm over activation maps, forward, with --engine on: ellpack_dib, with filters in LDS; "
+        "ellpack_dib_registers: in vector registers; ellpack_dib_software: without the engine",
         "Dong 2020, chapter 6",
         among=SPARSE_ALGORITHMS,
     )
