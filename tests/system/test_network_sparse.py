@@ -202,7 +202,7 @@ def test_a_script_gets_both() -> None:
         (["--engine", "both", "--outputs", "y.npz"], "outputs: engine both runs the network twice"),
         (["--engine", "on", "--set", "engine.sib_kib=4096"], "do not fit the part of L2 that the engine takes"),
         (["--set", "convolution=ellpack_dib"], "allowed: implicit"),
-        (["--engine", "on", "--set", "sparse_convolution=im2col"], "allowed: ellpack_dib, ellpack_dib_registers, ellpack"),
+        (["--engine", "on", "--set", "sparse_convolution=im2col"], "allowed: ellpack_dib, ellpack_dib_registers"),
     ],
 )
 def test_bad_input_is_one_line(
