@@ -149,6 +149,7 @@ _TABLE = (
 GEMM_KERNELS = {kernel.name: kernel for kernel in _TABLE}
 DENSE_KERNELS = tuple(kernel.name for kernel in _TABLE if not kernel.sparse)
 SPARSE_KERNELS = tuple(kernel.name for kernel in _TABLE if kernel.sparse)
+# of which `auto`, `fastest_engine` and `fastest_software` take one
 SPARSE_CHOICES = tuple(kernel.name for kernel in _TABLE if kernel.estimate and kernel.uses_engine)
 SOFTWARE_CHOICES = tuple(kernel.name for kernel in _TABLE if kernel.estimate and not kernel.uses_engine)
 
