@@ -39,6 +39,7 @@ class PathSpec(Spec):
     title: str = param(..., "name in tables and pictures", "user")
     sparse: bool = param(..., "whether it skips zeros: kernels.sparse computes it, else kernels.dense", "user")
     sets: dict[str, Any] = param({}, "values of a run's configuration, by their paths", "user")
+    sampled: bool = param(True, "whether its runs may be sampled; else they are simulated in whole", "user")
     seconds_per_gmac: float = param(
         ..., "processor time of simulating 10^9 multiply-accumulates of the dense product in whole", "measured", gt=0
     )

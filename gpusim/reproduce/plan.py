@@ -63,6 +63,6 @@ def plan_of(reproduction: Reproduction, figures: Mapping[str, Figure], exact: bo
 def _seconds(reproduction: Reproduction, point: Point, config: RunConfig, exact: bool) -> float:
     shape, way = shape_of(config), reproduction.spec.paths[point.labels["path"]]
     gmac = 1e-9 * shape.m * shape.n * shape.k
-    simulated = gmac if exact else min(gmac, reproduction.spec.sampled_gmac)
+    simulated = min(gmac, reproduction.spec.sampled_gmac) if way.sampled and not exact else gmac
     prepared = 4e-6 * shape.n * shape.ldb / PREPARED_MB_PER_S
     return 1.0 + prepared + way.seconds_per_gmac * simulated

@@ -75,12 +75,13 @@ def _values(figure: RunsFigure, case: CaseSpec, data: str, way: PathSpec, spec: 
 
 def _how(way: PathSpec, batch: int, spec: ReproductionSpec, exact: bool) -> dict[str, Any]:
     """How it is run: results of a sampled run are computed in part, and cannot be compared with NumPy's."""
+    in_whole = exact or not way.sampled
     return {
         "gpu": spec.gpu,
         "workload.batch": batch,
         "run.engine": "on" if way.sparse else "off",
-        "run.verify": exact,
-        "run.sampling": None if exact else spec.sampling.model_dump(mode="json"),
+        "run.verify": in_whole,
+        "run.sampling": None if in_whole else spec.sampling.model_dump(mode="json"),
     }
 
 

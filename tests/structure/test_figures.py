@@ -47,6 +47,13 @@ def test_the_sparse_gains_are_the_sweep_s(name: str) -> None:
     assert section(page, name) == PAGES["kernels"][name](), f"run python -m tests.support.figures 'kernels:{name}'"
 
 
+def test_sampled_points_stand_beside_those_in_whole() -> None:
+    page = (DOCS / "sampling.md").read_text(encoding="utf-8")
+    assert section(page, "reproduction") == PAGES["sampling"]["reproduction"](), (
+        "run python -m tests.support.figures sampling"
+    )
+
+
 @pytest.mark.parametrize(
     ("cycles", "said"), [((200, 120, 40), "49 %"), ((100, 50, 20), "below 40 %"), ((300, 250, 200), "none")]
 )

@@ -29,6 +29,7 @@ from tests.support import (
     monitor_pages,
     network_pages,
     photograph_maps,
+    sampled_reproduction,
     sparse_kernels,
     vendor_kernels,
 )
@@ -165,6 +166,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "own-kernels": {"sweep": sweep},
     "own-kernels-hip": {"precision": precision},
     "networks": network_pages.SECTIONS,
+    "sampling": sampled_reproduction.SECTIONS,
     "timeline": {"steps": miss_steps, "waits": waits},
 }
 SLOW: dict[str, dict[str, Callable[[], str]]] = {
