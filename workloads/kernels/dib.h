@@ -4,6 +4,7 @@
 
 #include "wavefront.h"
 
+#define LINE_BUNDLES 16u /* of a compacted line */
 #define BUNDLES_PER_BATCH 64u /* four compacted lines: what one load of a wavefront brings */
 #define STATUS_LAST 1u
 #define NO_BUNDLE 0xffffffffu /* sorts behind every row */

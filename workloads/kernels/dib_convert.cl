@@ -4,7 +4,6 @@
 #include "dib.h"
 
 #define WAVEFRONTS 4u
-#define LINE_BUNDLES 16u
 #define UNROLL 4u
 
 kernel __attribute__((reqd_work_group_size(256, 1, 1))) void dib_convert(global const float *restrict b_matrix,

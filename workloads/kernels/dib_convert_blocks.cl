@@ -7,7 +7,6 @@
 
 #define COLUMNS 4u /* of a wavefront, and wavefronts of a workgroup */
 #define BLOCKS 4u
-#define LINE_BUNDLES 16u
 
 kernel __attribute__((reqd_work_group_size(256, 1, 1))) void dib_convert_blocks(global const float *restrict b_matrix,
                                                                                 global uint *restrict bundles,
