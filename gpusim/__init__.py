@@ -18,7 +18,6 @@ TYPE_CHECKING = False  # as in `typing`, whose import would take as long as all 
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpusim import results as results
     from gpusim.api.device import Device as Device
     from gpusim.api.device import LaunchError as LaunchError
     from gpusim.api.device_array import DeviceArray as DeviceArray
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from gpusim.jobs.run import run as run
     from gpusim.networks.script import NetworkResult as NetworkResult
     from gpusim.networks.script import run_network as run_network
+    from gpusim.store.reading import open_store as open_store
     from gpusim.store.sweeps import SweepTable as SweepTable
     from gpusim.sweep.script import run_sweep as run_sweep
     from isa.device_memory import DeviceMemoryError as DeviceMemoryError
@@ -82,19 +82,18 @@ _EXPORTED = {
     "SimulationError": "gpusim.base.errors",
     "SweepTable": "gpusim.store.sweeps",
     "UserError": "gpusim.base.errors",
+    "open_store": "gpusim.store.reading",
     "run": "gpusim.jobs.run",
     "run_network": "gpusim.networks.script",
     "run_sweep": "gpusim.sweep.script",
 }
 
-__all__ = sorted([*_EXPORTED, "__version__", "results"])
+__all__ = sorted([*_EXPORTED, "__version__"])
 
 
 def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
-    if name == "results":
-        return import_module("gpusim.results")
     if name not in _EXPORTED:
         raise AttributeError(f"module 'gpusim' has no attribute '{name}'")
     return getattr(import_module(_EXPORTED[name]), name)

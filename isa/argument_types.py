@@ -6,11 +6,10 @@ argument with neither cannot be checked.
 """
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from gpusim.base.dataclass import dataclass
 
 if TYPE_CHECKING:
     from isa.object.code_object import KernelArgument

@@ -2,11 +2,10 @@
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from isa.addresses import VIRTUAL_BASE as VIRTUAL_BASE
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES

@@ -1,11 +1,11 @@
 """The grid of a launch: sizes as a caller writes them, checked against the kernel and the machine."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 
 if TYPE_CHECKING:

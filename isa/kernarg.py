@@ -8,11 +8,11 @@ here the global offset is; the rest stay 0: there is no printf buffer, no heap, 
 import math
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from isa import argument_types
 from isa.object.names import short

@@ -1,10 +1,9 @@
 """A kernel launch: what a workload hands to the simulated machine."""
 
 import struct
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpusim.base.dataclass import dataclass
 from isa.grid import GridError
 from isa.region import SparseRegion
 

@@ -1,6 +1,6 @@
 """Sparse regions: the matrices whose sparse loads the compaction engine serves."""
 
-from gpusim.base.dataclass import dataclass
+from dataclasses import dataclass
 
 LINE_ELEMENTS = 16  # FP32 elements of a sparse line, bundles of a compacted one
 MAX_ROWS = 65536  # a bundle holds a 16-bit row index

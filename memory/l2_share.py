@@ -4,7 +4,7 @@ By sets, a line's index has fewer bits, so that what is left is a power of two o
 than before. By ways, sets stay as they are and each has fewer ways: the share may be any number of ways but all.
 """
 
-from gpusim.base.dataclass import dataclass
+from dataclasses import dataclass
 
 SETS, WAYS = "sets", "ways"
 L2_PARTITIONS = {

@@ -19,9 +19,9 @@ TLBs that ask the L2 TLB). Nor the counter of cycles in which a cache's look-up 
 (`stalled_since`): it spans several resources, one after another.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
-from gpusim.base.dataclass import dataclass
 from gpusim.jit import Field, State, jit, popcount
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.unit_classes import MOST_UNITS

@@ -1,12 +1,12 @@
 """Setting the engine up for a launch."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from gpusim.jit import address_of
 from isa.device_memory import VIRTUAL_BASE
 from isa.region import LINE_ELEMENTS, SparseRegion

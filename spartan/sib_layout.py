@@ -1,8 +1,8 @@
 """How the sparsity information block is divided for a matrix: the size of an entry, and how many there are."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from gpusim.base.dataclass import dataclass
 from isa.region import LINE_ELEMENTS, SparseRegion
 from spartan.engine_spec import COUNT_BYTES, METADATA_BITS, METADATA_BYTES, OFFSET_BITS, TAIL_BITS, EngineSpec
 

@@ -25,7 +25,7 @@ from gpusim.base.progress import Reporter
 from gpusim.config.files import plain
 from gpusim.config.gpu import load_gpu
 from gpusim.config.tree import Sets
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.gpu_spec import CACHES, GpuSpec
 from gpusim.core.occupancy import OccupancyError
 from gpusim.host.command_processor import (
     CommandProcessor,
@@ -106,7 +106,7 @@ class Device:
         kernarg: bytes | None = None,
         dynamic_lds_bytes: int = 0,
         global_offset: Size = 0,
-        caches: Caches = "flushed",
+        caches: Caches | None = None,
         max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
         checked: bool = False,
         hotspots: int = 0,
@@ -120,8 +120,8 @@ class Device:
         the kernel's order or by name: device arrays (None: null), `gpusim.Pointer`, `gpusim.Local(bytes)`, NumPy
         scalars or Python numbers. kernarg: instead of args, the whole argument block. dynamic_lds_bytes: LDS in
         addition to that of `gpusim.Local` arguments. caches: 'warm' leaves in L2 and the TLBs what the launch before
-        left there (L1 is always empty at first). max_instructions: of one wavefront, before it counts as an endless
-        loop. checked: assert the model's conservation laws. hotspots: how many of the costliest instructions
+        left there, 'flushed' empties them, None is as the GPU's `caches` says (L1 is always empty at first).
+        max_instructions: of one wavefront, before it counts as an endless loop. checked: assert the model's conservation laws. hotspots: how many of the costliest instructions
         `result.hotspots` lists. observer: called several times a second, ends the launch by returning False. timeline:
         what happens in each cycle is drawn into it (gpusim.timeline.timeline.Timeline). sample: True simulates the
         launch in part and estimates the rest, with `name_half_width` beside each metric `name`; a number: the wanted
@@ -144,7 +144,7 @@ class Device:
             max_instructions=max_instructions,
         )
         record = self._run([command], _options(checked, hotspots, timeline, sample), observer)
-        return LaunchResult(self._config(launch={**command.described(), "timing": self.timing}), record)
+        return LaunchResult(self._config(launch={**command.described(self.gpu), "timing": self.timing}), record)
 
     def queue(
         self,
@@ -175,11 +175,11 @@ class Device:
         kernarg: bytes | None = None,
         dynamic_lds_bytes: int = 0,
         global_offset: Size = 0,
-        caches: Caches = "flushed",
+        caches: Caches | None = None,
         max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
     ) -> LaunchCommand:
         """A launch that is checked and packed, to be run later; arguments as for `launch`."""
-        if caches not in ("flushed", "warm"):
+        if caches not in (None, *CACHES):
             raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
         checks.kernel_function(kernel)
         lds_bytes = checks.whole("dynamic_lds_bytes", dynamic_lds_bytes, 0)
@@ -202,7 +202,7 @@ class Device:
             dimensions=places.dimensions,
         )
         self._tell_violations(kernel)
-        return LaunchCommand(launch, caches == "warm", min(most, MAX_LIMIT))
+        return LaunchCommand(launch, None if caches is None else caches == "warm", min(most, MAX_LIMIT))
 
     def _run(self, commands: Sequence[HostCommand], options: RunOptions, observer: Observer | None = None) -> RunRecord:
         """Run commands in order, each after the one before, as one record."""

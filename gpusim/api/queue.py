@@ -11,6 +11,7 @@ from gpusim.api.device_array import DeviceArray, DeviceArrayError, host_array
 from gpusim.api.launch_result import QueueResult
 from gpusim.api.module import KernelFunction
 from gpusim.base.errors import UserError
+from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand, Observer, RunOptions
 from isa.grid import Size
 
@@ -45,7 +46,7 @@ class Queue:
         self._closed = True
         if kind is None:
             record = self._device._run(self._commands, self._options, self._observer)
-            described = [_described(command) for command in self._commands]
+            described = [_described(command, self._device.gpu) for command in self._commands]
             config = self._device._config(queue=described, timing=self._device.timing)
             self._result = QueueResult(config, record)
         self._commands, self._held = [], []
@@ -127,7 +128,7 @@ class Queue:
         self._held += arrays
 
 
-def _described(command: HostCommand) -> dict[str, Any]:
+def _described(command: HostCommand, gpu: GpuSpec) -> dict[str, Any]:
     if isinstance(command, CopyCommand):
         return {"copy": command.name, "bytes": command.size_bytes}
-    return command.described()
+    return command.described(gpu)

@@ -6,11 +6,11 @@ the facts of a launch, `CounterTable.combined` those of several, `gpusim.results
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
 from typing import Any
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import unknown_name
 
 

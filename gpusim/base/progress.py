@@ -5,11 +5,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from gpusim.base import follow
-from gpusim.base.dataclass import dataclass
 
 PLAIN_INTERVAL_S = 5.0
 

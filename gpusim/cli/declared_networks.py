@@ -1,13 +1,12 @@
 """Commands of whole networks, with their options: `layers`, `net`."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gpusim.base.dataclass import dataclass
 from gpusim.cli.options import (
     CheckedOption,
     EngineChoice,

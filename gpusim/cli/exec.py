@@ -8,7 +8,7 @@ from gpusim.cli.outcome import JobAsked, overrides, run_job
 from gpusim.cli.sampling_options import JobSamplingOptions
 from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
 from gpusim.config.files import opened
-from gpusim.keeping.asked import work_of_exec
+from gpusim.store.asked import work_of_exec
 
 if TYPE_CHECKING:
     from gpusim.jobs.job import Job

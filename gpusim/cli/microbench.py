@@ -16,8 +16,8 @@ from gpusim.cli.storing import kept, opened_store
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER, load_gpu
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.keeping.keeper import Started
 from gpusim.report.document import as_json
+from gpusim.store.keeper import Started
 from gpusim.store.project import store_to_write
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from gpusim.cli.sampling_options import SamplingOptions
 from gpusim.cli.storing import kept, opened_store
 from gpusim.config.files import Document, opened
 from gpusim.config.gpu import GPU_FOLDER
-from gpusim.keeping.keeper import Found, Keeper, Started
 from gpusim.live.view import live_view
 from gpusim.report.listing import show_plain
+from gpusim.store.keeper import Found, Keeper, Started
 from gpusim.store.project import store_to_write
 
 EXIT_NOT_AS_EXPECTED = 1

@@ -7,14 +7,13 @@ does may take the same object. Nothing large is imported here: every start reads
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 
 if TYPE_CHECKING:

@@ -3,13 +3,12 @@
 import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
@@ -17,19 +16,19 @@ from gpusim.base.progress import Reporter
 from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
 from gpusim.cli.storing import begun, kept, opened_store
 from gpusim.cli.timeline import drawing, window_of
-from gpusim.keeping.work import Work
 from gpusim.live.view import live_view
 from gpusim.report import terminal
 from gpusim.report.document import as_json, document
 from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED, exit_code, stopped_by
 from gpusim.store.project import store_to_write
+from gpusim.store.work import Work
 from gpusim.timeline.window import Window
 
 if TYPE_CHECKING:
     from gpusim.jobs.job import Job
-    from gpusim.keeping.keeper import Keeper
-    from gpusim.keeping.outcome import Outcome
     from gpusim.results.record import RunRecord
+    from gpusim.store.keeper import Keeper
+    from gpusim.store.outcome import Outcome
 
 LISTED_HOTSPOTS = 25
 KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
@@ -74,7 +73,7 @@ def run_job(
     with opened_store(storing, again=options.timeline is not None) as keeper:
         found = keeper.found(asked.work) if keeper is not None else None
         if keeper is not None and found is not None:
-            from gpusim.keeping.records import restored
+            from gpusim.store.records import restored
 
             records = restored(found.content["records"])
             reporter.say(found.sentence(keeper.path))
@@ -92,7 +91,7 @@ def _run(
     started = begun(keeper)
 
     def outcome() -> "Outcome":
-        from gpusim.keeping.outcome import of_records
+        from gpusim.store.outcome import of_records
 
         return of_records(records, variants, code)
 

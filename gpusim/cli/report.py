@@ -11,10 +11,10 @@ from gpusim.base.files import folder, write_together
 from gpusim.base.outputs import check_outputs
 from gpusim.base.pictures import require_matplotlib
 from gpusim.base.progress import Reporter
-from gpusim.keeping.stored import stored_run
 from gpusim.results import metrics
 from gpusim.store.project import store_to_read
 from gpusim.store.reading import Results
+from gpusim.store.stored import stored_run
 from gpusim.store.sweeps import PREFIX, SweepTable, sweep_meant
 
 if TYPE_CHECKING:

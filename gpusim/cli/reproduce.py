@@ -60,11 +60,11 @@ def _run(
     options: ReproduceOptions,
     reporter: Reporter,
 ) -> int:
-    from gpusim.keeping.keeper import Keeper  # imports what runs kernels: up to a second
-    from gpusim.keeping.sources import sources_hash
     from gpusim.reproduce.collecting import collected
     from gpusim.reproduce.plan import plan_of
     from gpusim.reproduce.running import Running
+    from gpusim.store.keeper import Keeper  # imports what runs kernels: up to a second
+    from gpusim.store.sources import sources_hash
     from gpusim.sweep.executor import LocalProcesses
 
     jobs = options.jobs if options.jobs is not None else default_jobs()

@@ -18,8 +18,8 @@ from gpusim.store.sweeps import SweepTable, sweep_meant
 from gpusim.store.table import Table
 
 if TYPE_CHECKING:
-    from gpusim.keeping.stored import StoredRun
     from gpusim.report.terminal import Wanted
+    from gpusim.store.stored import StoredRun
 
 LISTED = "runs.id AS run, runs.name, runs.kind, runs.title, runs.gpu, runs.state"
 _TIMES = """
@@ -131,8 +131,8 @@ def show_command(
     wanted = Wanted(sections, details)
     wanted.check()
     check_outputs({"--json": json_file})
-    from gpusim.keeping.stored import stored_run
     from gpusim.report.document import as_json
+    from gpusim.store.stored import stored_run
 
     with Results(store_to_read(store)) as results:
         sweep = sweep_meant(results, run)
@@ -192,7 +192,7 @@ def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
 
 def delete_command(runs: Sequence[str], store: str | None) -> None:
     """Delete the runs and sweeps, all or none."""
-    from gpusim.keeping.edit import delete
+    from gpusim.store.edit import delete
 
     path = store_to_read(store)
     count, sweeps = delete(path, runs)
@@ -202,7 +202,7 @@ def delete_command(runs: Sequence[str], store: str | None) -> None:
 
 def name_command(run: str, name: str | None, move: bool, store: str | None) -> None:
     """Name a run or a sweep."""
-    from gpusim.keeping.edit import give_name
+    from gpusim.store.edit import give_name
 
     give_name(store_to_read(store), run, name, move)
 

@@ -9,7 +9,7 @@ from gpusim.cli.outcome import JobAsked, overrides, run_job
 from gpusim.cli.sampling_options import JobSamplingOptions
 from gpusim.config.files import opened
 from gpusim.config.run import load_run
-from gpusim.keeping.asked import work_of_run
+from gpusim.store.asked import work_of_run
 
 if TYPE_CHECKING:
     from gpusim.jobs.job import Job

@@ -1,10 +1,10 @@
 """The options that say whether launches are sampled, and how well."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 
 ErrorOption = Annotated[

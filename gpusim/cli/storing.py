@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import StoreOptions
-from gpusim.keeping.work import Work
 from gpusim.store.project import store_to_write
+from gpusim.store.work import Work
 
 if TYPE_CHECKING:
-    from gpusim.keeping.keeper import Keeper, Started
-    from gpusim.keeping.outcome import Outcome
+    from gpusim.store.keeper import Keeper, Started
+    from gpusim.store.outcome import Outcome
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def opened_store(options: StoreOptions, again: bool = False) -> Iterator["Keeper
             raise UserError("--fresh: says that equal work in a store does not count; --store FILE names a store")
         yield None
         return
-    from gpusim.keeping.keeper import Keeper  # where there is a store: most starts need none
+    from gpusim.store.keeper import Keeper  # where there is a store: most starts need none
 
     with Keeper(path, options.fresh or again) as keeper:
         yield keeper
@@ -37,7 +37,7 @@ def begun(keeper: "Keeper | None") -> "Started | None":
     """When the work begins that a store keeps: now."""
     if keeper is None:
         return None
-    from gpusim.keeping.keeper import Started
+    from gpusim.store.keeper import Started
 
     return Started()
 

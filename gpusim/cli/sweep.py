@@ -47,7 +47,7 @@ def sweep_command(file: str, options: SweepOptions, live: LiveOptions) -> int:
 
 
 def _run(spec: SweepSpec, document: Document, store: Path, options: SweepOptions, reporter: Reporter) -> int:
-    from gpusim.keeping.keeper import Keeper  # imports what runs kernels: up to a second
+    from gpusim.store.keeper import Keeper  # imports what runs kernels: up to a second
     from gpusim.sweep.running import Sweep
     from gpusim.sweep.where import executor_for
 

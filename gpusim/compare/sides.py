@@ -8,10 +8,10 @@ from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.intervals import Estimate
-from gpusim.keeping.stored import stored_run
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.store.reading import Results
+from gpusim.store.stored import stored_run
 
 WHOLE = "all"  # the part that is the whole network
 VARIANTS = ("dense", "sparse")

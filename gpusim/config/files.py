@@ -1,7 +1,7 @@
 """Finding and reading configurations: a path, the name of a file shipped in `sim_configs`, or a mapping from Python."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ import numpy as np
 import yaml
 from pydantic import BaseModel
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError, nearest
 from gpusim.config.yaml_values import MAX_VALUES, one_line, parse_value
 

@@ -6,13 +6,12 @@ the run's file and from the command line are all judged by the same models, and 
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.config import files
 from gpusim.config.yaml_values import one_line, parse_value

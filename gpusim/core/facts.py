@@ -1,11 +1,10 @@
 """What a simulated launch leaves behind: sections of plain counts, from which every reported metric is computed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.counters import Counts
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import unknown_name
 from gpusim.core.counters import MACHINE_TABLES, SECTIONS, TABLES
 from isa.execution.resident import WavefrontGroup

@@ -13,6 +13,8 @@ from memory.dram.spec import DramSpec
 from memory.network.state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
 from memory.translation.spec import TranslationSpec
 
+CACHES = ("flushed", "warm")  # what a launch may find in L2 and the TLBs
+
 
 def _power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
@@ -68,6 +70,15 @@ class GpuSpec(Spec):
         "assumed: ROCm launches",
         ge=0,
         le=1e6,
+    )
+    caches: str = param(
+        "flushed",
+        "L2 and TLBs at a launch: 'flushed', empty, or 'warm', with what the launch before left; first-level caches are"
+        " empty at each",
+        "flushed: a dispatch packet of AMD's OpenCL runtime acquires at system scope (ROCm/ROCm-OpenCL-Runtime #114),"
+        " which the command processor does by emptying L2 (ROCm/amdgpu #16); an acquire at agent scope leaves L2 alone"
+        " (ROCm/rocm-systems #9559)",
+        among=CACHES,
     )
     replacement_seed: int = param(
         1, "where caches and TLBs with random replacement begin to draw", "any: it tells runs apart", ge=0, le=999_999

@@ -1,6 +1,7 @@
 """Occupancy: how many workgroups of a kernel a compute unit holds, and which resource sets the limit."""
 
-from gpusim.base.dataclass import dataclass
+from dataclasses import dataclass
+
 from gpusim.base.errors import UserError
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import MAX_WORKGROUP_WAVES, MAX_WORKGROUPS

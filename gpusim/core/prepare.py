@@ -6,10 +6,10 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, reporting
 from gpusim.core.loop import run_cycles

@@ -6,9 +6,8 @@ IDD3N while its burst lasts; a refresh IDD5 - IDD2N for tRFC. Standing by is IDD
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from gpusim.base.dataclass import dataclass
 from gpusim.energy.spec import DramEnergySpec
 from memory.dram.spec import DramSpec
 from memory.dram.timing import Timing, resolve

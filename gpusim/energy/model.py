@@ -1,10 +1,10 @@
 """What each event of a machine takes, and the energy of what a launch has counted."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gpusim.base.dataclass import dataclass
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.dram import DramEnergies, dram_energies
 from gpusim.energy.spec import EnergySpec

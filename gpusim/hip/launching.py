@@ -125,7 +125,7 @@ class Launcher:
         if self._timed[name]:
             record = RunRecord(False, name, [])
             run_options = RunOptions(timeline=self._options.timeline, sampling=self._options.sampling)
-            self._processor.run([LaunchCommand(launch, warm=True, serve=serve)], record, run_options, observer)
+            self._processor.run([LaunchCommand(launch, serve=serve)], record, run_options, observer)
             facts = record.launches[0]
         else:
             facts = executed(launch, self._options.gpu, MAX_WAVEFRONT_INSTRUCTIONS, observer, self._pool, serve)
@@ -137,7 +137,7 @@ class Launcher:
         self._launches.partial |= facts.partial
         self._launches.totals.setdefault(launch.kernel.name, KernelTotals()).add(facts)
         if self._options.keep:
-            place = {**LaunchCommand(launch, facts.roofline is not None).described(), **more}
+            place = {**LaunchCommand(launch).described(self._options.gpu), **more}
             self._launches.kept.append({"launch": place, **metrics.launch_tree(facts)})
             return lambda start, end: place.update(started_us=start, ended_us=end)
         return lambda start, end: None

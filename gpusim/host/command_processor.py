@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Reporter, reporting
 from gpusim.core.facts import RunFacts
@@ -46,7 +46,7 @@ class LaunchError(UserError):
 class LaunchCommand:
     """Run a kernel to its end.
 
-    warm: L2 and the TLBs hold what the launch before left there; otherwise caches and TLBs are empty.
+    warm: whether L2 and the TLBs hold what the launch before left there, or nothing; None: as `gpu.caches` says.
     serve: does what the kernel's wavefronts wait for the host to do, called again and again while it runs.
     decisive: how long launches after it take depends on the values that it computes, so that where it is sampled, the
     workgroups that are skipped are executed; None: nobody knows, and the user is told where a launch is given what a
@@ -54,20 +54,24 @@ class LaunchCommand:
     """
 
     launch: Launch
-    warm: bool = False
+    warm: bool | None = None
     max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS
     serve: Callable[[], None] | None = None
     decisive: bool | None = None
 
-    def described(self) -> dict[str, Any]:
-        """As plain data, for a result's configuration."""
+    def finds_warm(self, gpu: GpuSpec) -> bool:
+        """Tell whether it finds in L2 and the TLBs what the launch before left there."""
+        return gpu.caches == "warm" if self.warm is None else self.warm
+
+    def described(self, gpu: GpuSpec) -> dict[str, Any]:
+        """Describe it as plain data, for a result's configuration."""
         launch = self.launch
         return {
             "kernel": launch.kernel.name,
             "global_size": list(launch.global_size),
             "local_size": list(launch.local_size),
             "dynamic_lds_bytes": launch.dynamic_lds_bytes,
-            "caches": "warm" if self.warm else "flushed",
+            "caches": "warm" if self.finds_warm(gpu) else "flushed",
         }
 
 
@@ -185,7 +189,7 @@ class CommandProcessor:
             if given:
                 names = " and ".join(f"'{one.name}'" for one in given)
                 self._reporter.say(_GIVEN_UNCOMPUTED.format(launch.kernel.short_name, names))
-            warm, self._warm = self._warm if command.warm else WarmCaches(), WarmCaches()
+            warm, self._warm = self._warm if command.finds_warm(self.gpu) else WarmCaches(), WarmCaches()
             facts = simulate(
                 launch,
                 self.gpu,

@@ -6,10 +6,10 @@ barrier bit, and dispatches the kernel or starts the copy. Kernels run one after
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import simpy
 
-from gpusim.base.dataclass import dataclass
 from gpusim.results.record import CommandTimes
 
 

@@ -9,12 +9,12 @@ import ctypes
 import mmap
 import os
 import weakref
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpusim.base.counters import Counter, CounterTable
-from gpusim.base.dataclass import dataclass
 from gpusim.base.host_memory import read_again, zeroed
 
 HOST_LINE_BYTES = 64

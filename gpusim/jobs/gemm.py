@@ -1,12 +1,11 @@
 """Jobs that are one matrix product: by itself, or a convolutional layer's forward pass by way of im2col."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import isfinite, prod
 from typing import Any
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig

@@ -5,10 +5,9 @@ gpusim.jobs.runner, which knows nothing of what is computed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gpusim.base.dataclass import dataclass
 from gpusim.host.command_processor import HostCommand, RunOptions
 
 if TYPE_CHECKING:

@@ -9,13 +9,12 @@ import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from ctypes.util import find_library
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.core.gpu_spec import GpuSpec

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.keeping.outcome import Measured, Outcome, Value
-from gpusim.keeping.work import Work
 from gpusim.microbench.result import Curve, Figure, Results
 from gpusim.microbench.table import document
+from gpusim.store.outcome import Measured, Outcome, Value
+from gpusim.store.work import Work
 
 PREFIX = "microbench."  # of metrics' names: some groups are called as units that a run counts for
 

@@ -3,10 +3,10 @@
 import io
 
 from gpusim.config.network_run import NetworkSettings
-from gpusim.keeping.outcome import LaunchRow, Measured, Numbering, Outcome
-from gpusim.keeping.work import NetworkRows, Work, identity_of
 from gpusim.networks.dnnmark import BENCHMARKS, FOLDER, NAME, Benchmarks, benchmark, document, markdown, show
 from gpusim.networks.stored import identity_of_network, of_launches, of_rows
+from gpusim.store.outcome import LaunchRow, Measured, Numbering, Outcome
+from gpusim.store.work import NetworkRows, Work, identity_of
 
 
 def work_of_benchmarks(settings: NetworkSettings, batch: int, size: int) -> Work:

@@ -16,12 +16,12 @@ from gpusim.base.progress import current_reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.sampled import WHOLE, Sampling
-from gpusim.keeping.keeper import packed, unpacked
-from gpusim.keeping.records import plain_facts, restored_facts
-from gpusim.keeping.sources import SIMULATOR, sources_hash
 from gpusim.networks.launches import LaunchClass
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.store.file import StoreError, errors, writable, writing
+from gpusim.store.keeper import packed, unpacked
+from gpusim.store.records import plain_facts, restored_facts
+from gpusim.store.sources import SIMULATOR, sources_hash
 from spartan.engine_spec import EngineSpec
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpusim.config.network_run import NetworkSettings
-from gpusim.keeping.outcome import LaunchRow, Measured, Numbering, Outcome, State, Value, values_of
-from gpusim.keeping.work import NetworkRows, Work, identity_of
 from gpusim.networks.compare import document, markdown, show
 from gpusim.networks.launches import LaunchClass
 from gpusim.networks.modes import ModesRecord
 from gpusim.networks.rows import Rows, metrics_of
 from gpusim.networks.run import NetworkRecord, Wanted
+from gpusim.store.outcome import LaunchRow, Measured, Numbering, Outcome, State, Value, values_of
+from gpusim.store.work import NetworkRows, Work, identity_of
 from workloads.networks.graph import Network
 
 

@@ -5,10 +5,9 @@ result is read from its object, so that an old file, a run of this minute and on
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 from gpusim.report.values import NOTHING, quantity, value_at
 from gpusim.results import metrics

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from gpusim.base.dataclass import dataclass
 from gpusim.report.result import Measured
 from gpusim.report.values import percent
 from gpusim.results.metrics import METRICS

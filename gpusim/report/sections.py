@@ -1,9 +1,9 @@
 """The sections of a report, named as users of Nsight Compute know them, with the metrics that each shows."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.results.metrics import METRICS
 

@@ -3,9 +3,9 @@
 import io
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TextIO
 
-from gpusim.base.dataclass import dataclass
 from gpusim.report.details import details
 from gpusim.report.layout import Line, plain, width_of, write
 from gpusim.report.result import read

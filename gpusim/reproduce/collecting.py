@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpusim.keeping.keeper import Keeper
 from gpusim.reproduce.kept import Kept, Results, kept
 from gpusim.reproduce.plan import Plan
 from gpusim.reproduce.running import stored
+from gpusim.store.keeper import Keeper
 
 
 def collected(

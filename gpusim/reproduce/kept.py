@@ -8,9 +8,9 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.compare.rules import ROOFLINES, RULES
-from gpusim.keeping.records import restored
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
+from gpusim.store.records import restored
 
 FILE = "results.json"
 SCHEMA = 1

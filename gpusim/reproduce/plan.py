@@ -8,9 +8,9 @@ from gpusim.base.errors import UserError
 from gpusim.config.figure import Figure, RunsFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
-from gpusim.keeping.asked import work_of_run
-from gpusim.keeping.work import Work
 from gpusim.reproduce.points import Point, points_of, shape_of
+from gpusim.store.asked import work_of_run
+from gpusim.store.work import Work
 
 PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measured
 

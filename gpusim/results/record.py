@@ -1,9 +1,8 @@
 """One run as results keep it: its launches' facts, their sum, and what the host and the comparison with NumPy said."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpusim.base.dataclass import dataclass
 from gpusim.core.facts import RunFacts, combined
 from gpusim.energy.model import EnergyModel
 

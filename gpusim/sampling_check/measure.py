@@ -13,11 +13,11 @@ from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
 from gpusim.core.simulator import simulate
-from gpusim.keeping.sources import sources_hash
 from gpusim.results import metrics
 from gpusim.sampling.sampler import Sampler
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.cases import CASES, Case, Prepared
+from gpusim.store.sources import sources_hash
 from isa.execution.emulator import run_functional
 
 Truth = Callable[[Case, GpuSpec, Callable[[], RunFacts]], RunFacts]

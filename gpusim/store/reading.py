@@ -10,6 +10,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError, nearest, unknown_name
 from gpusim.store.file import errors, readable
+from gpusim.store.project import store_to_read
 from gpusim.store.sweeps import DEFAULT_METRICS, SweepTable, sweep_table
 from gpusim.store.table import NOTHING, VALUE, Column, Subject, Table
 
@@ -20,6 +21,14 @@ _ALLOWED = {
     sqlite3.SQLITE_FUNCTION,
     getattr(sqlite3, "SQLITE_RECURSIVE", 33),
 }
+
+
+def open_store(path: str | Path | None = None) -> "Results":
+    """Open a store of runs to ask it: its tables as dicts, for pandas and for polars; docs/results.md shows it.
+
+    path: None: what `gpusim.toml` names, or `gpusim.db`. Raises UserError where there is no store that can be read.
+    """
+    return Results(store_to_read(None if path is None else str(path)))
 
 
 class Results:

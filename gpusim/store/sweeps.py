@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.intervals import Estimate, differ, front
 from gpusim.base.sizes import sizes
-from gpusim.store.sweep_html import sweep_html
+from gpusim.report.sweep_html import sweep_html
 from gpusim.store.table import NOTHING, VALUE, WIDTH, Table
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import Any
 
 from gpusim.base.errors import MissingExtraError, SimulationError, UserError
 from gpusim.base.progress import Reporter
-from gpusim.keeping.keeper import Started
-from gpusim.keeping.outcome import failed
-from gpusim.keeping.work import hash_of_files
+from gpusim.store.keeper import Started
+from gpusim.store.outcome import failed
+from gpusim.store.work import hash_of_files
 from gpusim.sweep.tasks import Done, Task
 from gpusim.sweep.worker import InFolder, Parcel, code_version
 

@@ -9,8 +9,8 @@ from gpusim.base.errors import GpusimError
 from gpusim.base.progress import Reporter, reporting
 from gpusim.core.prepare import prepare_core
 from gpusim.jobs.dense_choice import tell_choices
-from gpusim.keeping.keeper import Started
-from gpusim.keeping.outcome import failed
+from gpusim.store.keeper import Started
+from gpusim.store.outcome import failed
 from gpusim.sweep.tasks import Done, Task, done
 
 ATTEMPTS = 2  # of a task whose process is lost: the second loss is more likely its own doing than an accident

@@ -12,13 +12,13 @@ from gpusim.base.progress import Reporter
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
-from gpusim.keeping.outcome import Outcome
-from gpusim.keeping.work import Work
 from gpusim.networks.modes import run_modes
 from gpusim.networks.run import DataChoice, Wanted
 from gpusim.networks.script import Phase
 from gpusim.networks.stored import of_network, work_of_network
 from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
+from gpusim.store.outcome import Outcome
+from gpusim.store.work import Work
 from workloads.networks.graph import Network
 
 

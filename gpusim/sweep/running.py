@@ -12,10 +12,10 @@ from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.config.sweep import SweepSpec
-from gpusim.keeping.keeper import Keeper, Started, Took
-from gpusim.keeping.outcome import Outcome, failed
-from gpusim.keeping.work import Work, identity_of
+from gpusim.store.keeper import Keeper, Started, Took
+from gpusim.store.outcome import Outcome, failed
 from gpusim.store.reading import Results
+from gpusim.store.work import Work, identity_of
 from gpusim.sweep.executor import Executor
 from gpusim.sweep.objectives import Objectives, read
 from gpusim.sweep.points import Point, points_of

@@ -9,7 +9,7 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.sweep import Method, Overrides, load_sweep
-from gpusim.keeping.keeper import Keeper
+from gpusim.store.keeper import Keeper
 from gpusim.store.project import store_to_read
 from gpusim.store.reading import Results
 from gpusim.store.sweeps import SweepTable

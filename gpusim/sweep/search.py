@@ -14,7 +14,7 @@ import numpy as np
 
 from gpusim.base.errors import MissingExtraError
 from gpusim.config.sweep import RangeSpec, SweepSpec
-from gpusim.keeping.keeper import axis_value
+from gpusim.store.keeper import axis_value
 from gpusim.sweep.constraints import Constraint
 from gpusim.sweep.points import Point, listed, random_points
 

@@ -21,11 +21,11 @@ from gpusim.jobs.dense_choice import Choices, known_choices
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
-from gpusim.keeping.asked import work_of_exec, work_of_run
-from gpusim.keeping.keeper import Started
-from gpusim.keeping.outcome import Outcome, failed, of_records
-from gpusim.keeping.work import Work
 from gpusim.results.exit_code import exit_code
+from gpusim.store.asked import work_of_exec, work_of_run
+from gpusim.store.keeper import Started
+from gpusim.store.outcome import Outcome, failed, of_records
+from gpusim.store.work import Work
 
 # what a point may say beside the paths of its configuration, and of what kind of sweep
 CONFIG, NETWORK = "config", "network"

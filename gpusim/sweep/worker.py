@@ -11,15 +11,15 @@ from functools import cache
 from pathlib import Path
 
 from gpusim.base.errors import SimulationError
-from gpusim.keeping.keeper import Started
-from gpusim.keeping.outcome import Outcome, failed
-from gpusim.keeping.sources import ALL, sources_hash
-from gpusim.keeping.work import hash_of_files
+from gpusim.store.keeper import Started
+from gpusim.store.outcome import Outcome, failed
+from gpusim.store.sources import ALL, sources_hash
+from gpusim.store.work import hash_of_files
 from gpusim.sweep.serving import PointServer
 from gpusim.sweep.tasks import Done, Task
 
 # beside what decides a result: what a task is, how it is sent, what comes back
-_SENT = ("gpusim/base", "gpusim/keeping", "gpusim/sweep")
+_SENT = ("gpusim/base", "gpusim/store", "gpusim/sweep")
 
 
 @cache

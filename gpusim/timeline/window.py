@@ -1,8 +1,8 @@
 """Which cycles of a launch a timeline shows: `--window a:b`."""
 
 import re
+from dataclasses import dataclass
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError
 
 FOREVER = 1 << 60

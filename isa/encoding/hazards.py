@@ -14,9 +14,9 @@ and Mesa have it: M0 written before s_movrel (GFX9 alone).
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from gpusim.base.dataclass import dataclass
 from isa.architecture import HW_MODE, HW_TRAPSTS
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction

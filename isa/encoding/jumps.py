@@ -7,9 +7,8 @@ s_getpc_b64 the ways of control flow are followed with the scalar registers that
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpusim.base.dataclass import dataclass
 from isa.architecture import SCALAR_REGISTERS
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import parse_operands

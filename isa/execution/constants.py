@@ -1,10 +1,10 @@
 """Constants that a program's instructions read by address, and where registers lie."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.host_memory import zeroed
 from gpusim.jit import address_of
 from isa.architecture import LANES, ROW_BYTES

@@ -3,11 +3,11 @@
 Instructions themselves are only needed by who says or asks something about them: messages, the timing model's tables.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from isa.architecture import ROW_BYTES
 from isa.encoding.control_flow import decode_kernel
 from isa.encoding.instruction import Instruction

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from gpusim.base.dataclass import dataclass
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from isa.object.code_object import Kernel

@@ -6,11 +6,11 @@ columns of functions stand numbers of `operations`, from 1 on, and constants are
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from gpusim.jit import records, views
 from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT
 from isa.encoding.instruction import Instruction

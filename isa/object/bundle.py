@@ -11,11 +11,11 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from elftools.elf.elffile import ELFFile
 
-from gpusim.base.dataclass import dataclass
 from isa.object.elf_image import EM_AMDGPU, MAX_IMAGE_BYTES, MalformedError
 from isa.object.targets import GPU
 from isa.object.zstandard import ZstandardError, ZstandardMissingError, decompressed

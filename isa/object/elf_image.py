@@ -2,12 +2,12 @@
 
 import io
 import struct
+from dataclasses import dataclass
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, Section, SymbolTableSection
 
-from gpusim.base.dataclass import dataclass
 from isa.object.line_table import LineTable
 from isa.object.targets import GPU, gpu_of
 

@@ -4,7 +4,8 @@ Code objects from version 3 hold a 64-byte descriptor in read-only data (symbol 
 `amd_kernel_code_t` in front of the code. Both carry the same two resource registers and property bits.
 """
 
-from gpusim.base.dataclass import dataclass
+from dataclasses import dataclass
+
 from isa.object.elf_image import MalformedError
 
 DESCRIPTOR_BYTES = 64

@@ -5,12 +5,12 @@ NT_AMD_HSA_METADATA. Both come out as the same `Metadata`.
 """
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 import yaml
 
-from gpusim.base.dataclass import dataclass
 from isa.object.elf_image import Image, MalformedError
 
 NT_AMDGPU_METADATA = ("AMDGPU", 32)

@@ -8,11 +8,10 @@ import hashlib
 import io
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
-
-from gpusim.base.dataclass import dataclass
 
 _SECTION = b".debug_line"
 

@@ -6,9 +6,9 @@ number of the code object that each is in.
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError, nearest
 
 _ANONYMOUS = "(anonymous namespace)::"

@@ -1,6 +1,6 @@
 """Instruction formats: which bits tell the encoding, and where each field lies (GCN3 ISA manual, chapter 13)."""
 
-from gpusim.base.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)

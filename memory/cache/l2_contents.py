@@ -1,11 +1,10 @@
 """What L2 holds, taken out of one machine and put into another, which may cache lines in another part of its L2."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from memory.cache.l2_state import CODE_BITS, DIRTY, SOME_BYTES
 from memory.sets.rows import FILLING, NO_TAG, stride_of
 

@@ -12,11 +12,11 @@ command; to add a rule is to add a row here. The checker reads the rows themselv
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from memory.dram.constants import (
     ACTIVATE,
     BANK,

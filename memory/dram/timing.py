@@ -1,10 +1,10 @@
 """A specification resolved: organization, and every timing in command clocks; what the model cannot represent is
 refused here."""
 
+from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from gpusim.base.dataclass import dataclass
 from isa.trace import LINE_BYTES
 from memory.dram.constants import MAX_BANKS, MAX_RANKS
 from memory.dram.standards import PER_BANK_REFRESH, STANDARDS

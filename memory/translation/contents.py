@@ -1,11 +1,10 @@
 """What the TLBs hold, taken out of one machine and put into another."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from memory.translation.state import MAX_TLBS
 
 

@@ -77,11 +77,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "workloads.operators",
         "workloads.vendor",
     ),
-    "gpusim.store": ("gpusim.base",),
-    # gpusim.store: a script asks it under the name gpusim.results.open
     "gpusim.results": (
         *("gpusim.base", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core", "gpusim.energy"),
-        "gpusim.store",
     ),
     "gpusim.results.metrics": ("gpusim.base", "gpusim.core", "gpusim.energy", "gpusim.results"),
     "gpusim.report": (
@@ -93,14 +90,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.base", "memory", "memory.dram", "gpusim.core.cu", "gpusim.core"),
         "gpusim.report.page",
     ),
-    "gpusim.keeping": (
+    "gpusim.store": (
         *("gpusim.base", "isa.object", "isa.execution", "gpusim.core", "gpusim.energy"),
-        *("gpusim.config", "gpusim.store"),
-        *("gpusim.results", "gpusim.results.metrics", "gpusim.report"),
+        *("gpusim.config", "gpusim.results", "gpusim.results.metrics", "gpusim.report"),
     ),
-    "gpusim.compare": (
-        *("gpusim.base", "gpusim.store", "gpusim.keeping", "gpusim.results", "gpusim.results.metrics", "gpusim.report"),
-    ),
+    "gpusim.compare": (*("gpusim.base", "gpusim.store", "gpusim.results", "gpusim.results.metrics", "gpusim.report"),),
     "gpusim.timeline": (*_TOOLS, "isa", "isa.encoding", "memory", *_PATH, "spartan", "gpusim.core.cu", "gpusim.core"),
     "gpusim.host": (*_TOOLS, "isa", "isa.execution", "spartan", "gpusim.core", "gpusim.sampling", "gpusim.results"),
     "gpusim.api": (
@@ -131,16 +125,16 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gpusim.networks": (
         *("gpusim.base", "gpusim.jit", "isa", "spartan", "gpusim.core", "workloads", "workloads.networks"),
         *("workloads.operators", "gpusim.config", "gpusim.results", "gpusim.results.metrics"),
-        *("gpusim.sampling", "gpusim.store", "gpusim.report", "gpusim.report.page", "gpusim.keeping"),
+        *("gpusim.sampling", "gpusim.store", "gpusim.report", "gpusim.report.page"),
         *("gpusim.host", "gpusim.api", "gpusim.jobs"),
     ),
     "gpusim.sweep": (
         *("gpusim.base", "gpusim.core", "workloads.networks", "gpusim.config", "gpusim.results", "gpusim.store"),
-        *("gpusim.results.metrics", "gpusim.keeping"),
+        "gpusim.results.metrics",
         *("gpusim.jobs", "gpusim.networks"),
     ),
     "gpusim.reproduce": (
-        *("gpusim.base", "workloads", "workloads.vendor", "gpusim.config", "gpusim.keeping", "gpusim.compare"),
+        *("gpusim.base", "workloads", "workloads.vendor", "gpusim.config", "gpusim.store", "gpusim.compare"),
         *("gpusim.results", "gpusim.results.metrics", "gpusim.report", "gpusim.jobs", "gpusim.sweep"),
     ),
     "gpusim.reproduce.kinds": (
@@ -157,7 +151,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gpusim.microbench": (
         *("gpusim.base", "isa.object", "isa", "gpusim.core.cu", "gpusim.core", "workloads.toolchain"),
-        "gpusim.keeping",
+        "gpusim.store",
     ),
     "gpusim.bench": (
         *(*_TOOLS, "isa.object", "isa", "isa.execution", "gpusim.core"),
@@ -167,7 +161,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.base", *_KERNEL, "isa.execution", "spartan", "gpusim.core", "gpusim.sampling", "workloads.operators"),
         *(
             "gpusim.config",
-            "gpusim.keeping",
+            "gpusim.store",
             "gpusim.results",
             "gpusim.results.metrics",
             "gpusim.jobs",
@@ -183,7 +177,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.results",
             "gpusim.results.metrics",
             "gpusim.store",
-            "gpusim.keeping",
             "gpusim.compare",
             "gpusim.sweep",
             "gpusim.reproduce",

@@ -3,14 +3,13 @@
 import networkx as nx
 import pytest
 
-from gpusim.keeping.sources import ALL, SIMULATOR
+from gpusim.store.sources import ALL, SIMULATOR
 from tests.structure.imports import arrows
 
 # rooms that results are run through all the same: why what they hold decides none
 DECIDES_NOTHING = {
     "gpusim.base": "files, progress, errors",
-    "gpusim.store": "where results lie",
-    "gpusim.keeping": "what is kept of them",
+    "gpusim.store": "what is kept of results",
     "gpusim.report": "how they are shown",
     "gpusim.report.page": "the same",
     "gpusim.timeline": "recorded beside the run, which it does not change",

@@ -16,11 +16,11 @@ from gpusim.compare.rules import RULES
 from gpusim.config.run import load_run
 from gpusim.jobs import runner
 from gpusim.jobs.kinds import job_of
-from gpusim.keeping.asked import work_of_run
-from gpusim.keeping.keeper import Keeper, Took
-from gpusim.keeping.outcome import of_records
 from gpusim.store import schema
+from gpusim.store.asked import work_of_run
 from gpusim.store.file import writable
+from gpusim.store.keeper import Keeper, Took
+from gpusim.store.outcome import of_records
 from gpusim.store.reading import Results
 from tests.support.pages import renewed, table
 

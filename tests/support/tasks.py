@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gpusim.base.errors import SimulationError, UserError
 from gpusim.core.facts import RunFacts
-from gpusim.keeping.outcome import Outcome, of_records
 from gpusim.results.record import RunRecord
+from gpusim.store.outcome import Outcome, of_records
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.operators import gpu_facts
-from gpusim.keeping.keeper import Keeper, Started
 from gpusim.networks import steps as steps_module
 from gpusim.networks.binding import Iteration
 from gpusim.networks.compare import document
@@ -42,6 +41,7 @@ from gpusim.networks.storage import Storage, network_plan
 from gpusim.networks.stored import of_network, work_of_network
 from gpusim.results import metrics
 from gpusim.store.file import StoreError
+from gpusim.store.keeper import Keeper, Started
 from gpusim.store.reading import Results
 from tests.support.network_numbers import Machine
 from tests.support.small_networks import INPUT, POINTWISE, SHORT, layer, network

@@ -14,7 +14,6 @@ from gpusim.cli.main import invoke
 from gpusim.config.run import load_run
 from gpusim.jobs.gemm import GemmJob, gemm_problem
 from gpusim.jobs.operators import gpu_facts
-from gpusim.keeping.records import plain, restored
 from gpusim.results import metrics
 from gpusim.sampling import sampler
 from gpusim.sampling.decision import Measured, Next
@@ -22,6 +21,7 @@ from gpusim.sampling.estimate import Estimate, estimate
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.cases import Case, Prepared
 from gpusim.sampling_check.measure import compare
+from gpusim.store.records import plain, restored
 from isa.device_memory import DeviceMemory
 from workloads.operators.add import Add
 from workloads.operators.primitive import build

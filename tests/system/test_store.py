@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from gpusim.cli.main import invoke
-from gpusim.keeping.keeper import Keeper
 from gpusim.store.file import StoreError
+from gpusim.store.keeper import Keeper
 from gpusim.store.reading import Results
 from tests.support.small_networks import INPUT, layer
 

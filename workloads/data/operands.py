@@ -1,6 +1,7 @@
 """Where a GEMM's operands come from: random numbers with zeros, or a layer's activation maps, captured or made up."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from math import prod
@@ -8,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from workloads.data.activations_file import ActivationFileError, Activations, load_activations
 from workloads.data.map_patterns import resampled_maps, synthetic_maps
 from workloads.data.patterns import (

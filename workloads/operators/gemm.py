@@ -1,14 +1,13 @@
 """Matrix multiplication as an operator: operands in device memory, launches of a kernel of the table, the reference."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from gpusim.base.errors import UserError, unknown_name
 from isa.kernarg import Pointer, pack
 from isa.region import LINE_ELEMENTS

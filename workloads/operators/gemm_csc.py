@@ -5,9 +5,9 @@ columns are added up, so that B is read twice and nothing of its size is written
 format allows.
 """
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpusim.base.dataclass import dataclass
 from isa.kernarg import Pointer
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ kernel was seen to reach; its upper end, of large products, that by which `sgemm
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil, inf
 
-from gpusim.base.dataclass import dataclass
 from workloads.operators.gemm_kernels import DENSE_KERNELS, GEMM_KERNELS, GemmKernel
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tiles import SIMDS, estimated_cycles, split_product

@@ -1,10 +1,10 @@
 """The GEMM kernels: one row each. A new one is its source, its code object and a row here."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 
-from gpusim.base.dataclass import dataclass
 from isa.region import MAX_ROWS
 from workloads.operators.operator import GpuFacts
 from workloads.operators.register_tiling import BLOCK_ROWS, RegisterTile, register_cycles

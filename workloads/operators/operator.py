@@ -5,11 +5,10 @@ that a run of one layer, a network, a benchmark and a test build it alike.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-
-from gpusim.base.dataclass import dataclass
 
 if TYPE_CHECKING:
     from isa.launch import Launch

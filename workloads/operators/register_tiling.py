@@ -8,10 +8,10 @@ before it ends, so that no two are at the same columns of A, which then come fro
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from math import inf
 
-from gpusim.base.dataclass import dataclass
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tiles import LINE_BYTES_PER_CYCLE, SUM_BYTES_PER_CYCLE, SUM_CYCLES

@@ -6,10 +6,10 @@ GPU that runs it and changes no result; how the sum is split does, and so depend
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from gpusim.base.dataclass import dataclass
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tiles import (

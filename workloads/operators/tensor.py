@@ -1,12 +1,12 @@
 """Arrays of operators: what a primitive takes and gives, and where such an array lies in device memory."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from isa.kernarg import Pointer
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ the same on every GPU.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from isa.kernarg import Pointer
 from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts

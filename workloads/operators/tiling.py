@@ -1,11 +1,10 @@
 """How a GEMM's result is split into workgroups: fixed tiles, or tiles whose size is chosen by shape and GPU."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Protocol
 
-from gpusim.base.dataclass import dataclass
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tiles import DEPTH, SWATH, TILES, Split, choose_tile, split_product

@@ -1,11 +1,10 @@
 """Compare results with what they should be: every element within the error that its arithmetic allows."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from workloads.operators.operator import Operator, overwritten
 
 UNIT_ROUNDOFF = 2.0**-24  # FP32, round to nearest

@@ -10,10 +10,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from gpusim.base.dataclass import dataclass
 from workloads.toolchain.errors import KernelBuildError
 
 LIBRARY_VARIABLE = "GPUSIM_DEVICE_LIBRARY"

@@ -7,14 +7,13 @@ AMDGPU guide defines them.
 
 import io
 import struct
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
 
-from gpusim.base.dataclass import dataclass
 from workloads.toolchain.errors import KernelBuildError
 
 _PAGE_BYTES = 4096

@@ -1,6 +1,6 @@
 """Matrix products by libraries that a user has installed: one row for each way to compute a layer by them."""
 
-from gpusim.base.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)

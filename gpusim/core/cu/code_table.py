@@ -14,10 +14,10 @@ bits 48-55  cycles that must have passed since the wavefront's last vector instr
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from gpusim.base.dataclass import dataclass
 from gpusim.core.cu.interlocks import VALU_CYCLES, interlocks
 from gpusim.core.cu.spec import ComputeUnitSpec
 from isa.encoding.instruction import Instruction

@@ -10,8 +10,8 @@ Only instructions that follow one another in the code are looked at: a taken bra
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from gpusim.base.dataclass import dataclass
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from isa.encoding.instruction import Instruction
 from isa.encoding.registers import BRANCH_CONDITIONS, EXECZ, SCALARS, VCCZ, registers

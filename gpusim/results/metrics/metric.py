@@ -1,11 +1,11 @@
 """What a metric is: a path in the result, a unit, a definition, and how its value follows from what was counted."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.counters import Counter, CounterTable, Counts, NotCounted
-from gpusim.base.dataclass import dataclass
 from gpusim.core.facts import RunFacts
 
 if TYPE_CHECKING:

@@ -1,9 +1,7 @@
 """What a DRAM standard's table says of one channel."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
-
-from gpusim.base.dataclass import dataclass
 
 PER_BANK_REFRESH = {
     "none": "all banks of a rank at once only",

@@ -13,11 +13,11 @@ from gpusim.compare.comparison import compare
 from gpusim.compare.rules import RULES, SHARE, Rule, findings
 from gpusim.compare.sides import Part, Side, flat, side
 from gpusim.core.facts import RunFacts
-from gpusim.keeping.keeper import Keeper, Started
-from gpusim.keeping.outcome import Measured, Outcome, Value, of_records
-from gpusim.keeping.work import Work
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
+from gpusim.store.keeper import Keeper, Started
+from gpusim.store.outcome import Measured, Outcome, Value, of_records
+from gpusim.store.work import Work
 
 STALLS = [f"stalls.{rule.measure.partition('.')[2]}" for rule in RULES if rule.topic == "stall"]
 # so that no rule speaks when nothing changes, and each measure can move alone by its numerator

@@ -18,13 +18,13 @@ from gpusim.jobs import dense_choice, runner
 from gpusim.jobs.dense_choice import choose_dense
 from gpusim.jobs.kinds import job_of
 from gpusim.jobs.operators import gpu_facts
-from gpusim.keeping.outcome import Outcome
-from gpusim.keeping.records import plain, restored
 from gpusim.report.document import document
 from gpusim.report.page.parts import summary
 from gpusim.report.result import read
 from gpusim.report.screen import screen
 from gpusim.results.record import KernelChoice
+from gpusim.store.outcome import Outcome
+from gpusim.store.records import plain, restored
 from gpusim.sweep.executor import LocalProcesses
 from gpusim.sweep.tasks import Done
 from isa.device_memory import DeviceMemoryError

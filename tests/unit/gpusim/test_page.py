@@ -18,12 +18,12 @@ from gpusim.base.errors import UserError
 from gpusim.base.html import add, tag, written
 from gpusim.cli.main import invoke
 from gpusim.cli.report import report_command
-from gpusim.keeping.stored import StoredRun
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.page import MOST_DETAILED, page, picture_files
 from gpusim.report.page.picture import Picture
 from gpusim.report.result import Result, read
 from gpusim.report.sections import SECTIONS, paths_of
+from gpusim.store.stored import StoredRun
 from tests.support.results import CONFIG, QUIET, changed, network_of, result_of
 
 pytest.importorskip("matplotlib")

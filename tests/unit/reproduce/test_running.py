@@ -7,10 +7,10 @@ import pytest
 
 from gpusim.base.progress import Reporter
 from gpusim.config.reproduction import Reproduction
-from gpusim.keeping.keeper import Keeper
-from gpusim.keeping.outcome import Outcome, failed
 from gpusim.reproduce.plan import Plan, plan_of
 from gpusim.reproduce.running import NOT_AS_EXPECTED, Ran, Running
+from gpusim.store.keeper import Keeper
+from gpusim.store.outcome import Outcome, failed
 from gpusim.sweep.tasks import Done, RunTask
 from tests.support.reproduction import loaded
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from gpusim.core.count_vector import CountVector
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
-from gpusim.keeping.outcome import values_of
 from gpusim.results import metrics
+from gpusim.store.outcome import values_of
 
 
 def facts(cycles: int = 1000, hits: int = 60, misses: int = 40) -> RunFacts:

@@ -9,8 +9,8 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
+from gpusim.report.sweep_html import MOST_ROWS
 from gpusim.store.reading import Results
-from gpusim.store.sweep_html import MOST_ROWS
 from gpusim.store.sweeps import SweepTable
 from tests.support.sweeps import TIME, stored_sweep
 

@@ -12,7 +12,7 @@ pytest.importorskip("optuna")
 
 from gpusim.base.errors import UserError
 from gpusim.config.sweep import Overrides, SweepSpec, load_sweep
-from gpusim.keeping.keeper import axis_value
+from gpusim.store.keeper import axis_value
 from gpusim.store.reading import Results
 from gpusim.sweep.front import with_front
 from gpusim.sweep.objectives import Objectives, read

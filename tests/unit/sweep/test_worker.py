@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import SimulationError
-from gpusim.keeping.work import hash_of_files
+from gpusim.store.work import hash_of_files
 from gpusim.sweep.serving import PointServer
 from gpusim.sweep.tasks import Done
 from gpusim.sweep.worker import InFolder, Parcel, code_version, run_parcel

@@ -1,13 +1,10 @@
 """A sweep as a piece of HTML for notebooks: what is best, a heat map of two axes, the points."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.sizes import sizes
-
-if TYPE_CHECKING:
-    from gpusim.store.sweeps import SweepTable
 
 MOST_ROWS = 60  # of the table of points; of a heat map's sides
 # light to dark: the least value of a heat map has the first colour, with black text; the largest the last, with white
@@ -15,8 +12,8 @@ _COLOURS = ("#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#
 _DARK = 5  # from this colour on the text is white
 
 
-def sweep_html(sweep: "SweepTable") -> str:
-    """The HTML, without styles or scripts of its own."""
+def sweep_html(sweep: Any) -> str:
+    """Render a sweep (`gpusim.store.sweeps.SweepTable`) as HTML without styles or scripts of its own."""
     metric = sweep.usual_metric
     best = sweep.best()
     known = f"{sweep.known} of {sweep.planned} points" + (f", {len(sweep.failed)} failed" if sweep.failed else "")
@@ -28,7 +25,7 @@ def sweep_html(sweep: "SweepTable") -> str:
     return written(tag("div", parts))
 
 
-def _best(sweep: "SweepTable", best: Sequence[Mapping[str, Any]], metric: str) -> str:
+def _best(sweep: Any, best: Sequence[Mapping[str, Any]], metric: str) -> str:
     first = best[0]
     where = ", ".join(f"{path} {first[path]}" for path in sweep.axes)
     variant = f", {first['variant']}" if first["variant"] else ""
@@ -38,7 +35,7 @@ def _best(sweep: "SweepTable", best: Sequence[Mapping[str, Any]], metric: str) -
     return text
 
 
-def _front(sweep: "SweepTable", metric: str) -> Element | None:
+def _front(sweep: Any, metric: str) -> Element | None:
     """Which points no other one beats in time and size of memories, where these are varied."""
     if not any(sweep.memory_kib(row) for row in sweep):
         return None
@@ -47,7 +44,7 @@ def _front(sweep: "SweepTable", metric: str) -> Element | None:
     return tag("p", f"Pareto front of {metric} and KiB of {memories}: points {points}")
 
 
-def _heat_map(sweep: "SweepTable", metric: str) -> list[Element]:
+def _heat_map(sweep: Any, metric: str) -> list[Element]:
     """Over the two axes with most values; where further ones, or variants, differ, of each field the least value."""
     axes = sorted(sweep.axes, key=lambda path: -len(sweep.axes[path]))[:2]
     if len(axes) < 2 or any(not 1 < len(sweep.axes[path]) <= MOST_ROWS for path in axes):
@@ -76,7 +73,7 @@ def _coloured(value: float | None, low: float, high: float) -> Any:
     return tag("span", said(value), style=f"background: {_COLOURS[place]}; color: {ink}; padding: .2em .5em")
 
 
-def _points(sweep: "SweepTable", best: Sequence[Mapping[str, Any]], metric: str) -> Element:
+def _points(sweep: Any, best: Sequence[Mapping[str, Any]], metric: str) -> Element:
     """A row for each point; those that are best are said to be."""
     alone = [column for column in ("variant",) if any(row["variant"] for row in sweep)]
     heads = ["point", *sweep.axes, *alone, *sweep.metrics, ""]

@@ -3,12 +3,12 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from gpusim.base.dataclass import dataclass
-from gpusim.keeping.sources import sources_hash
+from gpusim.store.sources import sources_hash
 
 Kind = Literal["run", "exec", "net", "microbench"]
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gpusim.base.errors import EXIT_USER_ERROR
-from gpusim.keeping.records import plain
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.results.record import RunRecord
+from gpusim.store.records import plain
 
 State = Literal["done", "partial", "failed"]
 

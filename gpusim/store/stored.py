@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.keeping.keeper import unpacked
-from gpusim.keeping.records import restored
 from gpusim.report.document import document
 from gpusim.results.record import RunRecord
+from gpusim.store.keeper import unpacked
 from gpusim.store.reading import Results
+from gpusim.store.records import restored
 
 
 @dataclass(frozen=True)

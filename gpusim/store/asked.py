@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpusim.keeping.work import Work
+from gpusim.store.work import Work
 
 if TYPE_CHECKING:
     from gpusim.config.exec import ExecConfig

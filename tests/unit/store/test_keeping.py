@@ -19,18 +19,18 @@ from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.energy.dram import POWER
 from gpusim.energy.model import EnergyModel
 from gpusim.energy.spec import EnergySpec
-from gpusim.keeping import keeper as keeping
-from gpusim.keeping import sources
-from gpusim.keeping.keeper import Keeper, Started
-from gpusim.keeping.outcome import Measured, Outcome, Value, of_records, values_of
-from gpusim.keeping.records import plain, restored
-from gpusim.keeping.work import Work
 from gpusim.report.document import document
 from gpusim.results import metrics
 from gpusim.results.record import CommandTimes, RunRecord, VerificationFacts
+from gpusim.store import keeper as keeping
+from gpusim.store import sources
 from gpusim.store.file import StoreError
+from gpusim.store.keeper import Keeper, Started
+from gpusim.store.outcome import Measured, Outcome, Value, of_records, values_of
 from gpusim.store.project import store_to_read, store_to_write
 from gpusim.store.reading import Results
+from gpusim.store.records import plain, restored
+from gpusim.store.work import Work
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 from spartan.engine_spec import EngineSpec
@@ -171,7 +171,7 @@ def test_work_is_other_work_when_a_file_that_it_reads_or_the_code_changes(
         assert keeper.found(replace(WORK, inputs=[file])) is not None
         assert keeper.found(replace(WORK, inputs=[write(tmp_path / "b.npy", "one")])) is not None
         assert keeper.found(replace(WORK, inputs=[write(tmp_path / "b.npy", "two")])) is None
-        monkeypatch.setattr("gpusim.keeping.work.sources_hash", lambda: "another")
+        monkeypatch.setattr("gpusim.store.work.sources_hash", lambda: "another")
         assert keeper.found(replace(WORK, inputs=[file])) is None
 
 

@@ -12,12 +12,12 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
 from gpusim.core.facts import RunFacts
-from gpusim.keeping.keeper import Keeper, Started
-from gpusim.keeping.outcome import failed, of_records
-from gpusim.keeping.work import Work
 from gpusim.report import listing
 from gpusim.results.record import RunRecord
+from gpusim.store.keeper import Keeper, Started
+from gpusim.store.outcome import failed, of_records
 from gpusim.store.reading import Results
+from gpusim.store.work import Work
 
 CYCLES = {"layerA": 3000, "layerB": 6000, "vector_add": 90}
 

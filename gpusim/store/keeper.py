@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.version import __version__
-from gpusim.keeping.outcome import LaunchRow, Measured, Outcome, Value
-from gpusim.keeping.sources import sources_hash
-from gpusim.keeping.work import NetworkRows, Work
 from gpusim.store.file import errors, now, writable, writing
+from gpusim.store.outcome import LaunchRow, Measured, Outcome, Value
+from gpusim.store.sources import sources_hash
+from gpusim.store.work import NetworkRows, Work
 
 MOST_INTEGER = 2**63 - 1  # that SQLite has
 

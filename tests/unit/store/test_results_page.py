@@ -7,10 +7,10 @@ import pytest
 
 import gpusim
 from gpusim.core.facts import RunFacts
-from gpusim.keeping.keeper import Keeper, Started
-from gpusim.keeping.outcome import of_records
-from gpusim.keeping.work import Work
 from gpusim.results.record import RunRecord
+from gpusim.store.keeper import Keeper, Started
+from gpusim.store.outcome import of_records
+from gpusim.store.work import Work
 from tests.support.pages import renewed
 from tests.support.results_page import PAGE, SECTIONS
 
@@ -32,7 +32,7 @@ def test_what_the_page_shows_of_python_works(tmp_path: Path, monkeypatch: pytest
     (with_results,) = [block for block in blocks if block.startswith("import gpusim")]
     code = with_results.replace("l2.hit_rate", "l2.hits").replace(".pandas()", "").replace(".polars()", "")
     exec(code, {"gpusim": gpusim})
-    with gpusim.results.open("gpusim.db") as results:
+    with gpusim.open_store("gpusim.db") as results:
         assert next(iter(results.sweep(1))) == {
             "point": 0, "a.b": 1, "run": 1, "state": "done", "variant": "", "kernel.cycles": 3, "kernel.time_us": 0.003,
         }  # fmt: skip
