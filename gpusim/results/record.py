@@ -11,7 +11,8 @@ from gpusim.energy.model import EnergyModel
 class CommandTimes:
     """When one command of the host's queue happened, in microseconds: its turn, its start and its end.
 
-    name: the kernel's, or what was copied; copied_bytes: 0 for a kernel.
+    name: the kernel's, or what was copied; copied_bytes: 0 for a kernel; place: what it belongs to, such as a layer's
+    pass.
     """
 
     name: str
@@ -19,6 +20,8 @@ class CommandTimes:
     started_us: float
     ended_us: float
     copied_bytes: int = 0
+    stream: int = 0
+    place: str = ""
 
 
 @dataclass(frozen=True)
