@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import simpy
+from simpy.resources.resource import Request
 
 from gpusim.results.record import CommandTimes
 
@@ -47,7 +48,7 @@ class _Work:
     place: str = ""
     ended: Ended | None = None
     waits_for: int = 0
-    slot: simpy.Event | None = None
+    slot: Request | None = None
     turn_us: float = 0.0
     started_us: float = 0.0
     ended_us: float | None = None
@@ -188,7 +189,7 @@ class StreamQueue:
 
     def _end(self, work: _Work) -> None:
         work.ended_us = self._environment.now
-        if work.unit is not None:
+        if work.unit is not None and work.slot is not None:
             work.unit.release(work.slot)
             self.times.append(
                 CommandTimes(

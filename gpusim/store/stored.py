@@ -29,7 +29,7 @@ class StoredRun:
 
     @property
     def records(self) -> list[RunRecord]:
-        """Of kinds run and exec; empty of others."""
+        """The records of a job; empty of microbenchmarks and of networks that an earlier version stored."""
         return restored(self.content.get("records", []))
 
     def document(self) -> dict[str, Any]:
@@ -40,7 +40,8 @@ class StoredRun:
         records = self.records
         if not records:
             raise UserError(f"run {self.label} failed: {self.row['error']}")
-        return document(self.configuration, records, self.content["variants"])
+        about = self.content.get("about") or {"kind": self.row["kind"]}  # older ones have none
+        return document(self.configuration, records, self.content["variants"], about)
 
 
 def stored_run(results: Results, run: str) -> StoredRun:
