@@ -20,9 +20,10 @@ from gpusim.hip.compilation import CompileRequest, compile_program
 from gpusim.hip.errors import HipError
 from gpusim.hip.hostcall import HostCalls
 from gpusim.hip.image import shared_memory
-from gpusim.hip.launching import LATENCY, Launcher, Launches, Options
+from gpusim.hip.launching import Launcher, Launches, Options
 from gpusim.hip.protocol import ANSWER, OPS, REQUEST, Copied, Op
 from gpusim.host.queue import SLOTS, StreamQueue
+from gpusim.results.bounds import LATENCY
 from isa.architecture import LANES
 from isa.device_memory import Allocation, DeviceMemoryError
 from isa.execution.faults import ExecutionFault
@@ -123,6 +124,7 @@ class Session:
         """The process is gone, or nothing more is done for it."""
         self.connection.close()
         self._queue.finish()
+        self._launcher.ended(self._queue.times, self._process)
 
     # --- requests, by their names
 
@@ -199,7 +201,7 @@ class Session:
             time_us = self._gpu.host_link.copy_us(size)
         else:  # each byte is read and written, or only written
             time_us = self._gpu.kernel_launch_us + 2 * size * self._us_of_byte
-        self._queue.copy(stream, time_us, way == Copied.OVER_LINK, bool(blocking))
+        self._queue.copy(stream, time_us, way == Copied.OVER_LINK, bool(blocking), f"copy of {size:,} bytes", size)
 
     def _settle(self, _: bytes) -> tuple[HipError, bytes]:
         error = self._error

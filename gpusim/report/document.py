@@ -56,8 +56,13 @@ def document(
 
 
 def as_json(result: dict[str, Any]) -> str:
-    """The JSON text of `document`'s object."""
-    return json.dumps(result, indent=2, allow_nan=False) + "\n"
+    """Write the JSON text of `document`'s object, of a program a line for each launch: there may be many thousand."""
+    if not any("launch" in launch for launch in result.get("launches") or ()):
+        return json.dumps(result, indent=2, allow_nan=False) + "\n"
+    launches = ",\n".join(f"    {json.dumps(launch, allow_nan=False)}" for launch in result["launches"])
+    others = {name: held for name, held in result.items() if name != "launches"}
+    head = json.dumps({**others, "launches": []}, indent=2, allow_nan=False).removesuffix("[]\n}")
+    return f"{head}[\n{launches}\n  ]\n}}\n"
 
 
 def _source(line: SourceLine | None) -> dict[str, Any]:

@@ -130,7 +130,8 @@ class RunRecord:
     @property
     def total(self) -> RunFacts:
         """All launches as one; zeros where none ran, whose times are zero at any clock."""
-        held = [part.facts for part in self.parts if part.facts is not None] or self.launches
+        held = [part.facts for part in self.parts if part.facts is not None]
+        held = [facts for facts in held if facts.roofline is not None] or held or self.launches
         if held:
             key = (len(held), id(held[-1]))
             if self._total is None or self._total[0] != key:  # with half-widths it takes a while

@@ -34,7 +34,7 @@ Sources = dict[str, list[str]]
 
 def summary(result: Result) -> Element:
     """What the terminal's screen says first."""
-    rows: list[tuple[str, ...]] = [("kernel", *(column.kernel for column in result.columns))]
+    rows: list[tuple[str, ...]] = [("kernel", *(column.kernels for column in result.columns))]
     rows += [
         (name, *(column.text(path) for column in result.columns))
         for name, path in _SUMMARY.items()
