@@ -261,10 +261,7 @@ def closing(result: Result) -> list[str]:
 def _of_program(column: Measured) -> Iterator[str]:
     sampling = column.tree.get("sampling")
     if sampling:
-        yield (
-            f"sampled: {sampling['fraction']:.1%} of the timed instructions simulated; half-widths (±) at"
-            f" {100 * sampling['confidence']:g} %"
-        )
+        yield (f"sampled: {sampling['fraction']:.1%} of the timed instructions simulated; half-widths (±) at")
 
 
 def _of_network(result: Result, column: Measured, total: Mapping[str, Any]) -> Iterator[str]:
@@ -281,8 +278,8 @@ def _of_network(result: Result, column: Measured, total: Mapping[str, Any]) -> I
         width = column.number("kernel.time_us_half_width")
         yield (
             f"sampled: {100 * sampling['fraction']:.3g} % of the instructions simulated, {sampling['speed_up']:.3g}"
-            f" times fewer; total ± {width:,.1f} us ({100 * width / time_us:.2g} %) at {100 * sampling['confidence']:g} %"
-            " confidence"
+            f" times fewer; total ± {width:,.1f} us ({100 * width / time_us:.2g} %) at"
+            f" {100 * sampling['confidence']:g} % confidence"
         )
     yield _compared(result, rows)
     reasons: dict[str, list[str]] = {}

@@ -37,11 +37,14 @@ class StoredRun:
         if "document" in self.content:
             found: dict[str, Any] = self.content["document"]
             return found
-        records = self.records
-        if not records:
+        if "records" not in self.content:
             raise UserError(f"run {self.label} failed: {self.row['error']}")
-        about = self.content.get("about") or {"kind": self.row["kind"]}  # older ones have none
-        return document(self.configuration, records, self.content["variants"], about)
+        return document(self.configuration, *records_of(self.content, self.row["kind"]))
+
+
+def records_of(content: Mapping[str, Any], kind: str) -> tuple[list[RunRecord], list[str], Mapping[str, Any]]:
+    """Return the records of a job that a store holds, its variants' names, and what it says of itself."""
+    return restored(content["records"]), content["variants"], content.get("about") or {"kind": kind}  # older: none
 
 
 def stored_run(results: Results, run: str) -> StoredRun:
