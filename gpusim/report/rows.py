@@ -210,7 +210,6 @@ def _kernels(result: Result) -> Table:
         width = values.get("cycles_half_width")
         cycles = values.get("cycles")
         said = MISSING if cycles is None else f"{cycles:,}" + (f" ± {max(1, round(width)):,}" if width else "")
-        bound = values.get("bound")
         rows.append(
             [
                 Cell(count, launches),
@@ -219,7 +218,7 @@ def _kernels(result: Result) -> Table:
                 Cell(None, MISSING)
                 if values.get("share") is None
                 else Cell(values["share"], _percent(values["share"])),
-                bound["name"] if bound else Cell(None, MISSING),
+                _bound(values),
                 Cell(values["wavefront_instructions"], f"{values['wavefront_instructions']:,}"),
                 short(values["name"]),
             ]

@@ -45,6 +45,9 @@ def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: Wanted 
     """
     stream = out or sys.stdout
     result = read(document)
+    if result.kind == "hip" and not result.rows:
+        print("no kernel was launched", file=stream)
+        return
     if result.rows and not (wanted.sections and not wanted.details):
         _show_rows(result, stream)
         if wanted.details:
