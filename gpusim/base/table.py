@@ -136,6 +136,18 @@ class Table:
         return any(_is_number(value_of(row[number])) for row in self.rows) if right is None else right
 
 
+def percent(share: float) -> str:
+    """Write 0.123 as '12.3 %'."""
+    return f"{100 * share:.1f} %"
+
+
+def amount(value: Any) -> str:
+    """Write '1,234', '0.1235', or a text as it is: whole from a thousand on, else four digits."""
+    if not _is_number(value):
+        return str(value)
+    return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
+
+
 def value_of(cell: Any) -> Any:
     """Give the value of a cell without its text."""
     return cell.value if isinstance(cell, Cell) else cell

@@ -83,9 +83,9 @@ def _shown(
         else:
             write_whole(options.json_file, content)
     if options.picture is not None:
-        from gpusim.correlation.picture import draw
+        from gpusim.correlation.picture import picture
 
-        write_whole(options.picture, draw(rows, table.title, options.picture.suffix.lower()))
+        write_whole(options.picture, picture(rows, table.title).file(options.picture.suffix.lower()))
     shown = report.markdown if options.markdown else report.text
     print(shown(table, rows, fitted), end="", file=sys.stderr if to_output else sys.stdout)
     return EXIT_INTERRUPTED if partial else 0

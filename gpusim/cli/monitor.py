@@ -54,9 +54,9 @@ def _replay(given: str, settings: MonitorSpec, options: MonitorOptions) -> None:
     interrupt_python()
     result = replay(SYNTHETIC[given]() if synthetic else load_curves(given), settings)
     if options.picture is not None:
-        from workloads.monitor.picture import draw
+        from workloads.monitor.picture import picture
 
-        write_whole(options.picture, draw(result, options.picture.suffix.lower()))
+        write_whole(options.picture, picture(result).file(options.picture.suffix.lower()))
     _shown(report.replay_document(result), report.replay_table(result), report.replay_lines(result), options)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from gpusim.base.pictures import require_matplotlib, saved
+from gpusim.base.picture import Picture
 from gpusim.base.version import __version__
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.measure import Outcome
@@ -111,11 +111,19 @@ def savings(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(rows)
 
 
-def draw(outcomes: Sequence[Outcome], kind: str) -> bytes:
-    """Error against the part simulated, with bars: a file of `kind`, '.svg' or '.png'."""
-    plt = require_matplotlib("check-sampling")
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+def picture(outcomes: Sequence[Outcome]) -> Picture:
+    """Make a picture of the error against the part simulated, with bars."""
     some = [one for one in outcomes if one.fraction < 1]
+    heads = ("launch", "instructions simulated, %", "error of the cycles, %", "half-width, %", "within")
+    rows = [(one.name, 100 * one.fraction, 100 * one.error, 100 * one.half_width, one.covered) for one in some]
+    said = " ".join(f"{line}." for line in lines(summary(outcomes)))
+    title = "Error of sampled launches"
+    return Picture("sampling", title, said, heads, rows, lambda figure: _draw(figure, some), (8, 5), framed=True)
+
+
+def _draw(figure: Any, some: Sequence[Outcome]) -> None:
+    figure.set_layout_engine("constrained")
+    axes = figure.subplots()
     for covered, colour, label in ((True, "tab:blue", "truth within the bar"), (False, "tab:red", "not within")):
         these = [one for one in some if one.covered is covered]
         axes.errorbar(
@@ -133,4 +141,3 @@ def draw(outcomes: Sequence[Outcome], kind: str) -> bytes:
     axes.set_xlabel("instructions simulated, %")
     axes.set_ylabel("error of the cycles, %")
     axes.legend()
-    return saved(plt, figure, kind)

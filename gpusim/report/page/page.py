@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.intervals import differ
+from gpusim.base.picture import KINDS, Picture
 from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.assets import beside, hashed
 from gpusim.report.page.parts import Sources, configuration, layers, sections, summary
-from gpusim.report.page.picture import KINDS, Picture
 from gpusim.report.result import Result
 from gpusim.report.sections import SECTIONS
 from gpusim.report.values import NOTHING, half_width
@@ -78,7 +78,7 @@ def _files(drawn: Sequence[Picture], prefix: str) -> dict[str, bytes]:
     made: dict[str, bytes] = {}
     for picture in drawn:
         made |= {f"{prefix}{picture.name}{kind}": picture.file(kind) for kind in KINDS}
-        made[f"{prefix}{picture.name}.csv"] = picture.numbers().encode()
+        made[f"{prefix}{picture.name}.csv"] = picture.numbers.csv().encode()
     return made
 
 

@@ -5,9 +5,9 @@ from pathlib import PurePath
 from typing import Any
 
 from gpusim.base.html import Element, table, tag
+from gpusim.base.picture import Picture
 from gpusim.report.details import heads_of, hotspot_rows, rows_of
 from gpusim.report.measures import nearest_bound, unit_name
-from gpusim.report.page.picture import Picture
 from gpusim.report.page.sweep import leaves
 from gpusim.report.result import Measured, Result
 from gpusim.report.rule import Finding, findings

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gpusim.base.picture import Picture
 from gpusim.config.figure import Figure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
@@ -24,10 +25,10 @@ from gpusim.reproduce.values import Value
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of figure. picture: an SVG file, None where nothing is known; values: for claims."""
+    """A kind of figure. picture: None where nothing is known; values: for claims."""
 
     tables: Callable[[Reproduction, Any, Results], Iterator[Table]]
-    picture: Callable[[Reproduction, Any, Results], bytes | None] | None = None
+    picture: Callable[[Reproduction, Any, Results], Picture | None] | None = None
     values: Callable[[Reproduction, Any, Results], Iterator[Value]] | None = None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpusim.base.picture import Picture
 from gpusim.config.figure import ComparedFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.fitting import does_fit
@@ -96,7 +97,7 @@ def _of(group: Group, path: str, metric: str) -> Any:
     return group.ways[path].metrics.get(metric) if path in group.ways else None
 
 
-def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> bytes | None:
+def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Picture | None:
     """A panel for each measure."""
     held = [group for group in groups(reproduction, figure, results) if group.ways]
     if not held:
@@ -113,7 +114,7 @@ def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results
             }
         line = 0.0 if "change" in MEASURES[measure].title else 1.0
         panels.append(Bars(MEASURES[measure].title, labels, series, doubts, line))
-    return bars(panels)
+    return bars(figure.title, panels)
 
 
 def _doubt(group: Group, path: str, base: str, value: float | None) -> float:

@@ -117,7 +117,7 @@ def pictures(reproduction: Reproduction, results: Results, only: Mapping[str, Fi
         draw = kind_of(figure).picture
         drawn = None if draw is None else draw(reproduction, figure, results)
         if drawn is not None:
-            found[f"{name}.svg"] = drawn
+            found[f"{name}.svg"] = drawn.file(".svg")
     return found
 
 
