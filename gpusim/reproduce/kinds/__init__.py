@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.picture import Picture
+from gpusim.base.table import Table
 from gpusim.config.figure import Figure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
@@ -19,7 +20,6 @@ from gpusim.reproduce.kinds import (
     overheads,
     training,
 )
-from gpusim.reproduce.tables import Table
 from gpusim.reproduce.values import Value
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import BreakdownFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import stacked
-from gpusim.reproduce.tables import Column, Table, percent, thousands
-from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, times
+from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, thousands, times
 
 
 def _conversion(figure: BreakdownFigure, path: str, way: Kept) -> int:

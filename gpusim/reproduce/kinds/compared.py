@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import ComparedFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.fitting import does_fit
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import Bars, bars
-from gpusim.reproduce.tables import Column, Table, percent, thousands
-from gpusim.reproduce.values import MEASURES, Group, compared_values, groups, limit_of, measured, times
+from gpusim.reproduce.values import MEASURES, Group, compared_values, groups, limit_of, measured, thousands, times
 
 values = compared_values
 

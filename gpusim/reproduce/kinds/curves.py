@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import CurvesFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import lines
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import OURS, Value
 from workloads.monitor.curves import Curves, named_curves
 

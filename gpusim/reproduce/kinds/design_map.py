@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table
 from gpusim.config.figure import MapFigure, RatioSpec
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import Heat, heat
 from gpusim.reproduce.points import labels_of
-from gpusim.reproduce.tables import Column, Table, thousands
-from gpusim.reproduce.values import Value, reasons_of, times
+from gpusim.reproduce.values import Value, reasons_of, thousands, times
 
 
 def _way(reproduction: Reproduction, figure: MapFigure, results: Results, path: str, x: str, y: str) -> Kept | None:

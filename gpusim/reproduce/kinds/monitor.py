@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import MonitorFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import OURS, Value
 from workloads.monitor import picture as drawing
 from workloads.monitor.curves import named_curves

@@ -6,11 +6,11 @@ from math import fsum
 from statistics import fmean
 
 from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import ComparedFigure, NetworkSpec, TrainingFigure
 from gpusim.config.reproduction import ComparisonSpec, Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import Bars, bars
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import Value, groups, matches, measured, times
 from workloads.monitor.training_speedup import TABLE_6_7, training_speedup
 
