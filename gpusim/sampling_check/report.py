@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 from gpusim.base.picture import Picture
+from gpusim.base.table import Cell, Column, Table, percent
 from gpusim.base.version import __version__
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.measure import Outcome
@@ -77,38 +78,45 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
     said = [f"version {_version(one)} of sampling: {n} launches" for one, n in zip(versions, counts, strict=True)]
     several = len(versions) > 1
     head = "\n".join(f"- {line}" for line in (*lines(summary(outcomes)), *(said if several else ())))
-    rows = [
-        f"| launch | kind | rounds | error | half-width | within | simulated | how |{' version |' if several else ''}",
-        f"|---|---|--:|--:|--:|---|--:|---|{'---|' if several else ''}",
+    return "\n".join((f"{head}\n", savings(outcomes).markdown(), cases_table(outcomes, several).markdown()))
+
+
+def cases_table(outcomes: Sequence[Outcome], several: bool) -> Table:
+    """Make a row for each launch. several: with the version of sampling that measured it."""
+    heads = [Column("launch"), Column("kind"), Column("rounds", "{:.1f}".format)]
+    heads += [
+        Column("error", lambda share: f"{100 * share:+.2f} %"),
+        Column("half-width", lambda share: f"{100 * share:.2f} %"),
     ]
-    for one in outcomes:
-        within = "yes" if one.covered else "**no**"
-        rows.append(
-            f"| {one.name} | {one.kind}: {one.what} | {one.rounds:.1f} | {100 * one.error:+.2f} % |"
-            f" {100 * one.half_width:.2f} % | {within} | {100 * one.fraction:.1f} % | {one.reason} |"
-            + (f" {_version(one.policy)} |" if several else "")
+    heads += [Column("within"), Column("simulated", percent), Column("how")]
+    rows = [
+        (
+            one.name, f"{one.kind}: {one.what}", one.rounds, one.error, one.half_width,
+            Cell(one.covered, "yes" if one.covered else "**no**"), one.fraction, one.reason, _version(one.policy),
         )
-    return "\n\n".join((head, savings(outcomes), "\n".join(rows))) + "\n"
+        for one in outcomes
+    ]  # fmt: skip
+    return Table([*heads, Column("version")], rows) if several else Table(heads, [row[:-1] for row in rows])
 
 
 def _version(policy: str) -> str:
     return policy[:8] or "unknown"
 
 
-def savings(outcomes: Sequence[Outcome]) -> str:
-    """What was saved, by the rounds that launches have, beside the most that could be by a single lap: medians."""
-    rows = ["| rounds | launches | instructions | with one lap | processor time |", "|---|--:|--:|--:|--:|"]
+def savings(outcomes: Sequence[Outcome]) -> Table:
+    """Tell what was saved, by the rounds that launches have, beside the most that could be by a single lap: medians."""
+    heads = [Column("rounds"), Column("launches")]
+    heads += [Column(name, "1/{:.1f}".format) for name in ("instructions", "with one lap", "processor time")]
+    rows = []
     for low, high in zip(_BANDS, (*_BANDS[1:], float("inf")), strict=True):
         these = [one for one in outcomes if low <= one.rounds < high]
         if these:
-            fewer, faster = (
-                median(values)
-                for values in ([1 / one.fraction for one in these], [one.whole_s / one.sampled_s for one in these])
-            )
+            fewer = median(1 / one.fraction for one in these)
             most = median(max(1.0, one.rounds / LEAST_ROUNDS) for one in these)
+            faster = median(one.whole_s / one.sampled_s for one in these)
             band = f"{low} to {high}" if high < float("inf") else f"{low} and more"
-            rows.append(f"| {band} | {len(these)} | 1/{fewer:.1f} | 1/{most:.1f} | 1/{faster:.1f} |")
-    return "\n".join(rows)
+            rows.append((band, len(these), fewer, most, faster))
+    return Table(heads, rows)
 
 
 def picture(outcomes: Sequence[Outcome]) -> Picture:
