@@ -72,7 +72,7 @@ class Table:
         console = Console(file=out)
         gap = 2
         shown = [self._heads(), *map(self._texts, self.rows)]
-        widths = [max(map(cell_len, texts)) for texts in zip(*shown, strict=True)]
+        widths = [max(map(cell_len, "\n".join(texts).split("\n"))) for texts in zip(*shown, strict=True)]
         if narrow := sum(widths) + gap * (len(widths) - 1) > console.width:
             gap, shown = 1, [self._heads(narrow), *(self._texts(row, narrow) for row in self.rows)]
         drawn = Drawn(box=None, padding=(0, gap, 0, 0), pad_edge=False)
