@@ -38,7 +38,9 @@ def picture(results: Results, gpu: GpuSpec) -> Picture:
         for panel in panels[count:]:
             panel.set_visible(False)
 
-    rows = [(curve.group, curve.name, *point) for curve in results.curves for point in curve.points]
+    rows: list[tuple[Any, ...]] = [
+        (curve.group, curve.name, *point) for curve in results.curves for point in curve.points
+    ]
     rows += [("deviation in %", name, None, share) for name, share in off]
     said = f"Curves of {', '.join(groups)}; {len(off)} figures are {SHOWN_FROM} % or more off published ones."
     size = (width * PANEL_INCHES[0], lines * PANEL_INCHES[1])
