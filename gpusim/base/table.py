@@ -72,7 +72,7 @@ class Table:
         console = Console(file=out)
         gap = 2
         shown = [self._heads(), *map(self._texts, self.rows)]
-        widths = [max(map(cell_len, texts)) for texts in zip(*shown, strict=True)]
+        widths = [max(map(cell_len, "\n".join(texts).split("\n"))) for texts in zip(*shown, strict=True)]
         if narrow := sum(widths) + gap * (len(widths) - 1) > console.width:
             gap, shown = 1, [self._heads(narrow), *(self._texts(row, narrow) for row in self.rows)]
         drawn = Drawn(box=None, padding=(0, gap, 0, 0), pad_edge=False)
@@ -134,6 +134,18 @@ class Table:
     def _is_right(self, number: int) -> bool:
         right = self.columns[number].right
         return any(_is_number(value_of(row[number])) for row in self.rows) if right is None else right
+
+
+def percent(share: float) -> str:
+    """Write 0.123 as '12.3 %'."""
+    return f"{100 * share:.1f} %"
+
+
+def amount(value: Any) -> str:
+    """Write '1,234', '0.1235', or a text as it is: whole from a thousand on, else four digits."""
+    if not _is_number(value):
+        return str(value)
+    return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
 
 
 def value_of(cell: Any) -> Any:

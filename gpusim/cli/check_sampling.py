@@ -56,7 +56,7 @@ def check_sampling_command(
     elif json_file is not None:
         write_whole(json_file, text)
     if picture is not None:
-        write_whole(picture, report.draw(outcomes, picture.suffix.lower()))
+        write_whole(picture, report.picture(outcomes).file(picture.suffix.lower()))
     printed = sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout
     if markdown:
         printed.write(report.markdown(outcomes))

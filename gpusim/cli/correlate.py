@@ -83,11 +83,14 @@ def _shown(
         else:
             write_whole(options.json_file, content)
     if options.picture is not None:
-        from gpusim.correlation.picture import draw
+        from gpusim.correlation.picture import picture
 
-        write_whole(options.picture, draw(rows, table.title, options.picture.suffix.lower()))
-    shown = report.markdown if options.markdown else report.text
-    print(shown(table, rows, fitted), end="", file=sys.stderr if to_output else sys.stdout)
+        write_whole(options.picture, picture(rows, table.title).file(options.picture.suffix.lower()))
+    out = sys.stderr if to_output else sys.stdout
+    if options.markdown:
+        out.write(report.markdown(table, rows, fitted))
+    else:
+        report.show(table, rows, fitted, out)
     return EXIT_INTERRUPTED if partial else 0
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpusim.base.errors import UserError
+from gpusim.base.table import Column, Table, columns
 from isa.encoding.decoder import DecodeError
 from isa.object.code_object import CodeObjectError, Kernel, load_code_object
 from isa.object.names import short
@@ -58,13 +59,13 @@ class Verdict:
 
 def _check_files(files: list[Path], markdown: bool) -> int:
     verdicts = []
-    if markdown:
-        print("| file | kernels | can be executed | instructions |\n|---|---:|---:|---:|")
     for file in _code_files(files):
-        verdict = examine(file)
-        verdicts.append(verdict)
-        for line in _row(verdict) if markdown else _lines(verdict):
+        verdicts.append(examine(file))
+        for line in () if markdown else _lines(verdicts[-1]):
             print(line, flush=True)
+    if markdown:
+        heads = [Column("file"), *columns("kernels", "can be executed", "instructions", right=True)]
+        print(Table(heads, [row for verdict in verdicts for row in _rows(verdict)]).markdown(), end="")
     return 0 if all(v.executable == v.kernels and not v.refused for v in verdicts) else EXIT_DIFFERENT
 
 
@@ -115,11 +116,11 @@ def _is_binary(path: Path) -> bool:
         return file.read(4) in _BINARY_MAGICS
 
 
-def _row(verdict: Verdict) -> Iterator[str]:
+def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
     counts = (f"{count:,}".replace(",", " ") for count in (verdict.kernels, verdict.executable, verdict.instructions))
-    yield f"| `{verdict.file.name}` | {f'{verdict.refused} | |' if verdict.refused else ' | '.join(counts)} |"
+    yield f"`{verdict.file.name}`", *((verdict.refused, "", "") if verdict.refused else counts)
     for reason, count in verdict.reasons.most_common():
-        yield f"| – {reason} | {count} | | |"
+        yield f"– {reason}", str(count), "", ""
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TextIO
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.table import Column, Table, columns
 from gpusim.cli.options import Source
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER, load_gpu
@@ -19,7 +20,6 @@ from workloads.networks.memory import MemoryPlan, plan
 from workloads.networks.schedule import Schedule, inference, training
 from workloads.networks.tensor import shown
 
-COLUMNS = ("layer", "output", "GEMM an image", "M MACs", "parameters", "MiB")
 PLAIN = ("layer", "kind", "output", "gemm", "macs", "parameters", "biases", "memory_bytes", "live_bytes")
 
 
@@ -73,31 +73,28 @@ def _schedule(network: Network, batch: int, train: bool) -> Schedule:
 def show(
     planned: MemoryPlan, layers: tuple[LayerFigures, ...], per_image: bool, gpu: GpuSpec | None, out: TextIO
 ) -> None:
-    """A table on a terminal, tab-separated lines with exact figures on a pipe."""
+    """Print a table on a terminal, lines with tabs and exact figures on a pipe."""
     if not out.isatty():
-        print("\t".join(PLAIN), file=out)
-        for one in layers:
-            figures = (one.macs, one.parameters, one.biases, one.memory_bytes, one.live_bytes)
-            print("\t".join([one.name, one.kind, shown(one.shape), _product(one.gemm), *map(str, figures)]), file=out)
+        rows = [
+            (
+                *(one.name, one.kind, shown(one.shape), _product(one.gemm), one.macs),
+                *(one.parameters, one.biases, one.memory_bytes, one.live_bytes),
+            )
+            for one in layers
+        ]
+        Table(columns(*PLAIN), rows).show(out)
         return
-    from rich.console import Console
-    from rich.table import Table
-
     train = planned.schedule.training
-    table = Table(title=_title(planned, per_image), title_justify="left", show_edge=False, pad_edge=False)
-    for head in COLUMNS:
-        left = head in ("layer", "output")
-        table.add_column(head, justify="left" if left else "right", overflow="fold")
-    for one in layers:
-        macs = one.all_macs if train else one.macs
-        parameters = one.parameters + one.biases
-        product = _product(planned.schedule.network[one.name].gemm)
-        counts = [_digits(macs / 1e6), f"{parameters:,}" if parameters else "", _digits(one.memory_bytes / (1 << 20))]
-        table.add_row(one.name, shown(one.shape), product, *counts)
-    console = Console(file=out)
-    console.print(table)
-    for line in _closing(planned, layers, gpu):
-        console.print(line, highlight=False, markup=False)
+    heads = [*columns("layer", "output"), Column("GEMM an image", right=True), Column("M MACs", _digits)]
+    heads += [Column("parameters", _counted), Column("MiB", _digits)]
+    lines = [
+        (
+            *(one.name, shown(one.shape), _product(planned.schedule.network[one.name].gemm)),
+            *((one.all_macs if train else one.macs) / 1e6, one.parameters + one.biases, one.memory_bytes / (1 << 20)),
+        )
+        for one in layers
+    ]
+    Table(heads, lines, title=_title(planned, per_image), notes=_closing(planned, layers, gpu)).show(out)
 
 
 def _title(planned: MemoryPlan, per_image: bool) -> str:
@@ -129,6 +126,10 @@ def _product(gemm: Gemm | None) -> str:
     if gemm is None:
         return ""
     return (f"{gemm.count} · " if gemm.count > 1 else "") + shown((gemm.m, gemm.k, gemm.n))
+
+
+def _counted(count: int) -> str:
+    return f"{count:,}" if count else ""
 
 
 def _digits(value: float) -> str:

@@ -53,9 +53,9 @@ def microbench_command(
         elif json_file is not None:
             write_whole(json_file, as_json(table.document(results, gpu)))
         if picture is not None:
-            from gpusim.microbench.picture import draw
+            from gpusim.microbench import picture as drawing
 
-            write_whole(picture, draw(results, gpu, picture.suffix.lower()))
+            write_whole(picture, drawing.picture(results, gpu).file(picture.suffix.lower()))
         printed = sys.stderr if to_output else sys.stdout
         if markdown:
             printed.write(table.markdown(results, gpu))

@@ -1,9 +1,9 @@
 """`gpusim monitor`: the sparsity monitor on recorded curves, or on a training whose time it adds to."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
@@ -11,6 +11,7 @@ from gpusim.base.interrupt import interrupt_python
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter
+from gpusim.base.table import Table
 from gpusim.cli.declared_monitor import MonitorOptions, TrainingOptions
 from gpusim.config.check import checked
 from gpusim.config.tree import Sets, Tree, assignments
@@ -54,10 +55,10 @@ def _replay(given: str, settings: MonitorSpec, options: MonitorOptions) -> None:
     interrupt_python()
     result = replay(SYNTHETIC[given]() if synthetic else load_curves(given), settings)
     if options.picture is not None:
-        from workloads.monitor.picture import draw
+        from workloads.monitor.picture import picture
 
-        write_whole(options.picture, draw(result, options.picture.suffix.lower()))
-    _shown(report.replay_document(result), report.replay_table(result), report.replay_lines(result), options)
+        write_whole(options.picture, picture(result).file(options.picture.suffix.lower()))
+    _shown(report.replay_document(result), report.replay_table(result), options)
 
 
 def _train(settings: MonitorSpec, options: MonitorOptions, training: TrainingOptions) -> None:
@@ -79,17 +80,11 @@ def _train(settings: MonitorSpec, options: MonitorOptions, training: TrainingOpt
     _shown(
         report.overhead_document(found, settings),
         report.overhead_table(found, settings),
-        report.overhead_lines(found),
         options,
     )
 
 
-def _shown(
-    document: dict[str, Any],
-    table: tuple[Sequence[str], Sequence[Sequence[str]]],
-    lines: Iterable[str],
-    options: MonitorOptions,
-) -> None:
+def _shown(document: dict[str, Any], table: Table, options: MonitorOptions) -> None:
     to_output = options.json_file == STANDARD_OUTPUT
     if to_output:
         sys.stdout.write(as_json(document))
@@ -97,28 +92,6 @@ def _shown(
         write_whole(options.json_file, as_json(document))
     out = sys.stderr if to_output else sys.stdout
     if options.markdown:
-        head, rows = table
-        for cells in (head, ["---"] * len(head), *rows):
-            print("| " + " | ".join(cells) + " |", file=out)
+        out.write(replace(table, notes=()).markdown())
     elif not options.quiet:
-        _print(table, lines, out)
-
-
-def _print(table: tuple[Sequence[str], Sequence[Sequence[str]]], lines: Iterable[str], out: TextIO) -> None:
-    """A table on a terminal, tab-separated lines on a pipe; then what holds for the whole."""
-    head, rows = table
-    if out.isatty():
-        from rich.console import Console
-        from rich.table import Table
-
-        drawn = Table(show_edge=False, pad_edge=False)
-        for number, name in enumerate(head):
-            drawn.add_column(name, justify="right" if number else "left", overflow="fold")
-        for row in rows:
-            drawn.add_row(*row)
-        Console(file=out).print(drawn)
-    else:
-        for cells in (head, *rows):
-            print("\t".join(cells), file=out)
-    for line in lines:
-        print(line, file=out)
+        table.show(out)

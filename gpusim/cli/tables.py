@@ -2,6 +2,7 @@
 
 import sys
 
+from gpusim.base.table import Cell, Table, columns
 from gpusim.results.metrics import METRICS
 
 
@@ -13,15 +14,8 @@ def print_metrics(markdown: bool) -> None:
         sys.stdout.write(page())
         return
     if not sys.stdout.isatty():
-        for m in METRICS:
-            print(f"{m.path}\t{m.unit}\t{m.definition}")
+        rows = [[m.path, m.unit, m.definition] for m in METRICS]
+        sys.stdout.write(Table(columns("path", "unit", "definition"), rows).tabbed(heads=False))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("path, unit", no_wrap=True)
-    table.add_column("definition", ratio=1)
-    for m in METRICS:
-        table.add_row(f"{m.path}\n  {m.unit}".rstrip(), m.definition)
-    Console().print(table)
+    cells = [[Cell(m.path, f"{m.path}\n  {m.unit}".rstrip()), m.definition] for m in METRICS]
+    Table(columns("path, unit", "definition"), cells).show(sys.stdout)

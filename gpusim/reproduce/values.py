@@ -56,6 +56,11 @@ def times(value: float) -> str:
     return f"{value:.2f}×"
 
 
+def thousands(value: float) -> str:
+    """Write '2,018 k'."""
+    return f"{value / 1e3:,.0f} k" if value >= 1e4 else f"{value / 1e3:,.1f} k"
+
+
 def _percent_points(value: float) -> str:
     return f"{value:+.1f} points"
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.intervals import differ
+from gpusim.base.picture import KINDS, Picture
 from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.assets import beside, hashed
 from gpusim.report.page.parts import Sources, answers, configuration, rows, sections, summary
-from gpusim.report.page.picture import KINDS, Picture
 from gpusim.report.result import Result
 from gpusim.report.sections import SECTIONS
 from gpusim.report.values import NOTHING, half_width
@@ -78,7 +78,7 @@ def _files(drawn: Sequence[Picture], prefix: str) -> dict[str, bytes]:
     made: dict[str, bytes] = {}
     for picture in drawn:
         made |= {f"{prefix}{picture.name}{kind}": picture.file(kind) for kind in KINDS}
-        made[f"{prefix}{picture.name}.csv"] = picture.numbers().encode()
+        made[f"{prefix}{picture.name}.csv"] = picture.numbers.csv().encode()
     return made
 
 
@@ -125,7 +125,8 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
         remarks.append(
             f"Sections follow of the {_FASTEST} fastest results and of the slowest; all are in table and pictures."
         )
-    first = points[0].measured.number("kernel.cycles")
+    alike = len({point.result.kind for point in points}) == 1  # a network is not slower than a layer
+    first = points[0].measured.number("kernel.cycles") if alike else 0
     rows = []
     for point in points:
         cycles = point.measured.number("kernel.cycles")

@@ -5,9 +5,9 @@ from pathlib import PurePath
 from typing import Any
 
 from gpusim.base.html import Element, table, tag
+from gpusim.base.picture import Picture
 from gpusim.report.details import heads_of, hotspot_rows, rows_of
 from gpusim.report.measures import nearest_bound, unit_name
-from gpusim.report.page.picture import Picture
 from gpusim.report.page.sweep import leaves
 from gpusim.report.result import Measured, Result
 from gpusim.report.rows import choice_lines, closing, rows_table, sparse_table, summaries
@@ -91,8 +91,7 @@ QUESTION = "Where does the time go?"
 
 
 def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
-    """Answer the question of a run of many rows first: pictures, then sums by pass, kind or stream, the dearest rows.
-    """
+    """Say first where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
     tables = summaries(result)
     if not tables:
         return None

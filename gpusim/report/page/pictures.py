@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from gpusim.base.picture import Picture
 from gpusim.report.measures import compute_units, unit_name
 from gpusim.report.page import charts
-from gpusim.report.page.picture import Picture
 from gpusim.report.result import Measured, Result
 from gpusim.report.rows import DEAREST
 from gpusim.report.rule import STALLS

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.table import Column, Table, amount
 from gpusim.config.figure import AreaFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
 from gpusim.energy.area import Part, added_um2, engine_area
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.tables import Column, Table, amount
 from gpusim.reproduce.values import OURS, Value
 
 BASE = "layerA"  # any run: its engine is what is looked at

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import BreakdownFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import stacked
-from gpusim.reproduce.tables import Column, Table, percent, thousands
-from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, times
+from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, thousands, times
 
 
 def _conversion(figure: BreakdownFigure, path: str, way: Kept) -> int:
@@ -59,11 +60,11 @@ def _values(figure: BreakdownFigure, group: Group, path: str, way: Kept) -> Iter
                     yield Value("conversion_gain", comparison, {**labels, "over": other}, theirs / converting)
 
 
-def picture(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> bytes | None:
+def picture(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Picture | None:
     """Stacked bars."""
     held: dict[str, dict[str, float]] = {}
     for group in groups(reproduction, figure, results):
         for path, way in group.ways.items():
             parts = {"conversion": _conversion(figure, path, way) / 1e3, "product": _product(figure, path, way) / 1e3}
             held[f"{reproduction.spec.paths[path].title}, {group.data}"] = parts
-    return stacked("cycles, thousands", held) if held else None
+    return stacked(figure.title, "cycles, thousands", held) if held else None

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import ComparedFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.fitting import does_fit
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import Bars, bars
-from gpusim.reproduce.tables import Column, Table, percent, thousands
-from gpusim.reproduce.values import MEASURES, Group, compared_values, groups, limit_of, measured, times
+from gpusim.reproduce.values import MEASURES, Group, compared_values, groups, limit_of, measured, thousands, times
 
 values = compared_values
 
@@ -96,7 +97,7 @@ def _of(group: Group, path: str, metric: str) -> Any:
     return group.ways[path].metrics.get(metric) if path in group.ways else None
 
 
-def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> bytes | None:
+def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Picture | None:
     """A panel for each measure."""
     held = [group for group in groups(reproduction, figure, results) if group.ways]
     if not held:
@@ -113,7 +114,7 @@ def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results
             }
         line = 0.0 if "change" in MEASURES[measure].title else 1.0
         panels.append(Bars(MEASURES[measure].title, labels, series, doubts, line))
-    return bars(panels)
+    return bars(figure.title, panels)
 
 
 def _doubt(group: Group, path: str, base: str, value: float | None) -> float:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import CurvesFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import lines
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import OURS, Value
 from workloads.monitor.curves import Curves, named_curves
 
@@ -42,9 +43,9 @@ def values(reproduction: Reproduction, figure: CurvesFigure, results: Results) -
         yield Value("later_spread", OURS, {"map": name}, float(np.ptp(late)))
 
 
-def picture(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> bytes:
+def picture(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Picture:
     """A line for each map."""
     held, maps = _shown(figure)
     places = held.iterations.tolist()
     shown = {name: (places, (100 * held.sparsity[:, held.maps.index(name)]).tolist()) for name in maps}
-    return lines("sparsity in %", "iteration", shown)
+    return lines(figure.title, ("iteration", "sparsity in %"), shown)

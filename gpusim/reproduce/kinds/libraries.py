@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import LibrariesFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import OURS, Value, times
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import MonitorFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import OURS, Value
+from workloads.monitor import picture as drawing
 from workloads.monitor.curves import named_curves
-from workloads.monitor.picture import draw
 from workloads.monitor.replay import MapReplay, Replay, replay
 from workloads.monitor.settings import MonitorSpec
 
@@ -37,7 +38,7 @@ def values(reproduction: Reproduction, figure: MonitorFigure, results: Results) 
             yield Value(measure, OURS, {"map": figure.map}, value)
 
 
-def picture(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> bytes:
+def picture(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> Picture:
     """True sparsity as a line, a cross for each process, hibernation shaded."""
     held, shown = _replayed(figure)
-    return draw(replace(held, maps=(shown,)), ".svg")
+    return drawing.picture(replace(held, maps=(shown,)))

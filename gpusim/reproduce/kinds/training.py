@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from math import fsum
 from statistics import fmean
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import ComparedFigure, NetworkSpec, TrainingFigure
 from gpusim.config.reproduction import ComparisonSpec, Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import Bars, bars
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import Value, groups, matches, measured, times
 from workloads.monitor.training_speedup import TABLE_6_7, training_speedup
 
@@ -79,11 +80,11 @@ def values(reproduction: Reproduction, figure: TrainingFigure, results: Results)
                 yield Value("mean_speedup", name, {"network": network}, ours.mean)
 
 
-def picture(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> bytes:
+def picture(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Picture:
     """A bar for each comparison beside the published one."""
     names = list(figure.networks)
     series: dict[str, list[float | None]] = {PUBLISHED: [TABLE_6_7[name].speedup for name in names]}
     for one in reproduction.spec.comparisons.values():
         found = [_trained(reproduction, figure, results, name, one) for name in names]
         series[one.title] = [None if ours is None else ours.training for ours in found]
-    return bars([Bars("speed-up of the training", names, series, line=1.0)])
+    return bars(figure.title, [Bars("speed-up of the training", names, series, line=1.0)])

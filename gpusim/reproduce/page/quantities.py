@@ -10,10 +10,10 @@ from collections.abc import Callable
 from math import fsum
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.table import MISSING, percent
 from gpusim.config.figure import BreakdownFigure, ComparedFigure
 from gpusim.config.reproduction import ComparisonSpec, Reproduction
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.tables import MISSING, percent
 from gpusim.reproduce.values import Group, groups, limit_of, mean_of, measured, times
 
 ALL = "all"

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from gpusim.base.progress import clock
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import ComparedFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.claims import BESIDE, STATES, Judged
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds.compared import engine_share
 from gpusim.reproduce.page.quantities import filled
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import Group, groups, limit_of, mean_of, measured, times
 
 

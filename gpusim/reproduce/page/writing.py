@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.files import folder, write_together
+from gpusim.base.table import Column, Table
 from gpusim.config.figure import ClaimSpec, Figure, RunsFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.claims import Judged, Verdict, judge
@@ -14,7 +15,6 @@ from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.summary import summary
 from gpusim.reproduce.points import is_known
-from gpusim.reproduce.tables import Column, Table
 from gpusim.reproduce.values import MEASURES, Value, times
 
 PAGE, CLAIMS = "README.md", "claims.md"
@@ -117,7 +117,7 @@ def pictures(reproduction: Reproduction, results: Results, only: Mapping[str, Fi
         draw = kind_of(figure).picture
         drawn = None if draw is None else draw(reproduction, figure, results)
         if drawn is not None:
-            found[f"{name}.svg"] = drawn
+            found[f"{name}.svg"] = drawn.file(".svg")
     return found
 
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
 from gpusim.base.html import add, tag, written
+from gpusim.base.picture import Picture
 from gpusim.cli.main import invoke
 from gpusim.cli.report import report_command
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.page import MOST_DETAILED, page, picture_files
-from gpusim.report.page.picture import Picture
 from gpusim.report.result import Result, read
 from gpusim.report.sections import SECTIONS, paths_of
 from gpusim.store.stored import StoredRun

@@ -1,16 +1,14 @@
-"""A picture: what it shows, its numbers, and how it becomes part of a page or files for a paper."""
+"""A picture as one value: what it shows, its numbers, and how it becomes a file, or part of a page."""
 
-import csv
-import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from gpusim.base.html import Element, clean, table, tag
+from gpusim.base.html import Element, clean, tag
 from gpusim.base.pictures import rendered
-from gpusim.report.values import number_text
+from gpusim.base.table import Column, Table, amount
 
 KINDS = (".svg", ".png", ".pdf")
 _INK = "#010203"  # stands for the page's own text colour until the drawing is part of it
@@ -22,7 +20,8 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 @dataclass(frozen=True)
 class Picture:
     """name: of its files; title; alt: what it shows, in words, with its main figures; heads, rows: its numbers, all
-    that is drawn; draw: draws onto a figure of Matplotlib's of `size` inches."""
+    that is drawn; draw: draws onto a figure of Matplotlib's of `size` inches; framed: in Matplotlib's own style, on
+    white, for a document; else it lies on any page's ground."""
 
     name: str
     title: str
@@ -31,37 +30,26 @@ class Picture:
     rows: Sequence[Sequence[Any]]
     draw: Callable[[Any], None]
     size: tuple[float, float] = (7.2, 3.0)
+    framed: bool = False
 
     def file(self, kind: str) -> bytes:
-        """The picture for a paper: black on white; kind: one of KINDS."""
-        return rendered(self.draw, self.size, kind)
+        """Draw the picture into a file, black on its ground; kind: one of KINDS."""
+        return rendered(self.draw, self.size, kind, framed=self.framed)
 
-    def numbers(self) -> str:
-        """What is drawn, as CSV."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([clean(head) for head in self.heads])
-        writer.writerows([clean(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows)
-        return out.getvalue()
+    @property
+    def numbers(self) -> Table:
+        """What is drawn."""
+        return Table([Column(head, amount) for head in self.heads], self.rows, self.name, self.title)
 
     def element(self, prefix: str) -> Element:
-        """The picture as part of a page, with its numbers below. prefix: keeps its names apart from other pictures'."""
+        """Make a part of a page, with the numbers below. prefix: keeps its names apart from other pictures'."""
         drawn = _inline(rendered(self.draw, self.size, ".svg", _INK), f"{prefix}-{self.name}", self.title, self.alt)
-        rows = [[_cell(cell) for cell in row] for row in self.rows]
-        numbers = tag("details", tag("summary", f"Numbers: {self.title}"), table(self.title, self.heads, rows))
+        numbers = tag("details", tag("summary", f"Numbers: {self.title}"), self.numbers.html())
         return tag("figure", drawn, tag("figcaption", self.title), numbers)
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool) or value is None:
-        return "" if value is None else str(value)
-    if isinstance(value, int | float):
-        return (f"{value:,}" if isinstance(value, int) else number_text(value)), value
-    return str(value)
-
-
 def _inline(svg: bytes, prefix: str, title: str, alt: str) -> Element:
-    """The drawing as an element of HTML: without namespaces, with names of its own, in the page's text colour."""
+    """Make the drawing an element of HTML: without namespaces, with names of its own, in the page's text colour."""
     root = ElementTree.fromstring(svg)
     for child in root.findall(f"{_SVG}metadata"):
         root.remove(child)
