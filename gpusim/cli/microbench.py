@@ -3,7 +3,9 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import write_whole
@@ -11,30 +13,41 @@ from gpusim.base.interrupt import Interrupt, interrupt_python
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, reporting
-from gpusim.cli.options import StoreOptions
-from gpusim.cli.storing import kept, opened_store
-from gpusim.config.files import opened
-from gpusim.config.gpu import GPU_FOLDER, load_gpu
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.report.document import as_json
-from gpusim.store.keeper import Started
-from gpusim.store.project import store_to_write
+from gpusim.cli.options import GpuOption, JsonOption, MarkdownOption, QuietOption, SetOption, StoreOptions
 
 if TYPE_CHECKING:
+    from gpusim.core.gpu_spec import GpuSpec
     from gpusim.microbench.result import Results
 
 
-def microbench_command(
-    gpu_name: str,
-    sets: Sequence[str],
-    only: Sequence[str],
-    json_file: Path | None,
-    picture: Path | None,
-    markdown: bool,
-    quiet: bool,
+def microbench(
+    gpu: GpuOption = "mi6",
+    *,
+    sets: SetOption,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="latency, bandwidth, lds, issue, front_end, accesses, occupancy or atomics; repeatable. "
+            "[default: all]",
+        ),
+    ] = None,
+    json_file: JsonOption = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the curves into an .svg or .png (needs Matplotlib).")
+    ] = None,
+    markdown: MarkdownOption = False,
+    quiet: QuietOption = False,
     storing: StoreOptions,
 ) -> int:
-    """Measure, or find what was measured in the store; print, and write what is asked for. Returns the exit code."""
+    """Measure the model's latencies, bandwidths and rates by machine code, beside published figures of GCN parts."""
+    from gpusim.cli.storing import kept, opened_store
+    from gpusim.config.files import opened
+    from gpusim.config.gpu import GPU_FOLDER, load_gpu
+    from gpusim.report.document import as_json
+    from gpusim.store.keeper import Started
+    from gpusim.store.project import store_to_write
+
     document = opened(gpu_name, GPU_FOLDER)
     gpu = load_gpu(document, sets)
     outputs = {"--json": json_file, "--picture": picture, "--store": store_to_write(storing.store)}
@@ -81,7 +94,7 @@ def microbench_command(
     return 0
 
 
-def _measured(gpu: GpuSpec, names: Sequence[str], reporter: Reporter) -> "Results | None":
+def _measured(gpu: "GpuSpec", names: Sequence[str], reporter: Reporter) -> "Results | None":
     """What was measured; None after an interrupt."""
     from gpusim.microbench import suite
     from gpusim.microbench.bench import Bench

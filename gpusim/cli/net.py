@@ -2,8 +2,12 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
@@ -11,18 +15,102 @@ from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
-from gpusim.cli.declared_networks import DataOption, NetOptions
-from gpusim.cli.options import EngineChoice, LiveOptions, PhaseChoice, Source, StoreOptions
+from gpusim.cli.options import (
+    CheckedOption,
+    EngineChoice,
+    GpuOption,
+    JobsOption,
+    JsonOption,
+    LiveOptions,
+    MarkdownOption,
+    NoVerifyOption,
+    PhaseChoice,
+    PhaseOption,
+    QuietOption,
+    SetOption,
+    Source,
+    StoreOptions,
+)
 from gpusim.cli.sampling_options import SamplingOptions
-from gpusim.cli.storing import kept, opened_store
-from gpusim.config.files import Document, opened
-from gpusim.config.gpu import GPU_FOLDER
-from gpusim.live.view import live_view
-from gpusim.report.listing import show_plain
-from gpusim.store.keeper import Found, Keeper, Started
-from gpusim.store.project import store_to_write
+
+if TYPE_CHECKING:
+    from gpusim.config.files import Document
+    from gpusim.store.keeper import Found, Keeper
 
 EXIT_NOT_AS_EXPECTED = 1
+
+
+class DataOption(StrEnum):
+    """What `--data` may be."""
+
+    AUTO = "auto"
+    REAL = "real"
+    SYNTHETIC = "synthetic"
+
+
+@dataclass(frozen=True)
+class NetOptions:
+    """What of a network is run, and where the result goes; None for what the network's file or a default decides."""
+
+    batch: Annotated[
+        int | None, typer.Option("--batch", metavar="N", help="Images in a batch. [default: what the file says, or 1]")
+    ] = None
+    phase: PhaseOption = PhaseChoice.INFERENCE
+    layers: Annotated[
+        str | None,
+        typer.Option("--layers", metavar="FIRST:LAST", help="Report these layers alone; either end may be left out."),
+    ] = None
+    gpu: GpuOption = "mi6"
+    sets: SetOption = field(default_factory=list)
+    data: Annotated[
+        DataOption,
+        typer.Option(
+            "--data",
+            help="real: values of an iteration, compared with NumPy; synthetic: launches alone, over made-up values; "
+            "auto: real up to 3 GiB of tensors.",
+        ),
+    ] = DataOption.AUTO
+    jobs: JobsOption = None
+    inputs: Annotated[
+        Path | None,
+        typer.Option(
+            "--inputs", metavar="FILE", help="Arrays (.npz) by the network's input names, labels, parameters."
+        ),
+    ] = None
+    outputs: Annotated[
+        Path | None,
+        typer.Option("--outputs", metavar="FILE", help="Write outputs and gradients, by tensor, into an .npz file."),
+    ] = None
+    json_file: JsonOption = None
+    no_verify: NoVerifyOption = False
+    engine: Annotated[
+        EngineChoice,
+        typer.Option(
+            "--engine",
+            help="off: dense; on: convolutions over activation maps skip zeros, with the compaction engine; both: the "
+            "two, compared.",
+        ),
+    ] = EngineChoice.OFF
+    checked: CheckedOption = False
+    dnnmark: Annotated[
+        bool,
+        typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),
+    ] = False
+    size: Annotated[
+        int | None,
+        typer.Option("--size", metavar="ROWS", help="With --dnnmark: rows and columns. [default: 256 as there]"),
+    ] = None
+    markdown: MarkdownOption = False
+    quiet: QuietOption = False
+
+
+def net(
+    source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions, live: LiveOptions
+) -> None:
+    """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
+    from gpusim.cli.net import dnnmark_command, net_command
+
+    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, sampling, storing, live))
 
 
 def net_command(
@@ -32,7 +120,13 @@ def net_command(
 
     Returns the exit code.
     """
+    from gpusim.cli.storing import kept, opened_store
+    from gpusim.config.files import opened
+    from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
+    from gpusim.live.view import live_view
+    from gpusim.store.keeper import Started
+    from gpusim.store.project import store_to_write
 
     if options.size is not None:
         raise UserError("--size: belongs to --dnnmark; a network's file says its input's shape itself")
@@ -79,8 +173,10 @@ def net_command(
     return code
 
 
-def _again(known: Found, keeper: Keeper, options: NetOptions, reporter: Reporter) -> int:
+def _again(known: "Found", keeper: "Keeper", options: NetOptions, reporter: Reporter) -> int:
     """Show what an equal run left in the store; returns its exit code."""
+    from gpusim.report.listing import show_plain
+
     reporter.say(known.sentence(keeper.path))
     _put(known.content, options, lambda out: show_plain(known.content["plain"], out))
     return known.exit_code
@@ -106,7 +202,13 @@ def dnnmark_command(
     source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions, live: LiveOptions
 ) -> int:
     """Run DNNMark's six benchmarks, print their metrics and the claims; returns the exit code."""
+    from gpusim.cli.storing import kept, opened_store
+    from gpusim.config.files import opened
+    from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
+    from gpusim.live.view import live_view
+    from gpusim.store.keeper import Started
+    from gpusim.store.project import store_to_write
 
     data = None if options.data is DataOption.AUTO else options.data.value
     beside = {
@@ -147,7 +249,7 @@ def dnnmark_command(
     return code
 
 
-def _check_files(options: NetOptions, gpu: Document, network: Path, store: Path | None) -> None:
+def _check_files(options: NetOptions, gpu: "Document", network: Path, store: Path | None) -> None:
     read = [*gpu.files, network, *([options.inputs] if options.inputs is not None else [])]
     check_outputs({"--json": options.json_file, "--outputs": options.outputs, "--store": store}, read)
     if options.outputs is not None and options.outputs.suffix != ".npz":

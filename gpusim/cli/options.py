@@ -95,6 +95,23 @@ WindowOption = Annotated[
 ]
 
 
+StoreFile = Annotated[
+    str | None,
+    typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
+]
+FreshPoints = Annotated[
+    bool, typer.Option("--fresh", help="Run all points, whatever the store has; keep the new runs too.")
+]
+CsvOption = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV; -: to standard output.")
+]
+
+
+def metrics_option(help: str) -> Any:
+    """Return the option `--metric`. help: what it chooses, and what is chosen without it."""
+    return typer.Option("--metric", metavar="PATH", help=help, default_factory=list, show_default=False)
+
+
 @dataclass(frozen=True)
 class JobOptions:
     """What `run` and `exec` share: how a job is watched, when it is stopped, where its result goes.

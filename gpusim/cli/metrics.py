@@ -1,12 +1,17 @@
 """Printing of generated tables: the metrics."""
 
 import sys
+from typing import Annotated
 
-from gpusim.results.metrics import METRICS
+import typer
 
 
-def print_metrics(markdown: bool) -> None:
-    """The metric table: rich on a terminal, tab-separated lines on a pipe, or the documentation page."""
+def metrics(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/metrics.md.")] = False,
+) -> None:
+    """List every reported metric with unit and definition."""
+    from gpusim.results.metrics import METRICS
+
     if markdown:
         from gpusim.results.metrics.documentation import markdown as page
 
