@@ -7,6 +7,7 @@ import typer
 
 from gpusim.base.errors import UserError
 from gpusim.base.interrupt import interrupt_python
+from gpusim.base.outputs import check_outputs
 from gpusim.base.progress import Reporter, scaled
 from gpusim.cli.options import SetOption
 
@@ -35,16 +36,13 @@ def bench(
     ] = False,
 ) -> int:
     """Measure the simulator's speed on kernels that load one part of the machine each, beside the roofline."""
-    import platformdirs
-
-    from gpusim.base.outputs import check_outputs
-
     if list_:
-        list_command()
-        return
-    kept = Path(platformdirs.user_data_dir("gpusim", appauthor=False)) / "bench.jsonl"
+        _list()
+        return 0
     check_outputs({"--history": history})
     interrupt_python()
+    import platformdirs
+
     from gpusim.bench.bench import (
         append_history,
         change_percent,
@@ -61,8 +59,9 @@ def bench(
         raise UserError(f"--repeat: {repeat} is not at least 1")
     if fail_below is not None and not 0.0 <= fail_below < 100.0:
         raise UserError(f"--fail-below: {fail_below:g} is not a percentage from 0 to below 100")
-    cases = chosen_cases(only)
-    earlier = read_history(history)
+    cases = chosen_cases(only or [])
+    kept = history or Path(platformdirs.user_data_dir("gpusim", appauthor=False)) / "bench.jsonl"
+    earlier = read_history(kept)
     config = load(sets)
     reporter = Reporter()
     compile_s = warm_up(config)
@@ -78,14 +77,14 @@ def bench(
             problems.append(f"{case.name} is a case of the bound '{case.bound}', but bound by {result.largest_bound}")
         if before and fail_below is not None and change_percent(before[-1], result) < -fail_below:
             problems.append(f"{case.name} has become slower by more than {fail_below:g} %")
-        append_history(history, result)
-    print(f"added to {history}")
+        append_history(kept, result)
+    print(f"added to {kept}")
     for problem in problems:
         reporter.say(f"gpusim: {problem}")
     return EXIT_WORSE if problems else 0
 
 
-def list_command() -> None:
+def _list() -> None:
     """Print the cases."""
     from gpusim.bench.cases import CASES
 

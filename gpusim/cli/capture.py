@@ -18,10 +18,7 @@ def capture(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="vggnet11, resnet10; alexnet, vgg16, resnet18.")],
     images: Annotated[
         Path,
-        typer.Argument(
-            metavar="IMAGES",
-            help=_IMAGES,
-        ),
+        typer.Argument(metavar="IMAGES", help=_IMAGES),
     ],
     out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the activation files.")],
     epochs: Annotated[int, typer.Option(help="Epochs of training.")] = 100,
@@ -31,9 +28,9 @@ def capture(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ... as PyTorch names it.")] = "auto",
 ) -> None:
     """Train a network and store the activation maps of its layers (needs the extra 'capture')."""
-
     interrupt_python()
-    from workloads.data.capture import EpochRecord, Recipe, capture
+    from workloads.data.capture import EpochRecord, Recipe
+    from workloads.data.capture import capture as captured
 
     try:
         import torch  # noqa: F401
@@ -46,6 +43,6 @@ def capture(
         print(f"epoch {epoch.epoch}/{epochs}: loss {epoch.train_loss:.4f}, {accuracy}{test}", flush=True)
 
     recipe = Recipe.of(model, epochs, batch, seed)
-    for layer in capture(model, images, folder(out), recipe, device, captured_images, report):
+    for layer in captured(model, images, folder(out), recipe, device, captured_images, report):
         shape = "x".join(map(str, layer.shape))
         print(f"{layer.path}: {layer.point.source_layer}, {shape}, {100 * layer.sparsity:.1f} % zeros")

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,9 +14,6 @@ from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, reporting
 from gpusim.cli.options import JobsOption, JsonOption, MarkdownOption, QuietOption
 from gpusim.cli.sampling_options import ConfidenceOption, ErrorOption, shares
-
-if TYPE_CHECKING:
-    pass
 
 
 def check_sampling(
@@ -41,14 +38,13 @@ def check_sampling(
     quiet: QuietOption = False,
 ) -> int:
     """Simulate a suite of launches in whole and sampled: errors, truths within their bars, instructions saved."""
+    if list_:
+        _list()
+        return 0
+    from gpusim.report.document import as_json
     from gpusim.sampling.spec import SamplingSpec
 
-    if list_:
-        list_command()
-        return
     spec = SamplingSpec.model_validate(shares(error, confidence))
-    from gpusim.report.document import as_json
-
     check_outputs({"--json": json_file, "--picture": picture}, [])
     if picture is not None:
         check_format(picture)
@@ -62,9 +58,9 @@ def check_sampling(
     if update is not None:
         try:
             before = known(update.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"--update {update}: {error}") from None
-    cases, reporter = wanted(list(only)), Reporter(quiet)
+        except (OSError, ValueError) as problem:
+            raise UserError(f"--update {update}: {problem}") from None
+    cases, reporter = wanted(only or []), Reporter(quiet)
     with Interrupt() as interrupt, reporting(reporter):
         interrupt.deferred = True
         outcomes = measure(cases, spec, jobs or default_jobs(), reporter, lambda: interrupt.asked)
@@ -86,7 +82,7 @@ def check_sampling(
     return EXIT_INTERRUPTED if interrupt.asked else 0
 
 
-def list_command() -> None:
+def _list() -> None:
     """Print the suite's cases."""
     from gpusim.sampling_check.cases import CASES
 

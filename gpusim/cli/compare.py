@@ -27,7 +27,7 @@ def compare(
 ) -> None:
     """Set runs, or whole sweeps, beside the first: times, what changed most, and what moved with it."""
     from gpusim.compare import sweeps_text, text
-    from gpusim.compare.comparison import compare
+    from gpusim.compare.comparison import compare as compared
     from gpusim.compare.sides import side
     from gpusim.compare.sweeps import compare_sweeps
     from gpusim.store.project import store_to_read
@@ -43,7 +43,7 @@ def compare(
             of_sweeps = compare_sweeps(results, sweeps)
         _put(sweeps_text.document(of_sweeps), json_file, lambda: sweeps_text.show(of_sweeps, sys.stdout, everything))
         return
-    found = compare([side(run, path) for run in runs])
+    found = compared([side(run, path) for run in runs])
     _put(text.document(found), json_file, lambda: text.show(found, sys.stdout, everything))
 
 

@@ -75,8 +75,8 @@ def correlate(
     from gpusim.config.exec import file_beside
     from gpusim.config.measured import load_measured, read_points
 
-    table, document = load_measured(name, options.sets)
-    file = file_beside(table.points, document.path)
+    measured, document = load_measured(table, options.sets)
+    file = file_beside(measured.points, document.path)
     points = _chosen(read_points(file), options.only, file)
     check_outputs({"--json": options.json_file, "--picture": options.picture}, [*document.files, file])
     if options.picture is not None:
@@ -92,21 +92,21 @@ def correlate(
         rows = [row for row in earlier.rows if row.prediction.point.label in chosen]
         if not rows:
             raise UserError(f"--from {options.earlier}: holds none of the {len(points)} points of {file} asked for")
-        return _shown(table, rows, earlier.fitted, earlier.partial, options)
-    paths = kernel_files(table.kernels, options.kernels)
+        return _shown(measured, rows, earlier.fitted, earlier.partial, options)
+    paths = kernel_files(measured.kernels, options.kernels)
     interrupt_python()
-    run = _Runs(table, points, paths, options)
+    run = _Runs(measured, points, paths, options)
     fitted = None
     try:
         if options.fit:
-            run.points = _searched(points, table)
-            fitted = fit(table.fit, run.all_of)
+            run.points = _searched(points, measured)
+            fitted = fit(measured.fit, run.all_of)
             run.points = points
             (predictions,), launch_us = run.all_of([fitted.values]), fitted.launch_us
         else:
-            (predictions,), launch_us = run.all_of([{}]), table.launch_us
+            (predictions,), launch_us = run.all_of([{}]), measured.launch_us
     except KeyboardInterrupt:
-        predictions, launch_us = run.done_so_far(), table.launch_us
+        predictions, launch_us = run.done_so_far(), measured.launch_us
         if options.fit or not predictions:
             run.reporter.say("interrupted: nothing is reported")
             return EXIT_INTERRUPTED
@@ -114,7 +114,7 @@ def correlate(
     partial = len(rows) < len(points)
     if partial:
         run.reporter.say(f"interrupted: {len(rows)} of {len(points)} points")
-    return _shown(table, rows, fitted, partial, options)
+    return _shown(measured, rows, fitted, partial, options)
 
 
 def _shown(

@@ -34,12 +34,12 @@ def disasm(
     from isa.object.names import find
 
     kernels = load_code_object(file).kernels
-    asked = list(kernels.values()) if name is None else [kernels[find(kernels, name, str(file))]]
+    asked = list(kernels.values()) if kernel is None else [kernels[find(kernels, kernel, str(file))]]
     if hazards:
         return _print_violations(asked)
     texts = _sources(file, asked) if source else None
-    for kernel in asked:
-        for line in listing(kernel, texts):
+    for one in asked:
+        for line in listing(one, texts):
             print(line)
     return 0
 

@@ -24,11 +24,9 @@ def exec_(
     storing: StoreOptions,
     sampling: JobSamplingOptions,
     live: LiveOptions,
-) -> None:
+) -> int:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
-    from gpusim.cli.exec import exec_command
-
-    raise typer.Exit(exec_command(config, options, storing, sampling, live))
+    return exec_command(config, options, storing, sampling, live)
 
 
 def exec_command(

@@ -79,11 +79,9 @@ def hip(
     program: Annotated[
         list[str] | None, typer.Argument(metavar="-- PROGRAM [ARGUMENTS]...", help="The program and its arguments.")
     ] = None,
-) -> None:
+) -> int:
     """Run an unmodified HIP program on the simulated GPU: its output and its exit code are its own."""
-    from gpusim.cli.hip import hip_command
-
-    raise typer.Exit(hip_command(program or [], options))
+    return hip_command(program or [], options)
 
 
 def hip_command(arguments: Sequence[str], options: HipOptions) -> int:

@@ -31,7 +31,6 @@ def kernels_build(
     debug: Annotated[bool, typer.Option("-g", help="Keep line tables, for faults, hotspots and disassembly.")] = False,
 ) -> None:
     """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""
-
     interrupt_python()
     from workloads.toolchain import build
 
@@ -51,7 +50,6 @@ def kernels_check(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the files' table as Markdown.")] = False,
 ) -> int:
     """Say which kernels of files can be executed, and why others cannot; or compare the shipped with their sources."""
-
     interrupt_python()
     from workloads.toolchain import build
 

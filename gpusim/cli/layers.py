@@ -49,17 +49,18 @@ def layers(
 
     network = source.load()
     inputs = [Path(network.source)]
-    gpu = None
-    if gpu_name is not None:
-        file = opened(gpu_name, GPU_FOLDER)
-        gpu = load_gpu(file)
+    spec = None
+    if gpu is not None:
+        file = opened(gpu, GPU_FOLDER)
+        spec = load_gpu(file)
         inputs += file.files
     check_outputs({"--json": json_file}, inputs)
+    train = phase is PhaseChoice.TRAIN
     planned = plan_of(network, 1 if batch is None else batch, train)
     from gpusim.jobs.operators import gpu_facts
     from gpusim.networks.storage import check_room, launch_counts, network_plan
 
-    if gpu is not None:
+    if spec is not None:
 
         def with_batch(images: int) -> MemoryPlan:
             schedule = _schedule(network, images, train)
@@ -68,17 +69,17 @@ def layers(
             except UserError:  # no operator computes one of the layers, whose figures are shown all the same
                 return plan(schedule)
 
-        check_room(with_batch(planned.schedule.batch), gpu, with_batch)
+        check_room(with_batch(planned.schedule.batch), spec, with_batch)
 
-    layers = layer_figures(planned, launch_counts(planned, gpu_facts(gpu or GpuSpec())))
+    figures = layer_figures(planned, launch_counts(planned, gpu_facts(spec or GpuSpec())))
     to_output = json_file == STANDARD_OUTPUT
     if json_file is not None:
-        text = as_json(document(planned, layers, per_image=batch is None))
+        text = as_json(document(planned, figures, per_image=batch is None))
         if to_output:
             sys.stdout.write(text)
         else:
             write_whole(json_file, text)
-    show(planned, layers, batch is None, gpu, sys.stderr if to_output else sys.stdout)
+    show(planned, figures, batch is None, spec, sys.stderr if to_output else sys.stdout)
 
 
 def plan_of(network: "Network", batch: int, train: bool) -> "MemoryPlan":

@@ -1,4 +1,4 @@
-"""Printing of generated tables: the metrics."""
+"""`gpusim metrics`: every reported metric with its unit and definition."""
 
 import sys
 from typing import Annotated

@@ -48,8 +48,8 @@ def microbench(
     from gpusim.store.keeper import Started
     from gpusim.store.project import store_to_write
 
-    document = opened(gpu_name, GPU_FOLDER)
-    gpu = load_gpu(document, sets)
+    document = opened(gpu, GPU_FOLDER)
+    spec = load_gpu(document, sets)
     outputs = {"--json": json_file, "--picture": picture, "--store": store_to_write(storing.store)}
     check_outputs(outputs, document.files)
     if picture is not None:
@@ -62,21 +62,21 @@ def microbench(
     def put(results: "Results") -> None:
         to_output = json_file == STANDARD_OUTPUT
         if to_output:
-            sys.stdout.write(as_json(table.document(results, gpu)))
+            sys.stdout.write(as_json(table.document(results, spec)))
         elif json_file is not None:
-            write_whole(json_file, as_json(table.document(results, gpu)))
+            write_whole(json_file, as_json(table.document(results, spec)))
         if picture is not None:
             from gpusim.microbench.picture import draw
 
-            write_whole(picture, draw(results, gpu, picture.suffix.lower()))
+            write_whole(picture, draw(results, spec, picture.suffix.lower()))
         printed = sys.stderr if to_output else sys.stdout
         if markdown:
-            printed.write(table.markdown(results, gpu))
+            printed.write(table.markdown(results, spec))
         elif not quiet:
-            table.show(results, gpu.name, printed)
+            table.show(results, spec.name, printed)
 
-    names = suite.wanted(only)
-    work = work_of_microbench(gpu, names)
+    names = suite.wanted(only or [])
+    work = work_of_microbench(spec, names)
     with opened_store(storing) as keeper:
         found = keeper.found(work) if keeper is not None else None
         if keeper is not None and found is not None:
@@ -84,12 +84,12 @@ def microbench(
             put(measured_again(found.content))
             return 0
         started = Started()
-        measured = _measured(gpu, names, reporter)
+        measured = _measured(spec, names, reporter)
         if measured is None:
             reporter.say("interrupted: nothing is reported")
             return EXIT_INTERRUPTED
         interrupt_python()
-        with kept(keeper, work, lambda: of_measurements(measured, gpu), started, reporter):
+        with kept(keeper, work, lambda: of_measurements(measured, spec), started, reporter):
             put(measured)
     return 0
 

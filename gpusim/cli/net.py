@@ -106,11 +106,10 @@ class NetOptions:
 
 def net(
     source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions, live: LiveOptions
-) -> None:
+) -> int:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
-    from gpusim.cli.net import dnnmark_command, net_command
-
-    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, sampling, storing, live))
+    command = dnnmark_command if options.dnnmark else net_command
+    return command(source, options, sampling, storing, live)
 
 
 def net_command(

@@ -244,7 +244,7 @@ def with_values(arguments: Sequence[str]) -> list[str]:
     return out
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
+def grouped(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """The command as Typer is to see it: instead of each group among its parameters, the options of that group."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
@@ -259,11 +259,11 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         else:
             parameters.append(_parameter(name, parameter.default, kind))
 
-    def spread(**values: Any) -> None:
+    def spread(**values: Any) -> int | None:
         made = {}
         for name, kind in groups.items():
             made[name] = kind(**{option.name: values.pop(option.name) for option in fields(kind)})
-        command(**values, **made)
+        return command(**values, **made)
 
     spread.__name__, spread.__doc__ = command.__name__, command.__doc__
     spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -59,7 +59,7 @@ def report(
     from gpusim.report.page.page import page, picture_files
 
     found = _read([*results, *([PREFIX + sweep] if sweep is not None else ())], store)
-    written: dict[Path, str | bytes] = {html: page(found, _lines(sources))}
+    written: dict[Path, str | bytes] = {html: page(found, _lines(source))}
     if pictures is not None:
         held = folder(pictures)
         written |= {held / name: content for name, content in picture_files(found).items()}

@@ -1,4 +1,4 @@
-"""`gpusim results` and `gpusim query`."""
+"""`gpusim results`: what a store has, run by run, and what is done with it."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ import typer
 
 from gpusim.base.errors import UserError, nearest
 from gpusim.base.files import write_whole
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import check_outputs, put
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import CsvOption, DetailsOption, JsonOption, SectionsOption, StoreFile, metrics_option
 
@@ -153,7 +153,7 @@ def show(
             return
         stored = stored_run(results, run)
     if json_file is not None:
-        _put(json_file, as_json(stored.document()))
+        put(json_file, as_json(stored.document()))
         return
     row = stored.row
     lines = {
@@ -178,12 +178,12 @@ def delete(
     store: StoreFile = None,
 ) -> None:
     """Delete runs with all that is known of them."""
-    from gpusim.store.edit import delete
+    from gpusim.store.edit import delete as deleted
     from gpusim.store.project import store_to_read
 
     path = store_to_read(store)
-    count, sweeps = delete(path, runs)
-    of_sweeps = f"{sweeps} sweep{'s' * (sweeps != 1)}, " if sweeps else ""
+    count, of_them = deleted(path, runs)
+    of_sweeps = f"{of_them} sweep{'s' * (of_them != 1)}, " if of_them else ""
     Reporter().say(f"deleted from {path}: {of_sweeps}{count} run{'s' * (count != 1)}")
 
 
@@ -236,7 +236,7 @@ def export(options: ExportOptions) -> None:
     if options.parquet is not None:
         write_whole(options.parquet, listing.as_parquet(found.columns, found.rows))
     if options.csv_file is not None:
-        _put(options.csv_file, listing.as_csv(found.columns, found.rows))
+        put(options.csv_file, listing.as_csv(found.columns, found.rows))
 
 
 def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
@@ -293,7 +293,7 @@ def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "Wanted") -
     if wanted.sections or wanted.details:
         raise UserError(f"{sweep.label}: sections are of a run; gpusim compare and report tell more of a sweep")
     if json_file is not None:
-        _put(json_file, listing.as_json(sweep.columns, sweep.rows))
+        put(json_file, listing.as_json(sweep.columns, sweep.rows))
         return
     print(f"{sweep.label}: {sweep.title}; {sweep.known} of {sweep.planned} points are known\n")
     listing.show(sweep.columns, sweep.rows, sys.stdout)
@@ -317,10 +317,3 @@ def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
         from gpusim.microbench import table
 
         table.show(measurements.measured_again(stored.content), stored.row["gpu"], sys.stdout)
-
-
-def _put(file: Path, text: str) -> None:
-    if file == STANDARD_OUTPUT:
-        sys.stdout.write(text)
-    else:
-        write_whole(file, text)

@@ -38,13 +38,9 @@ def run(
     storing: StoreOptions,
     sampling: JobSamplingOptions,
     live: LiveOptions,
-) -> None:
+) -> int:
     """Simulate a layer and report what it cost."""
-    from gpusim.cli.run import run_command
-
-    raise typer.Exit(
-        run_command(config, engine.value if engine else None, not no_verify, out, options, storing, sampling, live)
-    )
+    return run_command(config, engine.value if engine else None, not no_verify, out, options, storing, sampling, live)
 
 
 def run_command(

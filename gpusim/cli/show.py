@@ -31,27 +31,27 @@ def show(
     from gpusim.config.run import RUN_FOLDER, RunConfig, load_run
     from gpusim.core.gpu_spec import GpuSpec
 
-    document = _opened(name)
+    document = _opened(config)
     shelf = files.shelf_of(document)
     if shelf == ENGINE_FOLDER:
         sys.stdout.write(annotated(load_engine(document, sets)))
         return
-    config: RunConfig | ExecConfig | GpuSpec
+    shown: RunConfig | ExecConfig | GpuSpec
     if shelf == RUN_FOLDER:
-        config = load_run(document, sets)
+        shown = load_run(document, sets)
     elif shelf == EXAMPLE_FOLDER:
-        config, _ = load_exec(document, sets)
+        shown, _ = load_exec(document, sets)
     else:
-        config = load_gpu(document, sets)
+        shown = load_gpu(document, sets)
     if values:
-        sys.stdout.write(annotated(config))
+        sys.stdout.write(annotated(shown))
         return
-    gpu = config if isinstance(config, GpuSpec) else config.gpu
-    uses_engine = isinstance(config, RunConfig) and config.run.engine != "off"
-    for line in describe(gpu, config.engine if isinstance(config, RunConfig) and uses_engine else None):
+    gpu = shown if isinstance(shown, GpuSpec) else shown.gpu
+    uses_engine = isinstance(shown, RunConfig) and shown.run.engine != "off"
+    for line in describe(gpu, shown.engine if isinstance(shown, RunConfig) and uses_engine else None):
         print(line)
     if shelf in (RUN_FOLDER, EXAMPLE_FOLDER):
-        print(f"{name} is {files.SHELVES[shelf].what}: {files.SHELVES[shelf].use.format(name=name)}")
+        print(f"{config} is {files.SHELVES[shelf].what}: {files.SHELVES[shelf].use.format(name=config)}")
 
 
 def _opened(name: str) -> "files.Document":
