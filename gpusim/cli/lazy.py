@@ -22,7 +22,7 @@ class Command:
         """Return the command as Typer makes it of its function, whose module is imported now."""
         module, _, function = self.place.rpartition(".")
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name)(grouped(getattr(import_module(module), function)))
+        app.command(name, short_help=self.text)(grouped(getattr(import_module(module), function)))
         return typer.main.get_command(app)
 
 
