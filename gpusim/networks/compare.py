@@ -1,7 +1,7 @@
 """What a network's run says of layers that skip zeros: zeros, the engine's counters, and cycles beside dense ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TextIO
 
 from gpusim.base.progress import scaled
@@ -11,7 +11,6 @@ from gpusim.networks.columns import three_digits
 from gpusim.networks.modes import ModesRecord
 from gpusim.networks.rows import Row
 from gpusim.report.layout import fitted
-from workloads.networks.kind import Pass
 
 HEAD = ("layer", "zeros", "padded", "us", "dense us", "speed-up", "dense by")
 ENGINE_HEAD = ("requests", "lines", "wasted")
@@ -22,34 +21,26 @@ SPEED_UP = "cycles of the fastest dense algorithm / those of the sparse one, im2
 
 @dataclass(frozen=True)
 class SparseLayer:
-    """A forward pass that skips zeros. dense: the same by each dense algorithm that is known, fastest first."""
+    """A forward pass that skips zeros. dense: the same by its fastest dense algorithm; None: that was not run."""
 
     row: Row
-    dense: tuple[Row, ...] = ()
+    dense: Row | None = None
 
     @property
     def speed_up(self) -> float | None:
-        """Against the fastest dense algorithm; None where either is not known."""
-        if not self.dense or self.row.facts is None or self.dense[0].facts is None or not self.row.facts.cycles:
+        """Against the dense one; None where either is not known."""
+        if self.dense is None or self.row.facts is None or self.dense.facts is None or not self.row.facts.cycles:
             return None
-        return self.dense[0].facts.cycles / self.row.facts.cycles
+        return self.dense.facts.cycles / self.row.facts.cycles
 
 
 def sparse_layers(found: ModesRecord) -> list[SparseLayer]:
-    """The layers of the last variant that skip zeros; beside them, with both, those of the dense ones."""
+    """The layers of the last variant that skip zeros; beside them, with both, those of the dense one."""
     if found.mode == "off" or not found.last.sparse:
         return []
-    others = [record for record in (found.variants.get("dense"), *found.alternatives) if record is not None]
-    forward: dict[str, list[Row]] = {}
-    for record in others:
-        for row in record.rows:
-            if row.what is Pass.FORWARD and row.facts is not None:
-                forward.setdefault(row.layer, []).append(row)
+    dense = {(row.layer, row.what): row for row in found.variants["dense"].rows} if found.mode == "both" else {}
     return [
-        # one that an algorithm refuses is computed by the default again
-        SparseLayer(
-            row, tuple(sorted(forward.get(row.layer, ()), key=lambda one: one.facts.cycles if one.facts else 0))
-        )
+        SparseLayer(row, dense.get((row.layer, row.what)))
         for row in found.last.rows
         if any(step.skips_zeros for step in row.steps)
     ]
@@ -79,19 +70,13 @@ def document(found: ModesRecord) -> dict[str, Any]:
 
 
 def _chosen_tree(found: ModesRecord) -> dict[str, Any]:
-    """The algorithms that were chosen; nothing where none were."""
+    """The algorithms that were chosen, each as the `choice` of a run; nothing where none were."""
     if not found.choices:
         return {}
     return {
         "algorithms": [
-            {
-                "name": one.layer,
-                "pass": str(one.what),
-                "algorithm": one.algorithm,
-                "cycles": dict(one.cycles),
-                "at_least_cycles": {name: round(cycles) for name, cycles in one.slower.items()},
-            }
-            for one in found.choices
+            {"name": layer, "pass": str(what), "algorithm": choice.kernel, **asdict(choice)}
+            for (layer, what), choice in found.choices.items()
         ]
     }
 
@@ -104,7 +89,7 @@ def _normalized(found: ModesRecord) -> dict[str, Any]:
             "pass": str(layer.row.what),
             "zeros": report.zeros_tree(layer.row),
             "sparse": {"operator": layer.row.operators, "cycles": layer.row.facts.cycles if layer.row.facts else None},
-            "dense": [{"operator": row.operators, "cycles": row.facts.cycles} for row in layer.dense if row.facts],
+            "dense": _dense_trees(found, layer),
             "speed_up": layer.speed_up,
         }
         for layer in sparse_layers(found)
@@ -112,23 +97,35 @@ def _normalized(found: ModesRecord) -> dict[str, Any]:
     return {"layers": layers, "total": {"speed_up": total_speed_up(found)}}
 
 
+def _dense_trees(found: ModesRecord, layer: SparseLayer) -> list[dict[str, Any]]:
+    """What the dense variant takes for a layer; then what others took where they were measured for the choice."""
+    row, choice = layer.dense, found.choices.get((layer.row.layer, layer.row.what))
+    if row is None or row.facts is None:
+        return []
+    measured = choice.cycles if choice is not None else {}
+    others = [(name, cycles) for name, cycles in measured.items() if choice is not None and name != choice.kernel]
+    return [
+        {"operator": row.operators, "cycles": row.facts.cycles},
+        *({"operator": f"{row.operators.partition('(')[0]}({name})", "cycles": cycles} for name, cycles in others),
+    ]
+
+
 def total_speed_up(found: ModesRecord) -> float | None:
-    """Of the whole iteration, each of its layers by its fastest dense algorithm; None where something is not known."""
+    """Of the whole iteration; None where something is not known."""
     if set(found.variants) != {"dense", "sparse"}:
         return None
-    fastest = {layer.row.layer: layer.dense[0] for layer in sparse_layers(found) if layer.dense}
-    dense = [fastest.get(r.layer, r) if r.what is Pass.FORWARD else r for r in found.variants["dense"].rows]
-    cycles = [[row.facts.cycles if row.facts else None for row in rows] for rows in (dense, found.last.rows)]
-    known = [[one for one in column if one is not None] for column in cycles]
-    if any(len(a) != len(b) for a, b in zip(cycles, known, strict=True)) or not sum(known[1]):
+    dense, sparse = (found.variants[name].rows for name in ("dense", "sparse"))
+    if dense.facts is None or sparse.facts is None or not sparse.facts.cycles:
         return None
-    return sum(known[0]) / sum(known[1])
+    if [row.facts is None for row in dense] != [row.facts is None for row in sparse]:
+        return None
+    return dense.facts.cycles / sparse.facts.cycles
 
 
 def show(found: ModesRecord, out: TextIO) -> None:
     """The last variant's table; then the layers that skip zeros, beside dense ones where there are."""
     report.show(found.last, out)
-    for line in _chosen_lines(found):
+    for line in chosen_lines(found.choices):
         print(fitted(line, 2, out), file=out)
     if not (layers := sparse_layers(found)):
         return
@@ -152,20 +149,13 @@ def show(found: ModesRecord, out: TextIO) -> None:
 
 def markdown(found: ModesRecord) -> str:
     """The tables as Markdown."""
-    text = report.markdown(found.last) + "".join(f"- {line}\n" for line in _chosen_lines(found))
+    text = report.markdown(found.last) + "".join(f"- {line}\n" for line in chosen_lines(found.choices))
     if not (layers := sparse_layers(found)):
         return text
     head = _head(layers)
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     lines += [f"| {' | '.join(_cells(layer, layers))} |" for layer in layers]
     return "\n".join([text, *lines, "", *(f"- {line}" for line in _closing(found, layers))]) + "\n"
-
-
-def _chosen_lines(found: ModesRecord) -> list[str]:
-    if not found.choices:
-        return []
-    head = "convolution by the fastest algorithm, and how many times as long others take (>=: their products alone):"
-    return [head, *chosen_lines(found.choices)]
 
 
 def _engine_counts(layer: SparseLayer) -> dict[str, Any] | None:
@@ -183,7 +173,7 @@ def _cells(layer: SparseLayer, layers: Sequence[SparseLayer]) -> list[str]:
     cells = [layer.row.layer]
     cells += ["–", "–"] if zeros is None else [f"{100 * zeros[key]:.1f}%" for key in ("fraction", "of_terms")]
     cells.append("–" if layer.row.facts is None else three_digits(layer.row.facts.time_us))
-    best = layer.dense[0] if layer.dense else None
+    best = layer.dense
     cells.append("–" if best is None or best.facts is None else three_digits(best.facts.time_us))
     cells.append("–" if layer.speed_up is None else f"{layer.speed_up:.2f}x")
     cells.append("–" if best is None else best.operators.partition("(")[2].rstrip(")"))

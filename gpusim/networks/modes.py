@@ -1,10 +1,10 @@
-"""A network with the compaction engine off, on, or both: what is run, and which dense algorithm the sparse one meets.
+"""A network with the compaction engine off, on, or both.
 
-With both, the speed-up of a layer is against the fastest of all dense algorithms that compute it, not only that of the
-iteration: the others' launches are simulated for that layer alone, over made-up values, which do not decide their time.
+With both, the dense variant computes each layer that skips zeros in the sparse one by its fastest dense algorithm
+(gpusim.networks.choice), so that what is said of either is a comparison with the best.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,12 +16,12 @@ from gpusim.config.engine import check_share
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.networks.binding import Iteration
-from gpusim.networks.choice import Choice, choose
+from gpusim.networks.choice import Place, choose
 from gpusim.networks.run import NetworkRecord, Wanted, is_real, run_iteration, schedule_of
 from gpusim.networks.storage import network_plan
+from gpusim.results.record import KernelChoice
 from workloads.networks.graph import Network
-from workloads.networks.kind import Pass
-from workloads.operators.conv_algorithms import ALGORITHMS, DENSE_ALGORITHMS
+from workloads.operators.conv_algorithms import ALGORITHMS
 
 # key in the JSON object, as `gpusim run` has it, and the mode of each variant
 VARIANTS: Mapping[EngineMode, tuple[tuple[str, EngineMode], ...]] = {
@@ -35,15 +35,13 @@ VARIANTS: Mapping[EngineMode, tuple[tuple[str, EngineMode], ...]] = {
 class ModesRecord:
     """What a run in one mode or both left behind.
 
-    variants: records by their keys, as far as they were run; alternatives: of the layers that skip zeros, forward, by
-    dense algorithms other than the iteration's; choices: of algorithms by layer and pass, where they were measured;
-    stopped_by: empty for a run that was not stopped.
+    variants: records by their keys, as far as they were run; choices: of dense algorithms by layer and pass, where
+    they are not as the settings name them; stopped_by: empty for a run that was not stopped.
     """
 
     mode: EngineMode
     variants: dict[str, NetworkRecord] = field(default_factory=dict)
-    alternatives: list[NetworkRecord] = field(default_factory=list)
-    choices: Sequence[Choice] = ()
+    choices: Mapping[Place, KernelChoice] = field(default_factory=dict)
 
     @property
     def last(self) -> NetworkRecord:
@@ -53,7 +51,7 @@ class ModesRecord:
     @property
     def stopped_by(self) -> str:
         """Empty for a run that was not stopped."""
-        return next((r.stopped_by for r in [*self.variants.values(), *self.alternatives] if r.stopped_by), "")
+        return next((r.stopped_by for r in self.variants.values() if r.stopped_by), "")
 
     @property
     def passed(self) -> bool | None:
@@ -97,9 +95,7 @@ def run_modes(
         )
         found.variants[name], known = record, record.of_class
         if record.stopped_by:
-            return found
-    if len(variants) > 1 and not chosen.choices:  # the dense variant has the fastest already
-        _run_alternatives(network, settings, wanted, reporter, interrupt, found)
+            break
     return found
 
 
@@ -110,30 +106,3 @@ def _decided(network: Network, settings: NetworkSettings, wanted: Wanted) -> Wan
     schedule = schedule_of(network, settings, wanted.batch, wanted.train)
     planned = network_plan(schedule, Iteration.under(settings, sparse=True))
     return replace(wanted, data="real" if is_real(wanted, planned) else "synthetic")
-
-
-def _run_alternatives(
-    network: Network,
-    settings: NetworkSettings,
-    wanted: Wanted,
-    reporter: Reporter,
-    interrupt: Interrupt,
-    found: ModesRecord,
-) -> None:
-    """The layers that skip zeros by every other dense algorithm, forward and alone."""
-    sparse = found.variants["sparse"]
-    layers = frozenset(s.step.layer for s in sparse.steps if s.skips_zeros and s.step.what is Pass.FORWARD)
-    if not layers:
-        return
-    alone = replace(wanted, engine="off", train=False, data="synthetic", verify=False, layers=layers)
-    known = sparse.of_class
-    for algorithm in DENSE_ALGORITHMS:
-        if algorithm == settings.convolution:
-            continue
-        reporter.say(f"dense: {', '.join(sorted(layers))} by {algorithm}")
-        other = settings.model_copy(update={"convolution": algorithm})
-        record = run_iteration(network, other, alone, reporter, interrupt, known=known)
-        found.alternatives.append(record)
-        known = record.of_class
-        if record.stopped_by:
-            return
