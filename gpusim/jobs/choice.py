@@ -103,5 +103,10 @@ def choose_all(
 
 def _answered(found: Sequence[Candidate], question: Question, cycles: Measured) -> list[Candidate]:
     """What is known once the question is answered."""
-    changed = {"least": question.most} if cycles is None else {"least": cycles, "most": cycles, "measured": True}
-    return [replace(one, **changed) if one.name == question.name else one for one in found]
+    return [_after(one, question, cycles) if one.name == question.name else one for one in found]
+
+
+def _after(one: Candidate, question: Question, cycles: Measured) -> Candidate:
+    if cycles is None:
+        return replace(one, least=question.most)
+    return replace(one, least=cycles, most=cycles, measured=True)
