@@ -69,14 +69,8 @@ def choose(
     candidates = _candidates(schedule, settings, steps, reporter)
     confidence = settings.sampling.confidence if settings.sampling is not None else SamplingSpec().confidence
     sampled = settings.model_copy(update={"sampling": SamplingSpec(error=ERROR, confidence=confidence)})
-    alone = replace(
-        wanted,
-        engine="off",
-        data="synthetic",
-        verify=False,
-        launches=RunOptions(),
-        layers=frozenset(s.layer for s in steps),
-    )
+    layers = frozenset(step.layer for step in steps)
+    alone = replace(wanted, engine="off", data="synthetic", verify=False, launches=RunOptions(), layers=layers)
     known: dict[LaunchClass, RunFacts] = {}
 
     def measure(asked: Mapping[Place, Question]) -> Mapping[Place, Measured]:
