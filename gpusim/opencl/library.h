@@ -27,7 +27,7 @@
 #define _GPUSIM static inline __attribute__((overloadable, always_inline))
 #define _GPUSIM_LIBRARY                                                                                                \
     "install Debian's rocm-device-libs (Debian 13: rocm-device-libs-17) or set GPUSIM_DEVICE_LIBRARY to its folder, "  \
-    "and gpusim kernels build links it (docs/opencl.md)"
+    "and gpusim kernels build links it, with a clang that reads it"
 // a function whose argument would else be converted to another type, and which would compute something else
 #define _GPUSIM_NOT(signature)                                                                                         \
     __attribute__((overloadable, unavailable("only AMD's device library has it for double: " _GPUSIM_LIBRARY)))        \
@@ -328,7 +328,7 @@ _GPUSIM_EXACT_1(floor, x, __builtin_floorf(x), __builtin_floor(x))
 _GPUSIM_EXACT_1(ceil, x, __builtin_ceilf(x), __builtin_ceil(x))
 _GPUSIM_EXACT_1(trunc, x, __builtin_truncf(x), __builtin_trunc(x))
 _GPUSIM_EXACT_1(rint, x, __builtin_rintf(x), __builtin_rint(x))
-// clang before 16 rounds -0 to 0
+// clang up to 16 rounds -0 to 0
 _GPUSIM_EXACT_1(round, x, __builtin_copysignf(__builtin_roundf(x), x), __builtin_copysign(__builtin_round(x), x))
 _GPUSIM_EXACT_1(sign, x, _gpusim_sign(x), _gpusim_sign(x))
 _GPUSIM_SINGLE_1(exp2, x, __builtin_exp2f(x))

@@ -19,7 +19,13 @@
     PUT(length((float4)(x, y, z, y)))                                                                                  \
     PUT(distance((float2)(x, y), (float2)(y, z)))                                                                      \
     PUT(distance((float3)(x, y, z), (float3)(y, z, x)))                                                                \
-    PUT(distance((float4)(x, y, z, x), (float4)(y, z, x, z)))
+    PUT(distance((float4)(x, y, z, x), (float4)(y, z, x, z)))                                                          \
+    PUT(dot((float2)(x, y), (float2)(z, x)))                                                                           \
+    PUT(dot((float3)(x, y, z), (float3)(y, z, x)))                                                                     \
+    PUT(dot((float4)(x, y, z, x), (float4)(z, x, y, x)))                                                               \
+    PUT(cross((float3)(x, y, z), (float3)(y, z, x)).x)                                                                 \
+    PUT(cross((float3)(x, y, z), (float3)(y, z, x)).y)                                                                 \
+    PUT(cross((float3)(x, y, z), (float3)(y, z, x)).z)
 KERNEL(double, (void)z;)
 KERNEL(half, SINGLE)
 KERNEL(float, SINGLE GEOMETRY)

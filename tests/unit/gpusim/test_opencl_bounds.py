@@ -48,6 +48,15 @@ FUNCTIONS: tuple[tuple[str, int, Callable[..., np.ndarray], tuple[float, ...]], 
     ("distance of 3", 3, lambda x, y, z: np.hypot(np.hypot(x - y, y - z), z - x), (8.5,)),
     ("distance of 4", 3, lambda x, y, z: np.hypot(np.hypot(x - y, y - z), np.hypot(z - x, x - z)), (10.5,)),
 )
+# (exact value, limit as a multiple of the largest argument's square and epsilon), after the rows of FUNCTIONS
+SUMS: tuple[tuple[Callable[..., np.ndarray], int], ...] = (
+    (lambda x, y, z: x * z + y * x, 3),  # dot
+    (lambda x, y, z: x * y + y * z + z * x, 5),
+    (lambda x, y, z: x * z + y * x + z * y + x * x, 7),
+    (lambda x, y, z: y * x - z * z, 3),  # cross
+    (lambda x, y, z: z * y - x * x, 3),
+    (lambda x, y, z: x * z - y * y, 3),
+)
 SLACK = 1e-6  # of a unit: what the wider type rounds
 
 
@@ -109,10 +118,12 @@ def test_every_function_keeps_its_limit(module: gpusim.Module, kind: str) -> Non
     given = arguments(kind)
     functions = [f for f in FUNCTIONS if len(f[3]) > ALLOWED[kind]]
     device, n = gpu(), given[0].size
-    out = device.zeros((len(functions), n), TYPES[kind])
+    sums = SUMS if kind == "float" else ()
+    out = device.zeros((len(functions) + len(sums), n), TYPES[kind])
     device.launch(device.load(module.source)[f"of_{kind}"], n, 256, [*map(device.array, given), out, n])
     choices = [[part, flushed(part)] if kind == "float" else [part] for part in given]
-    for (name, parameters, of, limits), got in zip(functions, out.numpy(), strict=True):
+    rows = out.numpy()
+    for (name, parameters, of, limits), got in zip(functions, rows, strict=False):
         limit = limits[ALLOWED[kind]]
         off = np.full(n, np.inf)
         with np.errstate(all="ignore"):
@@ -124,3 +135,10 @@ def test_every_function_keeps_its_limit(module: gpusim.Module, kind: str) -> Non
         worst = int(np.argmax(off))
         what = f"{name}({', '.join(repr(a[worst]) for a in given)}) = {got[worst]!r}: off by {off[worst]}"
         assert off[worst] <= limit + SLACK, what
+    wide = [part.astype(np.float64) for part in given]
+    largest = np.max(np.abs(wide), axis=0)
+    usable = largest < 1e18  # nothing overflows, NaN is left out
+    for (exact_of, factor), got in zip(sums, rows[len(functions) :], strict=True):
+        exact = exact_of(*(part[usable] for part in wide))
+        tolerance = factor * largest[usable] ** 2 * np.finfo(np.float32).eps + 4 * np.finfo(np.float32).tiny
+        assert np.all(np.abs(got[usable] - exact) <= tolerance)
