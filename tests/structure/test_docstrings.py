@@ -139,8 +139,6 @@ PENDING = frozenset(
         "gpusim.cli",
         "gpusim.compare",
         "gpusim.config",
-        "gpusim.core",
-        "gpusim.core.cu",
         "gpusim.correlation",
         "gpusim.energy",
         "gpusim.hip",
