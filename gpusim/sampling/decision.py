@@ -43,7 +43,7 @@ class Measured:
         return ratios(self.laps[first:], self.weights(first, last_jump), self.age(first), _PACE, spec, self.lap_rounds)
 
     def age(self, first: int, more: int = 0) -> float:
-        """Rounds that have passed in the middle of the laps but for the `first` ones, with `more` to follow."""
+        """Return how many rounds had passed at the middle of the laps from `first` on, with `more` to follow."""
         return 1 + self.lap_rounds * (first + (len(self.laps) - first + more) / 2)
 
     def first(self, last_jump: float, spec: SamplingSpec) -> int:
