@@ -135,7 +135,7 @@ class DeviceMemory:
         return None
 
     def discard(self, address: int, size_bytes: int) -> None:
-        """Zero these bytes, which are needed no more, so that the host may have their pages back."""
+        """Zero bytes that are needed no more with `clear`, if there is one, which gives their pages back."""
         if self._clear is not None:
             start = address - VIRTUAL_BASE
             self._clear(start, start + size_bytes)
