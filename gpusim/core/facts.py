@@ -99,7 +99,7 @@ class RunFacts:
 
 
 def machine_facts(m: Any) -> RunFacts:
-    """What the units of the machine record `m` have counted."""
+    """Return the counts of all units of the machine record `m` as facts, a section for each table."""
     facts = RunFacts()
     for table in MACHINE_TABLES:
         counts = table.read(m)
@@ -109,7 +109,7 @@ def machine_facts(m: Any) -> RunFacts:
 
 
 def combined(launches: Sequence[RunFacts]) -> RunFacts:
-    """The facts of several launches that ran one after another, as one: each count as its table says."""
+    """Return the facts of several consecutive launches as one: each count aggregated as its table says."""
     if len(launches) == 1:
         return launches[0]
     total = RunFacts(partial=any(facts.partial for facts in launches))
