@@ -176,11 +176,7 @@ PENDING = frozenset(
         "memory.sets",
         "memory.translation",
         "spartan",
-        "workloads.data",
-        "workloads.monitor",
         "workloads.operators",
-        "workloads.toolchain",
-        "workloads.vendor",
     ]
 )
 

@@ -12,7 +12,7 @@ MOST_POINTS = 1_000  # of a line
 
 
 def draw(replay: Replay, kind: str) -> bytes:
-    """The picture as a file of `kind`, '.svg' or '.png': a line, a cross for each process, hibernation shaded."""
+    """Draw the picture as a file of `kind`, '.svg' or '.png': a line, a cross for each process, hibernation shaded."""
     if len(replay.maps) > MOST_MAPS:
         raise UserError(f"--picture: {len(replay.maps)} maps; a picture has at most {MOST_MAPS}")
     plt = require_matplotlib("monitor")
@@ -43,7 +43,7 @@ def draw(replay: Replay, kind: str) -> bytes:
 
 
 def hibernation(replay: Replay) -> list[tuple[int, int]]:
-    """First and end iteration of each hibernation."""
+    """List the first and the end iteration of each hibernation."""
     spans, since = [], None
     for change in replay.transitions:
         if change.state is State.HIBERNATE:

@@ -14,7 +14,7 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # head, and rows of as ma
 
 
 def replay_table(replay: Replay) -> Table:
-    """A row for each map."""
+    """Make a table with a row for each map."""
     head = ["map", "processes", "measurements", "measured", "mean error", "max error", "sparse", "misjudged"]
     return head, [
         [
@@ -32,7 +32,9 @@ def replay_table(replay: Replay) -> Table:
 
 
 def replay_lines(replay: Replay) -> Iterator[str]:
-    """What holds for the whole training."""
+    """Yield lines about the whole training: its length, the share measured, the final state, each change of
+    the state.
+    """
     yield (
         f"{replay.name}: {replay.length:,} iterations, {percent(replay.share_measured)} of map-iterations measured; "
         f"at the end {replay.state}"
@@ -42,7 +44,7 @@ def replay_lines(replay: Replay) -> Iterator[str]:
 
 
 def replay_document(replay: Replay) -> dict[str, Any]:
-    """With every process."""
+    """Return the replay with every process, for JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
         "name": replay.name,
@@ -68,7 +70,9 @@ def _map_document(held: MapReplay) -> dict[str, Any]:
 
 
 def overhead_table(found: TrainingOverhead, settings: MonitorSpec) -> Table:
-    """Measured overheads, and what they come to for trainings as long as those of table 6.6, beside the table."""
+    """Make a table of measured overheads, of those they imply for trainings as long as table 6.6's, and of that
+    table's.
+    """
     plan = found.plan
     rows = [
         ["without", f"{plan.iterations:,}", milliseconds(found.plain_s), "", ""],
@@ -87,7 +91,7 @@ def overhead_table(found: TrainingOverhead, settings: MonitorSpec) -> Table:
 
 
 def overhead_lines(found: TrainingOverhead) -> Iterator[str]:
-    """What was measured, and each layer's decisions."""
+    """Yield a line about the measurement, then one about each layer's decisions."""
     plan = found.plan
     yield f"{plan.model}, batch {plan.batch}, on {found.device}; zeros are counted on the {plan.place}"
     for name, log in found.layers.items():
@@ -96,7 +100,7 @@ def overhead_lines(found: TrainingOverhead) -> Iterator[str]:
 
 
 def overhead_document(found: TrainingOverhead, settings: MonitorSpec) -> dict[str, Any]:
-    """Times, overheads, decisions."""
+    """Return times, overheads and decisions, for JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
         **asdict(found),
@@ -113,7 +117,7 @@ def overhead_document(found: TrainingOverhead, settings: MonitorSpec) -> dict[st
 
 
 def percent(share: float | None) -> str:
-    """'12.3 %', '0.0123 %', '–' for nothing."""
+    """Return a share as text, such as '12.3 %' or '0.0123 %'; '–' for None."""
     if share is None:
         return "–"
     value = 100.0 * share
@@ -121,5 +125,5 @@ def percent(share: float | None) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """'1.234 ms'."""
+    """Return a time as text, such as '1.234 ms'."""
     return f"{1e3 * seconds:.3f} ms"
