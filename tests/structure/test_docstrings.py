@@ -176,7 +176,6 @@ PENDING = frozenset(
         "memory.sets",
         "memory.translation",
         "spartan",
-        "workloads.operators",
     ]
 )
 

@@ -23,7 +23,7 @@ ESTIMATE_ERROR = 1.1  # simulated cycles / estimated ones of such products: at m
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cycles that a kernel takes for a shape: at least, and at most, infinite where that is not known."""
+    """A range of cycles that a kernel takes for a shape; `most` is infinite where it is unknown."""
 
     kernel: str
     least: float
@@ -31,7 +31,7 @@ class Estimate:
 
 
 def estimates(shape: GemmShape, gpu: GpuFacts) -> list[Estimate]:
-    """Of each dense kernel that can compute the shape on the GPU, the one with the smallest lower end first."""
+    """Estimate every dense kernel that can compute the shape on the GPU, the one with the smallest lower end first."""
     found = []
     for row in (GEMM_KERNELS[name] for name in DENSE_KERNELS):
         try:
@@ -43,13 +43,13 @@ def estimates(shape: GemmShape, gpu: GpuFacts) -> list[Estimate]:
 
 
 def in_question(found: Sequence[Estimate]) -> list[Estimate]:
-    """Those that may be the fastest: of no other one it is certain that it is faster."""
+    """Return the estimates that may be the fastest: of no other one it is certain that it is faster."""
     surely = min(one.most for one in found)
     return [one for one in found if one.least <= surely]
 
 
 def _multiplying(row: GemmKernel, shape: GemmShape, gpu: GpuFacts) -> float:
-    """Cycles for which the fullest SIMD multiplies."""
+    """Return the cycles for which the fullest SIMD multiplies."""
     split = row.splitting.split(shape, gpu, None)
     x, y, z = split.workgroups(shape)
     wavefronts = split.local_size[0] * split.local_size[1] // WAVEFRONT
