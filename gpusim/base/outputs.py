@@ -32,7 +32,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path] = (
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is a device or a pipe, to which is written without taking anything's place."""
+    """Tell whether the path is a device or a pipe, to which is written without replacing anything."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

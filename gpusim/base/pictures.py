@@ -14,13 +14,13 @@ _UNDATED = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # the same 
 
 
 def check_format(path: Path) -> None:
-    """UserError unless the picture's name ends in .svg or .png."""
+    """Raise UserError unless the picture's name ends in .svg or .png."""
     if path.suffix.lower() not in FORMATS:
         raise UserError(f"--picture {path}: a picture's name ends in {' or '.join(FORMATS)}")
 
 
 def require_matplotlib(command: str, option: str = " --picture") -> Any:
-    """Matplotlib, drawing into files, for `gpusim COMMAND` with an option; raises MissingExtraError."""
+    """Import Matplotlib, drawing into files, for `gpusim COMMAND` with an option; raise MissingExtraError."""
     try:
         matplotlib = importlib.import_module("matplotlib")
         matplotlib.use("Agg")
@@ -30,7 +30,7 @@ def require_matplotlib(command: str, option: str = " --picture") -> Any:
 
 
 def saved(plt: Any, figure: Any, kind: str) -> bytes:
-    """The figure, which is closed, as a file of `kind`, '.svg', '.png' or '.pdf'."""
+    """Return the figure as a file of `kind`, '.svg', '.png' or '.pdf', and close it."""
     out = io.BytesIO()
     with plt.rc_context(_RC):
         figure.savefig(out, format=kind[1:], metadata=_UNDATED.get(kind, {}))
@@ -39,9 +39,9 @@ def saved(plt: Any, figure: Any, kind: str) -> bytes:
 
 
 def rendered(draw: Callable[[Any], None], size: tuple[float, float], kind: str, ink: str = "black") -> bytes:
-    """A file of `kind` of what `draw` draws onto a figure of `size` inches; ink: colour of text and axes.
+    """Return a file of `kind` with what `draw` draws onto a figure of `size` inches; ink: colour of text and axes.
 
-    Without a ground, so that it lies on any page. Raises MissingExtraError.
+    The background is transparent. Raise MissingExtraError.
     """
     plt = require_matplotlib("report", "")
     inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "legend.edgecolor")
