@@ -24,7 +24,7 @@ from workloads.networks.graph import Network
 
 @dataclass(frozen=True)
 class NetTask:
-    """`gpusim net`."""
+    """The task of a point of `gpusim net`."""
 
     network: Network
     settings: NetworkSettings
@@ -32,13 +32,13 @@ class NetTask:
     files: Sequence[Path]
 
     def run(self) -> Outcome:
-        """Run an iteration."""
+        """Run an iteration of the network."""
         found = run_modes(self.network, self.settings, self.wanted, Reporter(quiet=True), Interrupt())
         return of_network(found, EXIT_NOT_AS_EXPECTED if found.passed is False else 0)
 
 
 def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> tuple[Work, NetTask]:
-    """Work and task of a network with what a point says of it beside its settings; raises UserError."""
+    """Return work and task of a network, with a point's values besides its settings; raise UserError."""
     network = _network(name)
     choices = (("phase", get_args(Phase)), ("data", get_args(DataChoice)), ("engine", get_args(EngineMode)))
     for choice, allowed in choices:

@@ -134,11 +134,9 @@ VERBLESS = frozenset(
 PENDING = frozenset(
     [
         "gpusim.api",
-        "gpusim.base",
         "gpusim.bench",
         "gpusim.cli",
         "gpusim.compare",
-        "gpusim.config",
         "gpusim.core",
         "gpusim.core.cu",
         "gpusim.correlation",
@@ -147,7 +145,6 @@ PENDING = frozenset(
         "gpusim.host",
         "gpusim.jit",
         "gpusim.jobs",
-        "gpusim.live",
         "gpusim.microbench",
         "gpusim.networks",
         "gpusim.report",
@@ -160,7 +157,6 @@ PENDING = frozenset(
         "gpusim.sampling",
         "gpusim.sampling_check",
         "gpusim.store",
-        "gpusim.sweep",
         "gpusim.timeline",
         "isa",
         "isa.encoding",
