@@ -18,7 +18,7 @@ Draw = Callable[[Any], None]
 
 @dataclass(frozen=True)
 class Bars:
-    """A panel of grouped bars. values, half_widths: by series, one a group, None where it is not known."""
+    """A panel of grouped bars. values, half_widths: by series, one for each group, None where unknown."""
 
     title: str
     groups: Sequence[str]
@@ -28,7 +28,7 @@ class Bars:
 
 
 def bars(panels: Sequence[Bars]) -> bytes:
-    """Panels below one another."""
+    """Draw panels one below the other."""
     width = min(16.0, max(5.0, 0.16 * max(len(p.groups) * (len(p.values) + 1) for p in panels)))
 
     def draw(figure: Any) -> None:
@@ -63,7 +63,7 @@ def _bars(axes: Any, panel: Bars) -> None:
 
 
 def stacked(title: str, bars_: Mapping[str, Mapping[str, float]]) -> bytes:
-    """A bar for each name, of parts from bottom to top."""
+    """Draw a bar for each name, with its parts from bottom to top."""
     parts = list(dict.fromkeys(part for held in bars_.values() for part in held))
 
     def draw(figure: Any) -> None:
@@ -83,14 +83,14 @@ def stacked(title: str, bars_: Mapping[str, Mapping[str, float]]) -> bytes:
 
 @dataclass(frozen=True)
 class Heat:
-    """A panel of a map. values: [y][x], None where it is not known; 1 is the border between gain and loss."""
+    """A panel of a map. values: [y][x], None where unknown; 1 is the border between gain and loss."""
 
     title: str
     values: Sequence[Sequence[float | None]]
 
 
 def heat(x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Sequence[Heat]) -> bytes:
-    """Maps beside one another, with their values in them. x, y: what is varied, and its values."""
+    """Draw maps next to each other, with their values in them. x, y: title and values of each axis."""
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")
@@ -112,7 +112,7 @@ def heat(x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Seq
 
 
 def lines(title: str, x_title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> bytes:
-    """Curves over one another: places and values."""
+    """Draw several curves, each given as places and values."""
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")

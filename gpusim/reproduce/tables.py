@@ -12,7 +12,7 @@ MISSING = "–"
 
 @dataclass(frozen=True)
 class Column:
-    """shown: a value for people; what is None is a dash."""
+    """A column of a table. shown: formats a value; None becomes a dash."""
 
     title: str
     shown: Shown = str
@@ -20,7 +20,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. name: of its CSV file, after the figure's; empty for a figure's only one."""
+    """A table. name: part of its CSV file's name after the figure's; empty if the figure has only this table."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
@@ -28,11 +28,11 @@ class Table:
     title: str = ""
 
     def csv(self) -> str:
-        """Values as they are."""
+        """Return the table as CSV, with unformatted values."""
         return as_csv([column.title for column in self.columns], self.rows)
 
     def markdown(self) -> str:
-        """For people."""
+        """Return the table as Markdown, with formatted values."""
         head = [column.title for column in self.columns]
         lines = [_row(head), _row(["---"] * len(head))]
         for row in self.rows:
@@ -47,15 +47,15 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def percent(value: float) -> str:
-    """'65.0 %'."""
+    """Return a share as text, such as '65.0 %'."""
     return f"{100 * value:.1f} %"
 
 
 def thousands(value: float) -> str:
-    """'2,018 k'."""
+    """Return a number in thousands, such as '2,018 k'."""
     return f"{value / 1e3:,.0f} k" if value >= 1e4 else f"{value / 1e3:,.1f} k"
 
 
 def amount(value: Any) -> str:
-    """'1,234', '0.123'."""
+    """Return a number as text, such as '1,234' or '0.123'."""
     return value if isinstance(value, str) else f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
