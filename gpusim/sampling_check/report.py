@@ -17,9 +17,12 @@ _BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of
 
 @dataclass(frozen=True)
 class Summary:
-    """mean_error, bias, largest_error: of cycles over the sampled cases, relative; coverage: part of those whose truth
-    lies within the bar; metrics_coverage: the same over all their metrics; speed_up: whole instructions over simulated
-    ones, median over the cases of `MANY_ROUNDS` rounds or more; largest_speed_up."""
+    """The figures of the whole suite.
+
+    mean_error, bias, largest_error: of cycles over the sampled cases, relative; coverage: share of these whose true
+    cycles lie within the half-width; metrics_coverage: the same over all their metrics; speed_up: whole instructions
+    over simulated ones, median over the cases of `MANY_ROUNDS` rounds or more; largest_speed_up: the largest of these.
+    """
 
     cases: int
     sampled: int
@@ -33,7 +36,7 @@ class Summary:
 
 
 def summary(outcomes: Sequence[Outcome]) -> Summary:
-    """The figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
+    """Compute the figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
     some = [one for one in outcomes if one.fraction < 1]
     count = max(len(some), 1)
     speeds = sorted(1 / one.fraction for one in outcomes if one.rounds >= MANY_ROUNDS)
@@ -51,7 +54,7 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
 
 
 def lines(found: Summary) -> list[str]:
-    """The figures in words."""
+    """Return the figures in words."""
     return [
         f"{found.cases} launches, {found.sampled} of them sampled, the others whole",
         f"cycles: mean absolute error {100 * found.mean_error:.2f} %, bias {100 * found.bias:+.2f} %,"
@@ -64,14 +67,16 @@ def lines(found: Summary) -> list[str]:
 
 
 def document(outcomes: Sequence[Outcome], spec: SamplingSpec) -> dict[str, Any]:
-    """Everything as plain data."""
+    """Return the settings, the figures and the cases as plain data."""
     figures: Mapping[str, Any] = summary(outcomes).__dict__
     cases = [one.described() for one in outcomes]
     return {"version": __version__, "sampling": spec.model_dump(mode="json"), "summary": dict(figures), "cases": cases}
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """The figures and the table of cases; where several versions of sampling measured them, the rows say which."""
+    """Write the figures and the table of cases; if several versions of sampling measured them, the rows name the
+    version.
+    """
     versions = list(dict.fromkeys(one.policy for one in outcomes))
     counts = [sum(outcome.policy == one for outcome in outcomes) for one in versions]
     said = [f"version {_version(one)} of sampling: {n} launches" for one, n in zip(versions, counts, strict=True)]
@@ -96,7 +101,9 @@ def _version(policy: str) -> str:
 
 
 def savings(outcomes: Sequence[Outcome]) -> str:
-    """What was saved, by the rounds that launches have, beside the most that could be by a single lap: medians."""
+    """Make a table of what was saved, by the rounds of launches, next to the most that a single lap could save:
+    medians.
+    """
     rows = ["| rounds | launches | instructions | with one lap | processor time |", "|---|--:|--:|--:|--:|"]
     for low, high in zip(_BANDS, (*_BANDS[1:], float("inf")), strict=True):
         these = [one for one in outcomes if low <= one.rounds < high]
@@ -112,7 +119,7 @@ def savings(outcomes: Sequence[Outcome]) -> str:
 
 
 def draw(outcomes: Sequence[Outcome], kind: str) -> bytes:
-    """Error against the part simulated, with bars: a file of `kind`, '.svg' or '.png'."""
+    """Draw error against the part simulated, with bars: a file of `kind`, '.svg' or '.png'."""
     plt = require_matplotlib("check-sampling")
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     some = [one for one in outcomes if one.fraction < 1]

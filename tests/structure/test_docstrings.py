@@ -133,8 +133,6 @@ VERBLESS = frozenset(
 )
 PENDING = frozenset(
     [
-        "gpusim.api",
-        "gpusim.bench",
         "gpusim.cli",
         "gpusim.compare",
         "gpusim.core",
@@ -149,13 +147,9 @@ PENDING = frozenset(
         "gpusim.networks",
         "gpusim.report",
         "gpusim.report.page",
-        "gpusim.reproduce",
-        "gpusim.reproduce.kinds",
-        "gpusim.reproduce.page",
         "gpusim.results",
         "gpusim.results.metrics",
         "gpusim.sampling",
-        "gpusim.sampling_check",
         "gpusim.store",
         "gpusim.timeline",
         "isa",
