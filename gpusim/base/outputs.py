@@ -42,7 +42,7 @@ def put(file: Path, text: str) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is a device or a pipe, to which is written without taking anything's place."""
+    """Tell whether the path is a device or a pipe, to which is written without replacing anything."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

@@ -14,13 +14,13 @@ _UNDATED = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # the same 
 
 
 def check_format(path: Path) -> None:
-    """UserError unless the picture's name ends in .svg or .png."""
+    """Raise UserError unless the picture's name ends in .svg or .png."""
     if path.suffix.lower() not in FORMATS:
         raise UserError(f"--picture {path}: a picture's name ends in {' or '.join(FORMATS)}")
 
 
 def require_matplotlib(command: str, option: str = " --picture") -> Any:
-    """Matplotlib, drawing into files, for `gpusim COMMAND` with an option; raises MissingExtraError."""
+    """Import Matplotlib, drawing into files, for `gpusim COMMAND` with an option; raise MissingExtraError."""
     try:
         matplotlib = importlib.import_module("matplotlib")
         matplotlib.use("Agg")

@@ -24,7 +24,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class TrainingSpec(Spec):
-    """How parameters are updated."""
+    """The manner in which parameters are updated."""
 
     update: Literal["sgd", "adam", "none"] = param("sgd", "with momentum; adam; none: gradients alone", "the usual one")
     rate: float = param(0.01, "learning rate", "Krizhevsky 2012, section 5", gt=0)
@@ -33,7 +33,7 @@ class TrainingSpec(Spec):
 
 
 class NetworkSettings(Spec):
-    """Everything but network, batch and phase."""
+    """The settings of a run besides network, batch and phase."""
 
     gpu: GpuSpec = param(..., "the GPU", "user")
     training: TrainingSpec = TrainingSpec()
@@ -70,18 +70,18 @@ class NetworkSettings(Spec):
     seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
 
     def sparsity_of(self, layer: str) -> float | None:
-        """Of the input of a layer, where it is made up."""
+        """Return the share of zeros of synthetic input maps of a layer; None where values are real."""
         return self.layer_sparsity.get(layer, self.sparsity)
 
     def resolved(self) -> dict[str, Any]:
-        """Every value, as plain data."""
+        """Return every value as plain data."""
         return self.model_dump(mode="json")
 
 
 def load_settings(gpu: files.Document, sets: Sets = ()) -> NetworkSettings:
-    """The settings over a GPU's file; paths in `sets` are `gpu.…`, `training.…`, `engine.…` and the fields' names.
+    """Load the settings over a GPU's file; paths in `sets` are `gpu.…`, `training.…`, `engine.…` and the fields' names.
 
-    Raises UserError.
+    Raise UserError.
     """
     held = gpu.data.get("gpu", gpu)
     tree = layered(replace(gpu, data={"gpu": held}), assignments(sets), NetworkSettings)

@@ -16,7 +16,7 @@ PALE = 1.7  # how much further than the largest value a map's colours reach: bla
 
 @dataclass(frozen=True)
 class Bars:
-    """A panel of grouped bars. values, half_widths: by series, one a group, None where it is not known."""
+    """A panel of grouped bars. values, half_widths: by series, one for each group, None where unknown."""
 
     title: str
     groups: Sequence[str]
@@ -91,7 +91,7 @@ def stacked(title: str, axis: str, bars_: Mapping[str, Mapping[str, float]]) -> 
 
 @dataclass(frozen=True)
 class Heat:
-    """A panel of a map. values: [y][x], None where it is not known; 1 is the border between gain and loss."""
+    """A panel of a map. values: [y][x], None where unknown; 1 is the border between gain and loss."""
 
     title: str
     values: Sequence[Sequence[float | None]]

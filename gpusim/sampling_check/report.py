@@ -18,9 +18,12 @@ _BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of
 
 @dataclass(frozen=True)
 class Summary:
-    """mean_error, bias, largest_error: of cycles over the sampled cases, relative; coverage: part of those whose truth
-    lies within the bar; metrics_coverage: the same over all their metrics; speed_up: whole instructions over simulated
-    ones, median over the cases of `MANY_ROUNDS` rounds or more; largest_speed_up."""
+    """The figures of the whole suite.
+
+    mean_error, bias, largest_error: of cycles over the sampled cases, relative; coverage: share of these whose true
+    cycles lie within the half-width; metrics_coverage: the same over all their metrics; speed_up: whole instructions
+    over simulated ones, median over the cases of `MANY_ROUNDS` rounds or more; largest_speed_up: the largest of these.
+    """
 
     cases: int
     sampled: int
@@ -34,7 +37,7 @@ class Summary:
 
 
 def summary(outcomes: Sequence[Outcome]) -> Summary:
-    """The figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
+    """Compute the figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
     some = [one for one in outcomes if one.fraction < 1]
     count = max(len(some), 1)
     speeds = sorted(1 / one.fraction for one in outcomes if one.rounds >= MANY_ROUNDS)
@@ -52,7 +55,7 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
 
 
 def lines(found: Summary) -> list[str]:
-    """The figures in words."""
+    """Return the figures in words."""
     return [
         f"{found.cases} launches, {found.sampled} of them sampled, the others whole",
         f"cycles: mean absolute error {100 * found.mean_error:.2f} %, bias {100 * found.bias:+.2f} %,"
@@ -65,14 +68,16 @@ def lines(found: Summary) -> list[str]:
 
 
 def document(outcomes: Sequence[Outcome], spec: SamplingSpec) -> dict[str, Any]:
-    """Everything as plain data."""
+    """Return the settings, the figures and the cases as plain data."""
     figures: Mapping[str, Any] = summary(outcomes).__dict__
     cases = [one.described() for one in outcomes]
     return {"version": __version__, "sampling": spec.model_dump(mode="json"), "summary": dict(figures), "cases": cases}
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """The figures and the table of cases; where several versions of sampling measured them, the rows say which."""
+    """Write the figures and the table of cases; if several versions of sampling measured them, the rows name the
+    version.
+    """
     versions = list(dict.fromkeys(one.policy for one in outcomes))
     counts = [sum(outcome.policy == one for outcome in outcomes) for one in versions]
     said = [f"version {_version(one)} of sampling: {n} launches" for one, n in zip(versions, counts, strict=True)]

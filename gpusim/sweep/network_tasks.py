@@ -21,7 +21,7 @@ from workloads.networks.graph import Network
 
 @dataclass(frozen=True)
 class NetTask:
-    """`gpusim net`."""
+    """The task of a point of `gpusim net`."""
 
     network: Network
     settings: NetworkSettings
@@ -34,7 +34,7 @@ class NetTask:
 
 
 def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> tuple[Work, NetTask]:
-    """Work and task of a network with what a point says of it beside its settings; raises UserError."""
+    """Return work and task of a network, with a point's values besides its settings; raise UserError."""
     network = _network(name)
     choices = (("phase", get_args(Phase)), ("data", get_args(DataChoice)), ("engine", get_args(EngineMode)))
     for choice, allowed in choices:

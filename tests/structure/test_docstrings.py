@@ -133,9 +133,6 @@ VERBLESS = frozenset(
 )
 PENDING = frozenset(
     [
-        "gpusim.api",
-        "gpusim.base",
-        "gpusim.bench",
         "gpusim.cli",
         "gpusim.compare",
         "gpusim.config",
@@ -144,19 +141,14 @@ PENDING = frozenset(
         "gpusim.hip",
         "gpusim.host",
         "gpusim.jobs",
-        "gpusim.live",
         "gpusim.microbench",
         "gpusim.networks",
         "gpusim.report",
         "gpusim.report.page",
-        "gpusim.reproduce",
-        "gpusim.reproduce.kinds",
-        "gpusim.reproduce.page",
         "gpusim.results",
         "gpusim.results.metrics",
         "gpusim.sampling_check",
         "gpusim.store",
-        "gpusim.sweep",
         "gpusim.timeline",
         "memory",
         "memory.cache",
@@ -165,13 +157,6 @@ PENDING = frozenset(
         "memory.sets",
         "memory.translation",
         "spartan",
-        "workloads",
-        "workloads.data",
-        "workloads.monitor",
-        "workloads.networks",
-        "workloads.operators",
-        "workloads.toolchain",
-        "workloads.vendor",
     ]
 )
 

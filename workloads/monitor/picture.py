@@ -57,7 +57,7 @@ def _draw(figure: Any, replay: Replay, rows: int, columns: int) -> None:
 
 
 def hibernation(replay: Replay) -> list[tuple[int, int]]:
-    """First and end iteration of each hibernation."""
+    """List the first and the end iteration of each hibernation."""
     spans, since = [], None
     for change in replay.transitions:
         if change.state is State.HIBERNATE:

@@ -35,7 +35,7 @@ def replay_table(replay: Replay) -> Table:
 
 
 def replay_document(replay: Replay) -> dict[str, Any]:
-    """With every process."""
+    """Return the replay with every process, for JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
         "name": replay.name,
@@ -90,7 +90,7 @@ def _decisions(found: TrainingOverhead) -> Iterator[str]:
 
 
 def overhead_document(found: TrainingOverhead, settings: MonitorSpec) -> dict[str, Any]:
-    """Times, overheads, decisions."""
+    """Return times, overheads and decisions, for JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
         **asdict(found),
@@ -113,5 +113,5 @@ def percent(share: float) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """'1.234 ms'."""
+    """Return a time as text, such as '1.234 ms'."""
     return f"{1e3 * seconds:.3f} ms"

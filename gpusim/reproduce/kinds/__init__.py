@@ -46,5 +46,5 @@ _KINDS = {
 
 
 def kind_of(figure: Figure) -> Kind:
-    """How a figure is shown."""
+    """Return the functions that show a figure."""
     return _KINDS[figure.kind]  # type: ignore[attr-defined]

@@ -25,7 +25,7 @@ def _parts(name: str, sets: dict[str, Any]) -> list[Part]:
 
 
 def tables(reproduction: Reproduction, figure: AreaFigure, results: Results) -> Iterator[Table]:
-    """A row for each part of each engine, and their sums."""
+    """Yield a table with a row for each part of each engine, and their sums."""
     columns = [Column("engine"), Column("part"), Column("what"), Column("count", amount), Column("µm²", amount)]
     columns += [Column("listed by"), Column("where")]
     rows: list[list[object]] = []
@@ -40,7 +40,7 @@ def tables(reproduction: Reproduction, figure: AreaFigure, results: Results) -> 
 
 
 def values(reproduction: Reproduction, figure: AreaFigure, results: Results) -> Iterator[Value]:
-    """Storage that each engine has beside L2, of what the list names."""
+    """Yield the storage that each engine has besides L2, as far as the publication's list names it."""
     for name, sets in figure.engines.items():
         listed = [part for part in _parts(name, sets) if part.in_source and part.extra and "bytes" in part.what]
         yield Value("listed_storage", OURS, {"engine": name}, sum(part.count for part in listed))

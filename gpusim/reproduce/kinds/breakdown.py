@@ -12,7 +12,7 @@ from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, 
 
 
 def _conversion(figure: BreakdownFigure, path: str, way: Kept) -> int:
-    """Cycles of the launches that convert."""
+    """Return the cycles of the launches that convert."""
     kernels = figure.conversions.get(path, ())
     return sum(cycles for name, cycles in way.launches if name.startswith(kernels))
 
@@ -22,7 +22,7 @@ def _product(figure: BreakdownFigure, path: str, way: Kept) -> int:
 
 
 def tables(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Table]:
-    """A row for each way."""
+    """Yield a table with a row for each way."""
     columns = [Column("case"), Column("batch"), Column("data"), Column("way"), Column("conversion", thousands)]
     columns += [Column("product", thousands), Column("conversion's share", percent), Column("speed-up", times)]
     rows = []
@@ -37,8 +37,11 @@ def tables(reproduction: Reproduction, figure: BreakdownFigure, results: Results
 
 
 def values(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Value]:
-    """Of each way: its speed-up over the dense one, the share of its conversion, and how much the conversion of
-    another way takes of that."""
+    """Yield the values of each way.
+
+    They are its speed-up over the dense one, the share of its conversion, and the ratio of another way's conversion to
+    its own.
+    """
     for group in groups(reproduction, figure, results):
         for path, way in group.ways.items():
             yield from _values(figure, group, path, way)

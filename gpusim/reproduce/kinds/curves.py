@@ -22,7 +22,7 @@ def _shown(figure: CurvesFigure) -> tuple[Curves, list[str]]:
 
 
 def tables(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Iterator[Table]:
-    """First and last sparsity of each map, and how much it moved in the later half."""
+    """Yield a table of each map's first and last sparsity, and its range in the later half."""
     held, maps = _shown(figure)
     columns = [Column("map"), Column("first", percent), Column("last", percent), Column("moves later by", percent)]
     rows = []
@@ -34,7 +34,7 @@ def tables(reproduction: Reproduction, figure: CurvesFigure, results: Results) -
 
 
 def values(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Iterator[Value]:
-    """The last sparsity of each map, and its spread in the later half."""
+    """Yield the last sparsity of each map, and its range in the later half."""
     held, maps = _shown(figure)
     for name in maps:
         line = held.sparsity[:, held.maps.index(name)]

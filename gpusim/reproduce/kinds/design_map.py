@@ -25,7 +25,7 @@ def _ratio(way: Kept | None, base: Kept | None) -> float | None:
 
 
 def tables(reproduction: Reproduction, figure: MapFigure, results: Results) -> Iterator[Table]:
-    """A row for each place."""
+    """Yield a table with a row for each place."""
     spec = reproduction.spec
     columns = [Column(figure.x.title), Column(figure.y.title)]
     columns += [Column(spec.paths[path].title, thousands) for path in figure.paths]
@@ -40,7 +40,7 @@ def tables(reproduction: Reproduction, figure: MapFigure, results: Results) -> I
 
 
 def values(reproduction: Reproduction, figure: MapFigure, results: Results) -> Iterator[Value]:
-    """Of each ratio at each place, under its own name."""
+    """Yield the values of each ratio at each place, under the ratio's own name."""
     for y in figure.y.values:
         for x in figure.x.values:
             for ratio in figure.ratios:

@@ -19,8 +19,11 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True)
 class Trained:
-    """A network by one comparison. mean: of its layers' speed-ups; harmonic: the same weighted by the base's time;
-    training: by the equation; from_mean: if the mean were the layers' speed-up."""
+    """A network's speed-ups by one comparison.
+
+    mean: of its layers'; harmonic: the same weighted by the base's time; training: of the training by the equation;
+    from_mean: of the training if the mean were the layers' speed-up.
+    """
 
     layers: int
     mean: float
@@ -32,7 +35,7 @@ class Trained:
 def _trained(
     reproduction: Reproduction, figure: TrainingFigure, results: Results, network: str, comparison: ComparisonSpec
 ) -> Trained | None:
-    """None where not all layers are known."""
+    """Compute a network's speed-ups by one comparison; None where not all layers are known."""
     spec: NetworkSpec = figure.networks[network]
     compared = reproduction.figures[spec.figure]
     assert isinstance(compared, ComparedFigure)
@@ -53,7 +56,7 @@ def _trained(
 
 
 def tables(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Iterator[Table]:
-    """A row for each network: as published, and by each comparison."""
+    """Yield a table with a row for each network: as published, and by each comparison."""
     columns = [Column("network"), Column("P", percent), Column("whose"), Column("layers")]
     columns += [Column("mean of the layers", times), Column("weighted by time", times)]
     columns += [Column("training by the equation", times), Column("training, if the mean held", times)]
@@ -71,7 +74,7 @@ def tables(reproduction: Reproduction, figure: TrainingFigure, results: Results)
 
 
 def values(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Iterator[Value]:
-    """The training's speed-up, and the mean of the layers'."""
+    """Yield the training's speed-up, and the mean of the layers' speed-ups."""
     for network in figure.networks:
         for name, one in reproduction.spec.comparisons.items():
             ours = _trained(reproduction, figure, results, network, one)
