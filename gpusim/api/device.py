@@ -121,11 +121,12 @@ class Device:
         scalars or Python numbers. kernarg: instead of args, the whole argument block. dynamic_lds_bytes: LDS in
         addition to that of `gpusim.Local` arguments. caches: 'warm' leaves in L2 and the TLBs what the launch before
         left there, 'flushed' empties them, None is as the GPU's `caches` says (L1 is always empty at first).
-        max_instructions: of one wavefront, before it counts as an endless loop. checked: assert the model's conservation laws. hotspots: how many of the costliest instructions
-        `result.hotspots` lists. observer: called several times a second, ends the launch by returning False. timeline:
-        what happens in each cycle is drawn into it (gpusim.timeline.timeline.Timeline). sample: True simulates the
-        launch in part and estimates the rest, with `name_half_width` beside each metric `name`; a number: the wanted
-        half-width of the cycles, relative; a mapping or SamplingSpec: whatever `gpusim.sampling.spec` names. Results of
+        max_instructions: of one wavefront, before it counts as an endless loop. checked: assert the model's
+        conservation laws. hotspots: how many of the costliest instructions `result.hotspots` lists. observer:
+        called several times a second, ends the launch by returning False. timeline: what happens in each cycle is drawn
+        into it (gpusim.timeline.timeline.Timeline). sample: True simulates the launch in part and estimates the rest,
+        with `name_half_width` beside each metric `name`; a number: the wanted half-width of the cycles, relative; a
+        mapping or SamplingSpec: whatever `gpusim.sampling.spec` names. Results of
         skipped workgroups are then not computed, unless `functional` says so, and reading them back is an error.
 
         Raises KernargError, GridError, LaunchError, DecodeError, ProgramError, OccupancyError, DeviceMemoryError;

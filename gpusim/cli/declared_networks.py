@@ -1,6 +1,6 @@
 """Commands of whole networks, with their options: `layers`, `net`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from gpusim.cli.options import (
-    CheckedOption,
     EngineChoice,
     GpuOption,
+    JobOptions,
     JobsOption,
     JsonOption,
     LiveOptions,
@@ -18,8 +18,6 @@ from gpusim.cli.options import (
     NoVerifyOption,
     PhaseChoice,
     PhaseOption,
-    QuietOption,
-    SetOption,
     Source,
     StoreOptions,
 )
@@ -53,7 +51,7 @@ def layers(
 
 @dataclass(frozen=True)
 class NetOptions:
-    """What of a network is run, and where the result goes; None for what the network's file or a default decides."""
+    """What of a network is run; None for what the network's file or a default decides."""
 
     batch: Annotated[
         int | None, typer.Option("--batch", metavar="N", help="Images in a batch. [default: what the file says, or 1]")
@@ -64,7 +62,6 @@ class NetOptions:
         typer.Option("--layers", metavar="FIRST:LAST", help="Report these layers alone; either end may be left out."),
     ] = None
     gpu: GpuOption = "mi6"
-    sets: SetOption = field(default_factory=list)
     data: Annotated[
         DataOption,
         typer.Option(
@@ -84,7 +81,6 @@ class NetOptions:
         Path | None,
         typer.Option("--outputs", metavar="FILE", help="Write outputs and gradients, by tensor, into an .npz file."),
     ] = None
-    json_file: JsonOption = None
     no_verify: NoVerifyOption = False
     engine: Annotated[
         EngineChoice,
@@ -94,7 +90,6 @@ class NetOptions:
             "two, compared.",
         ),
     ] = EngineChoice.OFF
-    checked: CheckedOption = False
     dnnmark: Annotated[
         bool,
         typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),
@@ -104,13 +99,19 @@ class NetOptions:
         typer.Option("--size", metavar="ROWS", help="With --dnnmark: rows and columns. [default: 256 as there]"),
     ] = None
     markdown: MarkdownOption = False
-    quiet: QuietOption = False
 
 
 def net(
-    source: Source, options: NetOptions, sampling: SamplingOptions, storing: StoreOptions, live: LiveOptions
+    source: Source,
+    asked: NetOptions,
+    options: JobOptions,
+    sampling: SamplingOptions,
+    storing: StoreOptions,
+    live: LiveOptions,
 ) -> None:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
     from gpusim.cli.net import dnnmark_command, net_command
 
-    raise typer.Exit((dnnmark_command if options.dnnmark else net_command)(source, options, sampling, storing, live))
+    raise typer.Exit(
+        (dnnmark_command if asked.dnnmark else net_command)(source, asked, options, sampling, storing, live)
+    )

@@ -1,6 +1,5 @@
 """Commands that run a kernel or a layer: `run`, `exec`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,12 +21,6 @@ def run(
         EngineChoice | None,
         typer.Option(help="off: dense kernel, whole L2; on: sparse kernel with the engine; both: the two, compared."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Write result.json, report.txt and the resolved config.yaml into this folder."
-        ),
-    ] = None,
     no_verify: NoVerifyOption = False,
     *,
     options: JobOptions,
@@ -39,7 +32,7 @@ def run(
     from gpusim.cli.run import run_command
 
     raise typer.Exit(
-        run_command(config, engine.value if engine else None, not no_verify, out, options, storing, sampling, live)
+        run_command(config, engine.value if engine else None, not no_verify, options, storing, sampling, live)
     )
 
 

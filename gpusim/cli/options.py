@@ -84,7 +84,7 @@ TimelineOption = Annotated[
     typer.Option(
         "--timeline",
         metavar="FILE",
-        help="Draw what happens in each cycle into a trace for ui.perfetto.dev (.gz: compressed).",
+        help="Draw what happens when into a trace for ui.perfetto.dev (.gz: compressed).",
     ),
 ]
 WindowOption = Annotated[
@@ -95,9 +95,16 @@ WindowOption = Annotated[
 ]
 
 
+class TimelineChoice(StrEnum):
+    """What `--timeline-of` may be."""
+
+    CYCLES = "cycles"
+    LAUNCHES = "launches"
+
+
 @dataclass(frozen=True)
 class JobOptions:
-    """What `run` and `exec` share: how a job is watched, when it is stopped, where its result goes.
+    """What all commands that run a job share: how it is watched, when it is stopped, where its result goes.
 
     json_file: `-`: standard output; timeout_s: wall time for the job, which is then stopped as by Ctrl-C, None: any.
     """
@@ -113,6 +120,14 @@ class JobOptions:
     ] = False
     timeline: TimelineOption = None
     window: WindowOption = None
+    timeline_of: Annotated[
+        TimelineChoice | None,
+        typer.Option(
+            "--timeline-of",
+            help="What the timeline shows: each cycle (run, exec) or launches, copies, streams and layers (net, hip).",
+            show_default=False,
+        ),
+    ] = None
     timeout_s: Annotated[
         float | None,
         typer.Option(
@@ -129,6 +144,14 @@ class JobOptions:
             metavar="N",
             min=0,
             help="Stop each kernel in this cycle; the result is partial, exit code 1.",
+        ),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Write result.json, report.txt and the resolved config.yaml into this folder.",
         ),
     ] = None
 

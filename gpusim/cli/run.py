@@ -1,6 +1,5 @@
 """`gpusim run`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.base.progress import Reporter
@@ -19,7 +18,6 @@ def run_command(
     name: str,
     engine: str | None,
     verify: bool,
-    out: Path | None,
     options: JobOptions,
     storing: StoreOptions,
     sampling: JobSamplingOptions,
@@ -36,4 +34,4 @@ def run_command(
         return job_of(config)
 
     asked = JobAsked(make, work_of_run(config), [*document.files, *config.inputs])
-    return run_job(asked, options, storing, live, out)
+    return run_job(asked, options, storing, live)

@@ -2,7 +2,7 @@
 
 import sys
 
-from gpusim.base.table import Cell, Table, columns
+from gpusim.base.table import Cell, Column, Table, columns
 from gpusim.results.metrics import METRICS
 
 
@@ -18,4 +18,4 @@ def print_metrics(markdown: bool) -> None:
         sys.stdout.write(Table(columns("path", "unit", "definition"), rows).tabbed(heads=False))
         return
     cells = [[Cell(m.path, f"{m.path}\n  {m.unit}".rstrip()), m.definition] for m in METRICS]
-    Table(columns("path, unit", "definition"), cells).show(sys.stdout)
+    Table([Column("path, unit", whole=True), Column("definition")], cells).show(sys.stdout)

@@ -11,6 +11,7 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
@@ -50,6 +51,7 @@ class NetworkSettings(Spec):
         among=SPARSE_ALGORITHMS,
     )
     engine: EngineSpec = EngineSpec()
+    energy: EnergySpec = EnergySpec()
     sparsity: Fraction | None = param(
         None, "fraction of zeros in made-up activation maps, uniformly random; none: values are real", "user"
     )

@@ -81,6 +81,9 @@ def gemm_problem(workload: GemmWorkload) -> GemmProblem:
 class GemmJob:
     """A matrix product by the configured kernels (gpusim.jobs.job.Job)."""
 
+    kind = "run"
+    about: Mapping[str, Any] = {"kind": "run"}
+
     def __init__(self, config: RunConfig, problem: GemmProblem) -> None:
         self._config, self._problem = config, problem
 

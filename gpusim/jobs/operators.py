@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import HostCommand, LaunchCommand
+from gpusim.jobs.job import CommandTask
 from workloads.operators.operator import GpuFacts, Operator, before
 from workloads.operators.verify import Verification, verify
 
@@ -20,7 +21,7 @@ def launch_commands(operator: Operator) -> list[LaunchCommand]:
     ]
 
 
-class OperatorTask:
+class OperatorTask(CommandTask):
     """An operator's launches, checked against its reference (gpusim.jobs.job.Task)."""
 
     def __init__(self, operator: Operator, counts: Mapping[str, float] | None = None) -> None:
@@ -38,6 +39,3 @@ class OperatorTask:
     def verify(self) -> Verification:
         """With NumPy's result."""
         return verify(self._operator, self._inputs)
-
-    def finish(self) -> None:
-        """Nothing is kept."""

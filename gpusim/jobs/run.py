@@ -85,13 +85,18 @@ def run(
     overrides = {f"run.{name}": value for name, value in options.items() if value is not None}
     reporter = Reporter(quiet)
     job = _exec_job(given, sets, overrides, reporter) if _is_exec(given) else _run_job(given, sets, overrides)
+    return RunResult(*ran(job, reporter, timeline))
+
+
+def ran(job: Job, reporter: Reporter, timeline: Watcher | None = None) -> tuple[dict[str, Any], list[RunRecord]]:
+    """Run a job for a script; returns its JSON object and its records. Raises KeyboardInterrupt once interrupted."""
     with Interrupt() as interrupt:
         records = runner.run(job, reporter, interrupt, timeline)
     if interrupt.asked:
         stopped = KeyboardInterrupt()
         note_resident(stopped, records[-1].total.resident)
         raise stopped
-    return RunResult(document(job.resolved(), records, [variant.name for variant in job.variants]), records)
+    return document(job.resolved(), records, [variant.name for variant in job.variants], job.about), records
 
 
 def _opened(config: str | Path | Mapping[str, Any]) -> Document:

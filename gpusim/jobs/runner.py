@@ -6,18 +6,17 @@ from dataclasses import replace
 from gpusim.base.follow import overall
 from gpusim.base.host_memory import peak_memory_mb
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Progress, Reporter
+from gpusim.base.progress import Reporter
 from gpusim.core.recording import Watcher
 from gpusim.energy.model import EnergyModel
-from gpusim.host.command_processor import CommandProcessor
-from gpusim.jobs.job import Job, Task, Variant
+from gpusim.jobs.job import Context, Job, Task, Variant
 from gpusim.results.record import RunRecord, VerificationFacts
 
 CYCLE_LIMIT = "cycle limit"  # beside the reasons of gpusim.base.interrupt
 
 
 def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | None = None) -> list[RunRecord]:
-    """Run the job's variants in order; one record each.
+    """Run the job's variants in order and return one record of each.
 
     timeline: what happens in the launches is drawn into it. After an interrupt, and where a launch reached its most
     cycles, the list holds what is known by then, its last record marked partial.
@@ -47,32 +46,25 @@ def _run_variant(
     interrupt: Interrupt,
     timeline: Watcher | None,
 ) -> None:
-    def stopped() -> bool:
-        # from here on the core is in its loop and comes back several times a second
-        interrupt.deferred = True
-        return interrupt.asked
-
-    def observer(_: Progress) -> bool:
-        return not stopped()
-
+    engine_spec = job.engine_spec if variant.uses_engine else None
+    context = Context(job.gpu, reporter, interrupt, job.options.launches, engine_spec, job.options.timing, timeline)
     start = time.perf_counter()
     if variant.decide is not None:
         try:
-            variant, record.choice = variant.decide(reporter, stopped)
+            variant, record.choice = variant.decide(reporter, context.stopped)
         finally:
             interrupt.deferred = False
         record.kernel, record.uses_engine = variant.label, variant.uses_engine
-    reporter.say(f"{variant.label}: preparing {job.title}")
+        context = replace(context, engine_spec=job.engine_spec if variant.uses_engine else None)
+    if variant.label:
+        reporter.say(f"{variant.label}: preparing {job.title}")
     task = variant.prepare()
     record.setup_s = time.perf_counter() - start
 
-    engine_spec = job.engine_spec if variant.uses_engine else None
     if job.energy_spec.enabled and job.options.timing:
-        record.energy = EnergyModel.of(job.energy_spec, job.gpu, engine_spec)
-    processor = CommandProcessor(job.gpu, reporter, timing=job.options.timing, engine_spec=engine_spec)
-    options = replace(job.options.launches, timeline=timeline)
+        record.energy = EnergyModel.of(job.energy_spec, job.gpu, context.engine_spec)
     try:
-        processor.run(task.commands, record, options, observer, lambda: interrupt.asked)
+        task.run(context, record)
     finally:
         interrupt.deferred = False
         for name, value in task.counts().items():

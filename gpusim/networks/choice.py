@@ -15,6 +15,7 @@ from gpusim.base.progress import Reporter
 from gpusim.config.network_run import AUTO, DEFAULT_ALGORITHM, NetworkSettings
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import WHOLE
+from gpusim.host.command_processor import RunOptions
 from gpusim.networks.binding import Iteration, parts_of
 from gpusim.networks.launches import LaunchClass
 from gpusim.networks.run import Wanted, run_iteration, schedule_of, selected_layers
@@ -90,7 +91,7 @@ def choose(
         return Chosen()
     confidence = settings.sampling.confidence if settings.sampling is not None else SamplingSpec().confidence
     sampling = SamplingSpec(error=ERROR, confidence=confidence)
-    alone = replace(wanted, engine="off", data="synthetic", verify=False, checked=False, layers=layers)
+    alone = replace(wanted, engine="off", data="synthetic", verify=False, launches=RunOptions(), layers=layers)
     schedule = schedule_of(network, settings, wanted.batch, wanted.train)
     candidates = _candidates(schedule, settings, layers)
     found: dict[Place, Choice] = {}

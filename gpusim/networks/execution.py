@@ -20,13 +20,14 @@ from gpusim.base.progress import Reporter, clock
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
+from gpusim.host.command_processor import RunOptions
 from gpusim.jobs.operators import gpu_facts
 from gpusim.networks.binding import Iteration, why_dense
 from gpusim.networks.kept import Kept, known_whole
 from gpusim.networks.launches import LaunchClass, class_of_values, deciding, launch_class
 from gpusim.networks.pieces import Piece, depended_on, pieces
 from gpusim.networks.sparse import check_made_up, check_operators
-from gpusim.networks.steps import Outcome, Stopped, Timing, Zeros, run_step, run_synthetic
+from gpusim.networks.steps import CycleLimitError, Outcome, Stopped, Timing, Zeros, run_step, run_synthetic
 from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
 from gpusim.sampling.spec import SamplingSpec
@@ -45,7 +46,7 @@ class How:
     """How an iteration is run.
 
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
-    executes for the results alone; verified: compare with NumPy; checked: assert conservation laws; jobs: processes;
+    executes for the results alone; verified: compare with NumPy; launches: how each is run; jobs: processes;
     sparsity: of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled,
     None: they are simulated in whole; places: (layer, pass) that are reported, None: all.
     """
@@ -54,7 +55,7 @@ class How:
     real: bool = True
     timing: bool = True
     verified: bool = True
-    checked: bool = False
+    launches: RunOptions = field(default_factory=RunOptions)
     jobs: int = 1
     sparsity: Callable[[str], float | None] = lambda layer: None
     sampling: SamplingSpec | None = None
@@ -141,7 +142,7 @@ class Execution:
         try:
             run = self._in_order if self.how.real else self._alone
             run(prepared, told, keep)
-        except (Stopped, KeyboardInterrupt):
+        except (Stopped, CycleLimitError, KeyboardInterrupt):
             self.partial = True
         finally:
             self.interrupt.deferred = False
@@ -224,7 +225,7 @@ class Execution:
         """Whether nothing has to be simulated for a launch: an earlier iteration or an earlier run did."""
         if one not in self.of_class and self.kept is not None and one.transferable:
             facts = self.kept.get(one, sampling)
-            if facts is not None:
+            if facts is not None and (facts.hotspots or not self.how.launches.hotspots):
                 self.of_class[one] = facts
         return one in self.of_class
 
@@ -236,7 +237,7 @@ class Execution:
         return not self.interrupt.asked
 
     def _timing(self, result: StepResult) -> Timing:
-        return Timing(self.engine_spec, self.how.checked, result.sampling)
+        return Timing(self.engine_spec, self.how.launches, result.sampling)
 
     def _in_order(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
         children = Children(self.how.jobs) if self.how.jobs > 1 and self.how.timing else None
@@ -274,7 +275,7 @@ class Execution:
                 for piece in pieces(operators, result):
                     while children.full:
                         self._collect(children, told)
-                    timing = Timing(self.engine_spec, self.how.checked, piece.sampling)
+                    timing = Timing(self.engine_spec, self.how.launches, piece.sampling)
                     known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity)
                     children.start(piece, partial(run_synthetic, *known))
             while children.running:

@@ -1,10 +1,11 @@
 """Running a step's operators: executed for their results, or simulated launch by launch, and compared with NumPy."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gpusim.base.errors import SimulationError
 from gpusim.base.host_memory import resident_bytes
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts
@@ -28,17 +29,24 @@ MOST_FILLED_BYTES = 1 << 29  # with made-up values
 MOST_RESIDENT_BYTES = 1 << 31  # of a process over made-up values, from where on it gives results back
 
 
+class CycleLimitError(SimulationError):
+    """A launch reached the most cycles that it may take."""
+
+
 class Stopped(Exception):
     """The observer ended a launch: nothing is known of the step."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How launches are simulated. engine_spec: serves their sparse regions; checked: conservation laws are asserted;
-    sampling: of the step's launches by their number, those that are simulated in part."""
+    """How launches are simulated.
+
+    engine_spec: serves their sparse regions; launches: what is asserted, listed and limited; sampling: of the step's
+    launches by their number, those that are simulated in part.
+    """
 
     engine_spec: EngineSpec | None = None
-    checked: bool = False
+    launches: RunOptions = field(default_factory=RunOptions)
     sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
 
 
@@ -188,7 +196,9 @@ def simulate_launch(
     """One launch from empty caches, in whole or sampled; without sparse regions it has all of L2."""
     record = RunRecord(bool(launch.regions), launch.kernel.name, [])
     processor = CommandProcessor(gpu, Reporter(quiet=True), engine_spec=timing.engine_spec)
-    processor.run([LaunchCommand(launch)], record, RunOptions(timing.checked, sampling=sampling), observer)
+    processor.run([LaunchCommand(launch)], record, replace(timing.launches, sampling=sampling), observer)
+    if record.partial and timing.launches.max_cycles and record.launches[0].cycles >= timing.launches.max_cycles:
+        raise CycleLimitError(f"'{launch.kernel.short_name}' reached {timing.launches.max_cycles:,} cycles")
     if record.partial:
         raise Stopped
     return record.launches[0]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gpusim.base.errors import GpusimError, UserError, nearest
-from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config import files
 from gpusim.config.exec import EXAMPLE_FOLDER, ExecConfig, load_exec
@@ -16,16 +15,14 @@ from gpusim.config.models import all_paths
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.sweep import SweepSpec
 from gpusim.config.tree import Assignment
-from gpusim.jobs import runner
 from gpusim.jobs.dense_choice import Choices, known_choices
 from gpusim.jobs.exec import ExecJob
-from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
-from gpusim.results.exit_code import exit_code
 from gpusim.store.asked import work_of_exec, work_of_run
 from gpusim.store.keeper import Started
-from gpusim.store.outcome import Outcome, failed, of_records
+from gpusim.store.outcome import Outcome, failed
 from gpusim.store.work import Work
+from gpusim.sweep.ran import ran
 
 # what a point may say beside the paths of its configuration, and of what kind of sweep
 CONFIG, NETWORK = "config", "network"
@@ -83,7 +80,7 @@ class RunTask:
 
     def run(self) -> Outcome:
         """Simulate."""
-        return _ran(job_of(self.config))
+        return ran(job_of(self.config))
 
 
 @dataclass(frozen=True)
@@ -100,12 +97,7 @@ class ExecTask:
 
     def run(self) -> Outcome:
         """Execute."""
-        return _ran(ExecJob(self.config, self.path, Reporter(quiet=True)))
-
-
-def _ran(job: Job) -> Outcome:
-    records = runner.run(job, Reporter(quiet=True), Interrupt())  # not entered: who sent the task decides about Ctrl-C
-    return of_records(records, [variant.name for variant in job.variants], exit_code(records))
+        return ran(ExecJob(self.config, self.path, Reporter(quiet=True)))
 
 
 def prepared(spec: SweepSpec, values: Mapping[str, Any], beside: Path) -> tuple[Work, Task]:
