@@ -1,9 +1,11 @@
 """Files that a run writes: checked before it does the work, so that none takes the place of what it reads."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
 
 STANDARD_OUTPUT = Path("-")
 
@@ -29,6 +31,14 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path] = (
             if _same(path, written):
                 raise UserError(f"{option} {path}: is also the file of {other}")
         seen.append((option, path))
+
+
+def put(file: Path, text: str) -> None:
+    """Write a text into a file, whole or not at all, or to standard output where that is meant."""
+    if file == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+    else:
+        write_whole(file, text)
 
 
 def _is_stream(path: Path) -> bool:

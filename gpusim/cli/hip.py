@@ -2,22 +2,80 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gpusim.base.errors import UserError
-from gpusim.cli.declared_hip import BoundsChoice, HipOptions, TimingChoice
-from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
-from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job
+from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, StoreOptions
 from gpusim.cli.sampling_options import SamplingOptions
-from gpusim.config.files import opened
-from gpusim.config.gpu import GPU_FOLDER
-from gpusim.config.hip_run import load_hip
-from gpusim.store.project import store_to_write
 
 if TYPE_CHECKING:
     from gpusim.base.progress import Reporter
     from gpusim.jobs.job import Job
+
+
+class TimingChoice(StrEnum):
+    """What `--timing` may be."""
+
+    ON = "on"
+    OFF = "off"
+
+
+class BoundsChoice(StrEnum):
+    """What `--bounds` may be."""
+
+    PAGE = "page"
+    EXACT = "exact"
+
+
+@dataclass(frozen=True)
+class HipOptions:
+    """What of a program is simulated.
+
+    kernels: a regular expression, the kernels that are timed; root: a folder with libraries of another system.
+    """
+
+    gpu: GpuOption = "r9nano"
+    timing: Annotated[
+        TimingChoice,
+        typer.Option("--timing", help="on: through the timing model; off: for the program's results alone."),
+    ] = TimingChoice.ON
+    kernels: Annotated[
+        str | None,
+        typer.Option(
+            "--kernels", metavar="REGEX", help="Time the kernels whose name it matches; execute the others alone."
+        ),
+    ] = None
+    bounds: Annotated[
+        BoundsChoice,
+        typer.Option(
+            "--bounds",
+            help="Where an allocation ends for its kernels: with its page, as on a GPU; exact: with its last byte.",
+        ),
+    ] = BoundsChoice.PAGE
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="DIR", help="Folder with another system's libraries, for what needs them."),
+    ] = None
+    markdown: MarkdownOption = False
+
+
+def hip(
+    asked: HipOptions,
+    options: JobOptions,
+    sampling: SamplingOptions,
+    storing: StoreOptions,
+    live: LiveOptions,
+    program: Annotated[
+        list[str] | None, typer.Argument(metavar="-- PROGRAM [ARGUMENTS]...", help="The program and its arguments.")
+    ] = None,
+) -> int:
+    """Run an unmodified HIP program on the simulated GPU: its output and its exit code are its own."""
+    return hip_command(program or [], asked, options, sampling, storing, live)
 
 
 def hip_command(
@@ -29,6 +87,12 @@ def hip_command(
     live: LiveOptions,
 ) -> int:
     """Run a HIP program on the simulated GPU; returns its exit code."""
+    from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job
+    from gpusim.config.files import opened
+    from gpusim.config.gpu import GPU_FOLDER
+    from gpusim.config.hip_run import load_hip
+    from gpusim.store.project import store_to_write
+
     if not program:
         raise UserError("no program: gpusim hip [OPTIONS] -- PROGRAM [ARGUMENTS]")
     _check(asked, options, sampling)

@@ -5,35 +5,55 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gpusim.base.errors import UserError
+from gpusim.base.interrupt import interrupt_python
 from gpusim.base.table import Column, Table, columns
-from isa.encoding.decoder import DecodeError
-from isa.object.code_object import CodeObjectError, Kernel, load_code_object
-from isa.object.names import short
-from workloads.toolchain import build
+
+if TYPE_CHECKING:
+    from isa.object.code_object import Kernel
 
 EXIT_DIFFERENT = 1
 _WIDTH = 100
 _BINARY_MAGICS = (b"\x7fELF", b"__CL", b"CCOB")
 
 
-def build_command(sources: list[Path], debug: bool) -> None:
-    """Compile the sources, or without any every shipped kernel; prints what was written, and by what.
+def kernels_build(
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[SOURCE]...",
+            help="OpenCL C (.cl), HIP (.hip), assembly (.s) or LLVM IR (.ll). [default: shipped]",
+        ),
+    ] = None,
+    debug: Annotated[bool, typer.Option("-g", help="Keep line tables, for faults, hotspots and disassembly.")] = False,
+) -> None:
+    """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""
+    interrupt_python()
+    from workloads.toolchain import build
 
-    debug: with line tables. UserError for the shipped kernels, whose objects have none.
-    """
     if debug and not sources:
         raise UserError("-g is for sources that are named: the shipped code objects are kept without line tables")
     for path, how in build.build_sources(sources or build.shipped_sources(), debug):
         print(f"{path}  ({how})")
 
 
-def check_command(files: list[Path], markdown: bool) -> int:
-    """Say which kernels of the files can be executed, without files what is not what the sources give.
+def kernels_check(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="Code objects, bundles, fat binaries, folders of them. [default: shipped]"
+        ),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the files' table as Markdown.")] = False,
+) -> int:
+    """Say which kernels of files can be executed, and why others cannot; or compare the shipped with their sources."""
+    interrupt_python()
+    from workloads.toolchain import build
 
-    Returns the exit code.
-    """
     if files:
         return _check_files(files, markdown)
     problems = build.check_all()
@@ -71,7 +91,10 @@ def _check_files(files: list[Path], markdown: bool) -> int:
 
 def examine(file: Path) -> Verdict:
     """Decode and translate every kernel of a file, as a launch would."""
+    from isa.encoding.decoder import DecodeError
     from isa.execution.program import build_program
+    from isa.object.code_object import CodeObjectError, load_code_object
+    from isa.object.names import short
 
     verdict = Verdict(file)
     try:
@@ -92,7 +115,7 @@ def examine(file: Path) -> Verdict:
     return verdict
 
 
-def _general(kernel: Kernel, message: str) -> str:
+def _general(kernel: "Kernel", message: str) -> str:
     """A message without what differs from kernel to kernel: names, addresses, words."""
     text = message.replace(f"kernel '{kernel.name}': ", "").replace(f"kernel '{kernel.name}'", "the kernel")
     text = re.sub(r"0x[0-9a-f]+( 0x[0-9a-f]+)*", "…", text)

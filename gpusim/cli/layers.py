@@ -2,44 +2,65 @@
 
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.table import Column, Table, columns
-from gpusim.cli.options import Source
-from gpusim.config.files import opened
-from gpusim.config.gpu import GPU_FOLDER, load_gpu
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.report.document import as_json
-from workloads.networks.figures import LayerFigures, document, layer_figures
-from workloads.networks.graph import Network
-from workloads.networks.kind import Gemm
-from workloads.networks.memory import MemoryPlan, plan
-from workloads.networks.schedule import Schedule, inference, training
-from workloads.networks.tensor import shown
+from gpusim.cli.options import (
+    JsonOption,
+    PhaseChoice,
+    PhaseOption,
+    Source,
+)
+
+if TYPE_CHECKING:
+    from gpusim.core.gpu_spec import GpuSpec
+    from workloads.networks.figures import LayerFigures
+    from workloads.networks.graph import Network
+    from workloads.networks.kind import Gemm
+    from workloads.networks.memory import MemoryPlan
+    from workloads.networks.schedule import Schedule
 
 PLAIN = ("layer", "kind", "output", "gemm", "macs", "parameters", "biases", "memory_bytes", "live_bytes")
 
 
-def layers_command(
-    source: Source, batch: int | None, train: bool, gpu_name: str | None, json_file: Path | None
+def layers(
+    source: Source,
+    batch: Annotated[
+        int | None, typer.Option(metavar="N", help="Images in a batch. [default: figures are an image's]")
+    ] = None,
+    phase: PhaseOption = PhaseChoice.INFERENCE,
+    gpu: Annotated[
+        str | None, typer.Option(metavar="GPU", help="GPU whose memory must do: a shipped one or a file's path.")
+    ] = None,
+    json_file: JsonOption = None,
 ) -> None:
-    """Print the layers, and write what is asked for; without a batch, figures are an image's."""
+    """List a network's layers: shapes, matrix products, work, parameters, memory; nothing is simulated."""
+    from gpusim.config.files import opened
+    from gpusim.config.gpu import GPU_FOLDER, load_gpu
+    from gpusim.core.gpu_spec import GpuSpec
+    from gpusim.report.document import as_json
+    from workloads.networks.figures import document, layer_figures
+    from workloads.networks.memory import MemoryPlan, plan
+
     network = source.load()
     inputs = [Path(network.source)]
-    gpu = None
-    if gpu_name is not None:
-        file = opened(gpu_name, GPU_FOLDER)
-        gpu = load_gpu(file)
+    spec = None
+    if gpu is not None:
+        file = opened(gpu, GPU_FOLDER)
+        spec = load_gpu(file)
         inputs += file.files
     check_outputs({"--json": json_file}, inputs)
+    train = phase is PhaseChoice.TRAIN
     planned = plan_of(network, 1 if batch is None else batch, train)
     from gpusim.jobs.operators import gpu_facts
     from gpusim.networks.storage import check_room, launch_counts, network_plan
 
-    if gpu is not None:
+    if spec is not None:
 
         def with_batch(images: int) -> MemoryPlan:
             schedule = _schedule(network, images, train)
@@ -48,32 +69,38 @@ def layers_command(
             except UserError:  # no operator computes one of the layers, whose figures are shown all the same
                 return plan(schedule)
 
-        check_room(with_batch(planned.schedule.batch), gpu, with_batch)
+        check_room(with_batch(planned.schedule.batch), spec, with_batch)
 
-    layers = layer_figures(planned, launch_counts(planned, gpu_facts(gpu or GpuSpec())))
+    figures = layer_figures(planned, launch_counts(planned, gpu_facts(spec or GpuSpec())))
     to_output = json_file == STANDARD_OUTPUT
     if json_file is not None:
-        text = as_json(document(planned, layers, per_image=batch is None))
+        text = as_json(document(planned, figures, per_image=batch is None))
         if to_output:
             sys.stdout.write(text)
         else:
             write_whole(json_file, text)
-    show(planned, layers, batch is None, gpu, sys.stderr if to_output else sys.stdout)
+    show(planned, figures, batch is None, spec, sys.stderr if to_output else sys.stdout)
 
 
-def plan_of(network: Network, batch: int, train: bool) -> MemoryPlan:
+def plan_of(network: "Network", batch: int, train: bool) -> "MemoryPlan":
     """The memory of one iteration, with its schedule; raises UserError."""
+    from workloads.networks.memory import plan
+
     return plan(_schedule(network, batch, train))
 
 
-def _schedule(network: Network, batch: int, train: bool) -> Schedule:
+def _schedule(network: "Network", batch: int, train: bool) -> "Schedule":
+    from workloads.networks.schedule import inference, training
+
     return training(network, batch) if train else inference(network, batch)
 
 
 def show(
-    planned: MemoryPlan, layers: tuple[LayerFigures, ...], per_image: bool, gpu: GpuSpec | None, out: TextIO
+    planned: "MemoryPlan", layers: "tuple[LayerFigures, ...]", per_image: bool, gpu: "GpuSpec | None", out: TextIO
 ) -> None:
     """Print a table on a terminal, lines with tabs and exact figures on a pipe."""
+    from workloads.networks.tensor import shown
+
     if not out.isatty():
         rows = [
             (
@@ -97,14 +124,14 @@ def show(
     Table(heads, lines, title=_title(planned, per_image), notes=_closing(planned, layers, gpu)).show(out)
 
 
-def _title(planned: MemoryPlan, per_image: bool) -> str:
+def _title(planned: "MemoryPlan", per_image: bool) -> str:
     schedule = planned.schedule
     images = "one image" if per_image else f"batch {schedule.batch}"
     what = "training (MACs of all passes)" if schedule.training else "inference"
     return f"{schedule.network.name}: {what}, {images}"
 
 
-def _closing(planned: MemoryPlan, layers: tuple[LayerFigures, ...], gpu: GpuSpec | None) -> list[str]:
+def _closing(planned: "MemoryPlan", layers: "tuple[LayerFigures, ...]", gpu: "GpuSpec | None") -> list[str]:
     """What holds for the whole network."""
     forward, every = sum(one.macs for one in layers), sum(one.all_macs for one in layers)
     work = f"{forward / 1e6:,.1f} M MACs forward"
@@ -121,8 +148,10 @@ def _closing(planned: MemoryPlan, layers: tuple[LayerFigures, ...], gpu: GpuSpec
     return [*lines, memory, *batch, *network.remarks]
 
 
-def _product(gemm: Gemm | None) -> str:
+def _product(gemm: "Gemm | None") -> str:
     """'96×363×3025', with '128 ' before it for so many of them."""
+    from workloads.networks.tensor import shown
+
     if gemm is None:
         return ""
     return (f"{gemm.count} · " if gemm.count > 1 else "") + shown((gemm.m, gemm.k, gemm.n))

@@ -1,9 +1,12 @@
 """`gpusim monitor`: the sparsity monitor on recorded curves, or on a training whose time it adds to."""
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
@@ -12,15 +15,76 @@ from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter
 from gpusim.base.table import Table
-from gpusim.cli.declared_monitor import MonitorOptions, TrainingOptions
-from gpusim.config.check import checked
-from gpusim.config.tree import Sets, Tree, assignments
-from gpusim.report.document import as_json
-from workloads.monitor.settings import MonitorSpec
+from gpusim.cli.options import JsonOption, MarkdownOption, QuietOption, SetOption
+
+if TYPE_CHECKING:
+    from gpusim.config.tree import Sets
+    from workloads.monitor.settings import MonitorSpec
 
 
-def monitor_command(curves: str | None, options: MonitorOptions, training: TrainingOptions) -> None:
-    """Replay the curves, or train; print, and write what is asked for."""
+class PlaceChoice(StrEnum):
+    """What `--count-on` may be."""
+
+    HOST = "host"
+    DEVICE = "device"
+
+
+@dataclass(frozen=True)
+class MonitorOptions:
+    """The monitor's settings, and where the result goes."""
+
+    sets: SetOption = field(default_factory=list)
+    json_file: JsonOption = None
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw true and measured sparsity (.svg, .png; Matplotlib)."),
+    ] = None
+    markdown: MarkdownOption = False
+    quiet: QuietOption = False
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """A training whose time is measured without monitor, with every iteration measured, and monitored."""
+
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--train",
+            metavar="MODEL",
+            help="Instead of curves: train vggnet11, resnet10, alexnet, vgg16 or resnet18 on random images (needs the "
+            "extra 'capture').",
+        ),
+    ] = None
+    iterations: Annotated[
+        int, typer.Option("--iterations", metavar="N", help="With --train: iterations without and with the monitor.")
+    ] = 5_000
+    exhaustive_iterations: Annotated[
+        int,
+        typer.Option("--exhaustive-iterations", metavar="N", help="With --train: iterations that measure every map."),
+    ] = 500
+    batch: Annotated[int, typer.Option("--batch", metavar="N", help="With --train: images in a batch.")] = 128
+    place: Annotated[
+        PlaceChoice, typer.Option("--count-on", help="With --train: where a measurement counts zeros.")
+    ] = PlaceChoice.HOST
+    device: Annotated[str, typer.Option("--device", help="With --train: auto, cpu, cuda, ... as PyTorch names it.")] = (
+        "auto"
+    )
+
+
+def monitor(
+    options: MonitorOptions,
+    training: TrainingOptions,
+    curves: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CURVES]",
+            help="Sparsity over iterations: a file (.csv, .npz), or a shipped one (vggnet11, resnet10, observed, "
+            "jumping).",
+        ),
+    ] = None,
+) -> None:
+    """Run the sparsity monitor over recorded curves, or beside a training: what is measured when, and how far off."""
     settings = load_settings(options.sets)
     if (curves is None) == (training.model is None):
         raise UserError("one of CURVES and --train must say what is monitored")
@@ -33,15 +97,19 @@ def monitor_command(curves: str | None, options: MonitorOptions, training: Train
         _replay(curves, settings, options)
 
 
-def load_settings(sets: Sets) -> MonitorSpec:
+def load_settings(sets: "Sets") -> "MonitorSpec":
     """The monitor's settings with `sets` applied in order; raises UserError."""
+    from gpusim.config.check import checked
+    from gpusim.config.tree import Tree, assignments
+    from workloads.monitor.settings import MonitorSpec
+
     tree = Tree(origins={(): ("monitor", ())})
     for assignment in assignments(sets):
         tree.replace(assignment.path, assignment.value, assignment.source, ())
     return checked(MonitorSpec, tree)
 
 
-def _replay(given: str, settings: MonitorSpec, options: MonitorOptions) -> None:
+def _replay(given: str, settings: "MonitorSpec", options: MonitorOptions) -> None:
     from workloads.monitor import report
     from workloads.monitor.curves import SYNTHETIC, load_curves
     from workloads.monitor.replay import replay
@@ -61,7 +129,7 @@ def _replay(given: str, settings: MonitorSpec, options: MonitorOptions) -> None:
     _shown(report.replay_document(result), report.replay_table(result), options)
 
 
-def _train(settings: MonitorSpec, options: MonitorOptions, training: TrainingOptions) -> None:
+def _train(settings: "MonitorSpec", options: MonitorOptions, training: TrainingOptions) -> None:
     from workloads.monitor import report
     from workloads.monitor.calculator import Place
     from workloads.monitor.training_overhead import Plan, measure_overhead
@@ -85,6 +153,8 @@ def _train(settings: MonitorSpec, options: MonitorOptions, training: TrainingOpt
 
 
 def _shown(document: dict[str, Any], table: Table, options: MonitorOptions) -> None:
+    from gpusim.report.document import as_json
+
     to_output = options.json_file == STANDARD_OUTPUT
     if to_output:
         sys.stdout.write(as_json(document))

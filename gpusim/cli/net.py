@@ -1,23 +1,107 @@
 """`gpusim net`: a network's layers on the simulated GPU."""
 
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gpusim.base.errors import UserError
-from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter
-from gpusim.cli.declared_networks import DataOption, NetOptions
-from gpusim.cli.options import EngineChoice, JobOptions, LiveOptions, PhaseChoice, Source, StoreOptions
-from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job
+from gpusim.cli.options import (
+    EngineChoice,
+    GpuOption,
+    JobOptions,
+    JobsOption,
+    LiveOptions,
+    MarkdownOption,
+    NoVerifyOption,
+    PhaseChoice,
+    PhaseOption,
+    Source,
+    StoreOptions,
+)
 from gpusim.cli.sampling_options import SamplingOptions
-from gpusim.config.files import Document, opened
-from gpusim.config.gpu import GPU_FOLDER
-from gpusim.store.project import store_to_write
 
 if TYPE_CHECKING:
+    from gpusim.config.files import Document
     from gpusim.config.network_run import NetworkSettings
     from gpusim.jobs.job import Job
     from gpusim.networks.run import Wanted
+
+
+class DataOption(StrEnum):
+    """What `--data` may be."""
+
+    AUTO = "auto"
+    REAL = "real"
+    SYNTHETIC = "synthetic"
+
+
+@dataclass(frozen=True)
+class NetOptions:
+    """What of a network is run; None for what the network's file or a default decides."""
+
+    batch: Annotated[
+        int | None, typer.Option("--batch", metavar="N", help="Images in a batch. [default: what the file says, or 1]")
+    ] = None
+    phase: PhaseOption = PhaseChoice.INFERENCE
+    layers: Annotated[
+        str | None,
+        typer.Option("--layers", metavar="FIRST:LAST", help="Report these layers alone; either end may be left out."),
+    ] = None
+    gpu: GpuOption = "mi6"
+    data: Annotated[
+        DataOption,
+        typer.Option(
+            "--data",
+            help="real: values of an iteration, compared with NumPy; synthetic: launches alone, over made-up values; "
+            "auto: real up to 3 GiB of tensors.",
+        ),
+    ] = DataOption.AUTO
+    jobs: JobsOption = None
+    inputs: Annotated[
+        Path | None,
+        typer.Option(
+            "--inputs", metavar="FILE", help="Arrays (.npz) by the network's input names, labels, parameters."
+        ),
+    ] = None
+    outputs: Annotated[
+        Path | None,
+        typer.Option("--outputs", metavar="FILE", help="Write outputs and gradients, by tensor, into an .npz file."),
+    ] = None
+    no_verify: NoVerifyOption = False
+    engine: Annotated[
+        EngineChoice,
+        typer.Option(
+            "--engine",
+            help="off: dense; on: convolutions over activation maps skip zeros, with the compaction engine; both: the "
+            "two, compared.",
+        ),
+    ] = EngineChoice.OFF
+    dnnmark: Annotated[
+        bool,
+        typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),
+    ] = False
+    size: Annotated[
+        int | None,
+        typer.Option("--size", metavar="ROWS", help="With --dnnmark: rows and columns. [default: 256 as there]"),
+    ] = None
+    markdown: MarkdownOption = False
+
+
+def net(
+    source: Source,
+    asked: NetOptions,
+    options: JobOptions,
+    sampling: SamplingOptions,
+    storing: StoreOptions,
+    live: LiveOptions,
+) -> int:
+    """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
+    command = dnnmark_command if asked.dnnmark else net_command
+    return command(source, asked, options, sampling, storing, live)
 
 
 def net_command(
@@ -29,6 +113,8 @@ def net_command(
     live: LiveOptions,
 ) -> int:
     """Run the network, or find what an equal run left in the store; returns the exit code."""
+    from gpusim.cli.outcome import JobAsked, run_job
+
     if asked.size is not None:
         raise UserError("--size: belongs to --dnnmark; a network's file says its input's shape itself")
     network = source.load()
@@ -62,6 +148,8 @@ def dnnmark_command(
     live: LiveOptions,
 ) -> int:
     """Run DNNMark's six benchmarks, print their metrics and the claims; returns the exit code."""
+    from gpusim.cli.outcome import JobAsked, run_job
+
     data = None if asked.data is DataOption.AUTO else asked.data.value
     beside = {
         "NETWORK": source.name, "--torch": source.torch, "--layers": asked.layers, "--inputs": asked.inputs,
@@ -81,6 +169,8 @@ def dnnmark_command(
 
 
 def _settings(asked: NetOptions, options: JobOptions, sampling: SamplingOptions) -> "tuple[NetworkSettings, Document]":
+    from gpusim.config.files import opened
+    from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
 
     gpu_file = opened(asked.gpu, GPU_FOLDER)
@@ -88,8 +178,11 @@ def _settings(asked: NetOptions, options: JobOptions, sampling: SamplingOptions)
 
 
 def _wanted(asked: NetOptions, options: JobOptions, storing: StoreOptions, batch: int) -> "Wanted":
+    from gpusim.base.processors import default_jobs
+    from gpusim.cli.outcome import LISTED_HOTSPOTS
     from gpusim.host.command_processor import RunOptions
     from gpusim.networks.run import Wanted
+    from gpusim.store.project import store_to_write
 
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
     return Wanted(

@@ -102,6 +102,23 @@ class TimelineChoice(StrEnum):
     LAUNCHES = "launches"
 
 
+StoreFile = Annotated[
+    str | None,
+    typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
+]
+FreshPoints = Annotated[
+    bool, typer.Option("--fresh", help="Run all points, whatever the store has; keep the new runs too.")
+]
+CsvOption = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV; -: to standard output.")
+]
+
+
+def metrics_option(help: str) -> Any:
+    """Return the option `--metric`. help: what it chooses, and what is chosen without it."""
+    return typer.Option("--metric", metavar="PATH", help=help, default_factory=list, show_default=False)
+
+
 @dataclass(frozen=True)
 class JobOptions:
     """What all commands that run a job share: how it is watched, when it is stopped, where its result goes.
@@ -250,7 +267,7 @@ def with_values(arguments: Sequence[str]) -> list[str]:
     return out
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
+def grouped(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """The command as Typer is to see it: instead of each group among its parameters, the options of that group."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
@@ -265,11 +282,11 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         else:
             parameters.append(_parameter(name, parameter.default, kind))
 
-    def spread(**values: Any) -> None:
+    def spread(**values: Any) -> int | None:
         made = {}
         for name, kind in groups.items():
             made[name] = kind(**{option.name: values.pop(option.name) for option in fields(kind)})
-        command(**values, **made)
+        return command(**values, **made)
 
     spread.__name__, spread.__doc__ = command.__name__, command.__doc__
     spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

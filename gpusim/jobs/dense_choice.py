@@ -1,7 +1,7 @@
 """The dense kernel of a matrix product by its shape: `kernels.dense: auto`.
 
-Where estimates decide, nothing is simulated. Otherwise each kernel that may be the fastest is: alone, sampled where
-that saves something, over zeros, which cost what other values do; and no further than the fastest one before it took.
+Where estimates do not decide (gpusim.jobs.choice), kernels are measured: alone, sampled where that saves something,
+over zeros, which cost what other values do.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
+from gpusim.jobs.choice import Candidate, Measured, Question, choose, in_question, likeliest
 from gpusim.jobs.operators import gpu_facts
 from gpusim.results.record import KernelChoice, RunRecord
 from gpusim.sampling.spec import SamplingSpec
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from workloads.operators.gemm import GemmBuffers, gemm
-from workloads.operators.gemm_estimates import estimates, in_question
+from workloads.operators.gemm_estimates import estimates
 from workloads.shapes import GemmShape
 
 ERROR = 0.01  # of what is sampled: the choice is then within 2 % of the best
@@ -35,8 +36,7 @@ def tell_choices(choices: Choices) -> None:
 
 def likely_dense(shape: GemmShape, gpu: GpuSpec) -> str:
     """The kernel that is the fastest by its estimate alone."""
-    found = in_question(estimates(shape, gpu_facts(gpu)))
-    return min(found, key=lambda one: (one.most, one.least)).kernel
+    return likeliest(estimates(shape, gpu_facts(gpu))).kernel
 
 
 def choose_dense(
@@ -53,32 +53,22 @@ def choose_dense(
 
 
 def _chosen(shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callable[[], bool]) -> KernelChoice:
-    found = estimates(shape, gpu_facts(gpu))
-    asked = in_question(found)
-    if len(asked) == 1:
-        return KernelChoice(asked[0].kernel, {}, {one.kernel: int(one.least) for one in found if one not in asked})
-    reporter.say(f"choosing the dense kernel for {shape.m} x {shape.n} x {shape.k}: measuring")
-    measured: dict[str, int] = {}
-    too_large: DeviceMemoryError | None = None
-    at_least = {one.kernel: int(one.least) for one in found if one not in asked}
-    for one in asked:
-        best = min(measured.values(), default=None)
-        if best is not None and one.least >= best:
-            at_least[one.kernel] = int(one.least)
-            continue
+    candidates = [Candidate(one.kernel, one.least, one.most) for one in estimates(shape, gpu_facts(gpu))]
+    too_large: list[DeviceMemoryError] = []
+
+    def measure(asked: Question) -> Measured:
         try:
-            cycles = cycles_of(one.kernel, shape, gpu, SamplingSpec(error=ERROR), best, stopped)
+            return cycles_of(asked.name, shape, gpu, SamplingSpec(error=ERROR), asked.most, stopped)
         except DeviceMemoryError as error:  # of sums in parts, which others do without
-            too_large = error
-            continue
-        if cycles is None:
-            at_least[one.kernel] = best or 0
-        else:
-            measured[one.kernel] = cycles
-    if too_large is not None and not measured:
-        raise too_large
-    in_order = dict(sorted(measured.items(), key=lambda item: item[1]))
-    return KernelChoice(next(iter(in_order)), in_order, at_least)
+            too_large.append(error)
+            return float("inf")
+
+    if len(in_question(candidates)) > 1:
+        reporter.say(f"choosing the dense kernel for {shape.m} x {shape.n} x {shape.k}: measuring")
+    choice = choose(candidates, measure)
+    if too_large and not choice.cycles:
+        raise too_large[-1]
+    return choice
 
 
 def cycles_of(
@@ -86,7 +76,7 @@ def cycles_of(
     shape: GemmShape,
     gpu: GpuSpec,
     sampling: SamplingSpec | None = None,
-    most: int | None = None,
+    most: float = float("inf"),
     stopped: Callable[[], bool] = lambda: False,
 ) -> int | None:
     """A dense kernel's cycles for a product of zeros, all launches; None where they are more than `most`."""
@@ -94,8 +84,7 @@ def cycles_of(
     record = RunRecord(False, kernel, [])
 
     def observe(progress: Progress) -> bool:
-        spent = progress.cycles + sum(facts.cycles for facts in record.launches)
-        return not stopped() and (most is None or spent <= most)
+        return not stopped() and progress.cycles + sum(facts.cycles for facts in record.launches) <= most
 
     processor = CommandProcessor(gpu, Reporter(quiet=True))
     commands, options = [LaunchCommand(launch) for launch in operator.launches], RunOptions(sampling=sampling)

@@ -12,6 +12,7 @@ from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, FASTEST, EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
+from gpusim.jobs.choice import Candidate, choose
 from gpusim.jobs.column_blocks import ColumnBlocks, block_columns, check_room_for_code
 from gpusim.jobs.dense_choice import choose_dense, likely_dense
 from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
@@ -154,9 +155,9 @@ class GemmJob:
 
     def _least(self, name: str, estimates: Mapping[str, float], zeros: float) -> tuple[Variant, KernelChoice]:
         """The kernel of the lowest estimate."""
-        estimated = {kernel: int(cycles) for kernel, cycles in estimates.items() if isfinite(cycles)}
-        kernel = min(estimated, key=lambda each: estimated[each])
-        return self._variant(kernel, name), KernelChoice(kernel, {}, {}, estimated, zeros)
+        figures = {kernel: int(cycles) if isfinite(cycles) else cycles for kernel, cycles in estimates.items()}
+        choice = choose([Candidate(kernel, cycles, cycles) for kernel, cycles in figures.items()])
+        return self._variant(choice.kernel, name), replace(choice, zeros=zeros)
 
     def _variant(self, kernel: str, name: str) -> Variant:
         """Of a kernel, or of a library, by its name; AUTO: of the likeliest one, with what decides."""

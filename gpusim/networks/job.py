@@ -18,16 +18,15 @@ from gpusim.energy.spec import EnergySpec
 from gpusim.host.queue import DEFAULT, StreamQueue
 from gpusim.jobs.job import Context, JobOptions, Task, Variant
 from gpusim.networks.binding import Iteration
-from gpusim.networks.choice import Choice, choose
+from gpusim.networks.choice import Place, choose
 from gpusim.networks.launches import LaunchClass
 from gpusim.networks.rows import Row
 from gpusim.networks.run import NetworkRecord, Wanted, is_real, run_iteration, schedule_of
 from gpusim.networks.storage import network_plan
-from gpusim.results.record import PartLaunch, PartRecord, RunRecord, VerificationFacts
+from gpusim.results.record import KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
 from gpusim.store.work import NetworkRows, Work, identity_of
 from spartan.engine_spec import EngineSpec
 from workloads.networks.graph import Network
-from workloads.networks.kind import Pass
 from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.verify import Verification
 
@@ -69,7 +68,7 @@ class NetworkJob:
         self.outputs: dict[str, np.ndarray] = {}
         self.found: dict[str, NetworkRecord] = {}  # by variant, what has been run
         self._inputs, self._keep_outputs, self._source = inputs, keep_outputs, source
-        self._choices: Sequence[Choice] | None = None
+        self._choices: Mapping[Place, KernelChoice] | None = None
         self._known: Mapping[LaunchClass, RunFacts] = {}
 
     @property
@@ -141,14 +140,14 @@ class NetworkJob:
             self._keep_outputs,
             self._source,
             self._known,
-            {(one.layer, one.what): one.algorithm for one in self._choices},
+            {place: choice.kernel for place, choice in self._choices.items()},
         )
         self.found[name], self._known, self.outputs = record, record.of_class, record.outputs
         return record
 
-    def choice_of(self, layer: str, what: Pass) -> Choice | None:
+    def choice_of(self, place: Place) -> KernelChoice | None:
         """Return how the algorithm of a layer's pass was chosen, where it was."""
-        return next((one for one in self._choices or () if (one.layer, one.what) == (layer, what)), None)
+        return (self._choices or {}).get(place)
 
 
 class NetworkTask:
@@ -209,13 +208,9 @@ def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
         values["zeros"] = {"fraction": row.zeros.fraction, "of_terms": row.zeros.of_terms}
     if row.why_dense:
         values["why_dense"] = row.why_dense
-    choice = job.choice_of(row.layer, row.what) if job is not None and not found.sparse else None
+    choice = job.choice_of((row.layer, row.what)) if job is not None and not row.zeros else None
     if choice is not None:
-        values["choice"] = {
-            "algorithm": choice.algorithm,
-            "cycles": dict(choice.cycles),
-            "at_least": {name: round(cycles) for name, cycles in choice.slower.items()},
-        }
+        values["choice"] = asdict(choice)
     launches = [
         PartLaunch(one.kernel, found.of_class.get(one), number in step.simulated)
         for step in row.steps

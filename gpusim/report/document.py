@@ -13,7 +13,7 @@ from gpusim.results.bounds import bound_of, largest_stalls
 from gpusim.results.record import PartRecord, RunRecord
 from isa.object.line_table import SourceLine
 
-SUMMED = ("launches", "macs", "needed_macs")  # of what kinds say of their rows
+SUMMED = ("macs", "needed_macs")  # of what kinds say of their rows
 
 
 def config_hash(config: dict[str, Any]) -> str:
@@ -111,6 +111,7 @@ def _total(record: RunRecord) -> dict[str, Any]:
         "rows": len(record.parts),
         "finished_rows": sum(part.facts is not None for part in record.parts),
         "compared_rows": len(compared),
+        "launches": record.launched,
         "simulated_launches": simulated,
         **{name: sum(part.values[name] for part in record.parts) for name in SUMMED if name in record.parts[0].values},
         **_timed(record.total, record.total),

@@ -80,16 +80,7 @@ class Measured:
     def choice(self) -> str:
         """How its kernel was chosen by shape, where it was: what others take, of its cycles; empty otherwise."""
         held = self.tree.get("choice")
-        if not held:
-            return ""
-        cycles, at_least = held["cycles"], held["at_least"]
-        own = cycles.get(held["kernel"]) or self.number("kernel.cycles")
-        if held.get("estimated"):
-            expected = [f"{name} {n:,} cycles" for name, n in held["estimated"].items()]
-            return f"{held['kernel']} by estimate at {held['zeros']:.1%} zeros; {', '.join(expected)}"
-        others = [f"{name} {n / own:.2f} ×" for name, n in cycles.items() if name != held["kernel"] and own]
-        others += [f"{name} at least {max(n / own, 1):.2f} ×" for name, n in at_least.items() if own]
-        return "; ".join([f"{held['kernel']} by {'measurement' if cycles else 'estimate'}", ", ".join(others)])
+        return choice_text(held, self.number("kernel.cycles")) if held else ""
 
     @property
     def sampling(self) -> str:
@@ -181,6 +172,18 @@ def _read(document: Mapping[str, Any]) -> Result:
         stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
         remarks=tuple(document.get("remarks") or ()),
     )  # fmt: skip
+
+
+def choice_text(choice: Mapping[str, Any], cycles: float = 0) -> str:
+    """A KernelChoice's object in words: what was chosen and how, and what others take. cycles: of what was run."""
+    chosen, measured = choice["kernel"], choice["cycles"]
+    if choice.get("estimated"):
+        said = [f"{name} {n:,} cycles" for name, n in choice["estimated"].items()]
+        return f"{chosen} by estimate at {choice['zeros']:.1%} zeros; {', '.join(said)}"
+    own = measured.get(chosen) or cycles
+    others = [f"{name} {n / own:.2f} ×" for name, n in measured.items() if name != chosen and own]
+    others += [f"{name} at least {max(n / own, 1):.2f} ×" for name, n in choice["at_least"].items() if own]
+    return "; ".join([f"{chosen} by {'measurement' if measured else 'estimate'}", *filter(None, [", ".join(others)])])
 
 
 def sampling_text(sampling: Mapping[str, Any] | None) -> str:

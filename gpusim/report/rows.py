@@ -6,7 +6,7 @@ from typing import Any
 from gpusim.base.progress import scaled
 from gpusim.base.table import MISSING, Cell, Column, Table
 from gpusim.report.measures import unit_name
-from gpusim.report.result import Measured, Result, Row
+from gpusim.report.result import Measured, Result, Row, choice_text
 from isa.object.names import short
 
 DEAREST = 10  # rows that are listed before all are
@@ -384,15 +384,8 @@ def _engine_cells(row: Row) -> list[Any]:
 
 def choice_lines(result: Result) -> list[str]:
     """Say of each row how its algorithm was chosen, where it was: how many times as long others take."""
-    rows = [row for row in result.rows if row.values.get("choice")]
-    if not rows:
-        return []
-    head = "convolution by the fastest algorithm, and how many times as long others take (>=: their products alone):"
-    return [head, *(f"{row.values['name']} {row.values['pass']}: {_choice(row.values['choice'])}" for row in rows)]
-
-
-def _choice(choice: Mapping[str, Any]) -> str:
-    best = choice["cycles"].get(choice["algorithm"])
-    others = [(name, "", n) for name, n in choice["cycles"].items() if name != choice["algorithm"]]
-    others += [(name, ">= ", n) for name, n in choice["at_least"].items()]
-    return ", ".join([choice["algorithm"], *(f"{name} {sign}{n / best:.2f}x" for name, sign, n in others if best)])
+    chosen = [row for row in result.rows if row.values.get("choice")]
+    said = [
+        f"{row.measured.name}: {choice_text(row.values['choice'], row.values.get('cycles') or 0)}" for row in chosen
+    ]
+    return ["convolution by the fastest algorithm, and how many times as long others take:", *said] if said else []

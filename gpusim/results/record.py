@@ -36,11 +36,11 @@ class VerificationFacts:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """A kernel that was chosen by shape.
+    """A kernel that was chosen by shape, or the algorithm of a network's layer in one pass.
 
-    cycles: of each kernel that was simulated for the choice, the fastest first; none where estimates were enough;
-    at_least: of the others: estimated, or what the fastest took when they were stopped; estimated: where a rule chose
-    between sparse and dense, what it took both for; zeros: the share of zeros for which it did.
+    cycles: of each that was measured, the fastest first; none where bounds and estimates were enough; at_least: of the
+    others: a bound, an estimate's lower end, or what the fastest took when they were stopped; estimated: of those
+    whose estimate is a figure; zeros: the share of zeros for which it is.
     """
 
     kernel: str

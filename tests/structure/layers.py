@@ -141,10 +141,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("gpusim.base", "workloads.monitor", "gpusim.energy", "gpusim.config", "gpusim.reproduce"),
     ),
     "gpusim.reproduce.page": ("gpusim.base", "gpusim.config", "gpusim.reproduce", "gpusim.reproduce.kinds"),
-    "gpusim": (
-        *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
-        *("gpusim.store", "gpusim.results", "gpusim.api", "gpusim.jobs", "gpusim.networks", "gpusim.sweep"),
-    ),
     "gpusim.correlation": (
         *("gpusim.base", "isa.object", "isa", "gpusim.core", "workloads.vendor"),
         *("gpusim.config", "gpusim.results", "gpusim.host"),
@@ -194,6 +190,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "gpusim.sampling",
             "gpusim.sampling_check",
         ),
+    ),
+    "gpusim": (
+        *("gpusim.base", *_KERNEL, "isa.execution", "gpusim.core"),
+        *("gpusim.store", "gpusim.results", "gpusim.api", "gpusim.jobs", "gpusim.networks", "gpusim.sweep"),
+        "gpusim.cli",  # python -m gpusim
     ),
 }
 

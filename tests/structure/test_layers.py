@@ -49,13 +49,18 @@ def test_no_modules_import_one_another() -> None:
     assert [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1] == []
 
 
+def test_no_files_of_the_command_line_need_one_another() -> None:
+    graph = nx.DiGraph((each.module, each.imported) for each in imports() if room_of(each.module) == "gpusim.cli")
+    assert [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1] == []
+
+
 def test_the_top_level_is_what_users_know() -> None:
     assert all((ROOT / folder / "__init__.py").exists() for folder in TOPS)
     assert (ROOT / "sim_configs").is_dir() and (ROOT / "tests").is_dir()
 
 
 def test_the_entrance_of_gpusim_holds_nothing_else() -> None:
-    assert [path.name for path in (ROOT / "gpusim").glob("*.py")] == ["__init__.py"]
+    assert {path.name for path in (ROOT / "gpusim").glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import AUTO, NetworkSettings
 from gpusim.networks import choice
-from gpusim.networks.choice import PASSES, Choice, lines
+from gpusim.networks.choice import PASSES, lines
 from gpusim.networks.compare import document
 from gpusim.networks.modes import ModesRecord, run_modes
 from gpusim.networks.run import Wanted
+from gpusim.results.record import KernelChoice
 from tests.support.small_networks import layer
 from workloads.networks.kind import Pass
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
@@ -57,14 +58,14 @@ def cycles(record: ModesRecord, name: str, what: Pass) -> int:
 
 def test_each_pass_has_the_fastest_of_what_computes_it(found: ModesRecord) -> None:
     assert found.passed is True
-    by_pass = {(one.layer, one.what): one for one in found.choices}
+    by_pass = found.choices
     assert set(by_pass) == {("square", p) for p in PASSES - {Pass.BACKWARD_DATA}} | {("wide", p) for p in PASSES}
     assert {"winograd_2x2", "winograd_4x4", "implicit", "im2col"} <= set(by_pass["square", Pass.FORWARD].cycles)
     assert not {name for name in by_pass["wide", Pass.FORWARD].cycles if name.startswith("winograd")}
-    for one in found.choices:
-        assert list(one.cycles.values()) == sorted(one.cycles.values())
-        (step,) = (s for s in found.last.steps if (s.step.layer, s.step.what) == (one.layer, one.what))
-        assert f"({one.algorithm})" in step.operators[0]
+    for place, one in found.choices.items():
+        assert list(one.cycles.values()) == sorted(one.cycles.values()) and one.kernel == next(iter(one.cycles))
+        (step,) = (s for s in found.last.steps if (s.step.layer, s.step.what) == place)
+        assert f"({one.kernel})" in step.operators[0]
 
 
 @pytest.mark.parametrize("algorithm", ["implicit", "im2col"])
@@ -72,9 +73,9 @@ def test_what_is_said_of_an_algorithm_is_what_a_run_by_it_takes(
     found: ModesRecord, store: Path, algorithm: str
 ) -> None:
     alone = record_of(algorithm, store=store)
-    for one in found.choices:
-        assert one.cycles[algorithm] == cycles(alone, one.layer, one.what)
-        assert cycles(found, one.layer, one.what) <= cycles(alone, one.layer, one.what)
+    for place, one in found.choices.items():
+        assert one.cycles[algorithm] == cycles(alone, *place)
+        assert cycles(found, *place) <= cycles(alone, *place)
 
 
 def test_what_a_store_knows_is_not_measured_again(found: ModesRecord, store: Path) -> None:
@@ -86,27 +87,42 @@ def test_what_a_store_knows_is_not_measured_again(found: ModesRecord, store: Pat
 
 def test_what_cannot_be_faster_is_not_measured(monkeypatch: pytest.MonkeyPatch, found: ModesRecord) -> None:
     monkeypatch.setattr(choice, "ATTAINED", 1e-6)  # as if multiply-accumulates took all the time
-    few = {(one.layer, one.what): one for one in record_of(layers="square").choices}
-    for one in found.choices:
-        if one.layer == "square":
-            assert list(few["square", one.what].cycles) == ["winograd_4x4"]
-            assert few["square", one.what].slower.keys() == one.cycles.keys() - {"winograd_4x4"}
-            assert min(few["square", one.what].slower.values()) > few["square", one.what].best
+    few = record_of(layers="square").choices
     assert few.keys() == {("square", Pass.FORWARD), ("square", Pass.BACKWARD_WEIGHTS)}
+    for place, one in few.items():
+        assert list(one.cycles) == ["winograd_4x4"]
+        assert one.at_least.keys() == found.choices[place].cycles.keys() - {"winograd_4x4"}
+        assert min(one.at_least.values()) > one.cycles["winograd_4x4"]
+
+
+def test_bounds_are_below_what_is_measured(monkeypatch: pytest.MonkeyPatch, found: ModesRecord) -> None:
+    asked: dict[Any, Any] = {}
+
+    def instead(candidates: Any, _: Any) -> Any:
+        asked.update(candidates)
+        return {}
+
+    monkeypatch.setattr(choice, "choose_all", instead)
+    record_of()
+    assert asked.keys() == found.choices.keys()
+    for place, candidates in asked.items():
+        assert all(0 < one.least <= found.choices[place].cycles[one.name] for one in candidates)
 
 
 def test_it_is_said(found: ModesRecord) -> None:
     tree = document(found)["algorithms"]
-    assert [(one["name"], one["pass"]) for one in tree] == [(c.layer, str(c.what)) for c in found.choices]
-    assert all(one["algorithm"] == min(one["cycles"], key=one["cycles"].__getitem__) for one in tree)
-    one = Choice("a", Pass.FORWARD, {"implicit": 100, "im2col": 250}, {"direct": 400.0})
-    assert lines([one]) == ["a forward: implicit, im2col 2.50x, direct >= 4.00x"]
+    assert [(one["name"], one["pass"]) for one in tree] == [(layer, str(what)) for layer, what in found.choices]
+    assert all(one["algorithm"] == one["kernel"] == min(one["cycles"], key=one["cycles"].get) for one in tree)
+    one = KernelChoice("implicit", {"implicit": 100, "im2col": 250}, {"direct": 400})
+    said = "a forward: implicit by measurement; im2col 2.50 ×, direct at least 4.00 ×"
+    assert lines({("a", Pass.FORWARD): one})[1:] == [said] and not lines({})
 
 
 def test_an_algorithm_that_does_not_fit_the_memory_is_left_out() -> None:
     small = GPU.model_copy(update={"memory_mib": 3})
     found = record_of(gpu=small, layers="square", train=False, batch=128)
-    assert "implicit" in found.choices[0].cycles and "winograd_2x2" not in found.choices[0].cycles
+    (one,) = found.choices.values()
+    assert "implicit" in one.cycles and "winograd_2x2" not in one.cycles
 
 
 def test_a_script_may_say_auto() -> None:

@@ -1,10 +1,9 @@
-"""What dense GEMM kernels may take for a shape, before any of them is simulated: which are worth measuring.
+"""What dense GEMM kernels may take for a shape, before any of them is simulated.
 
 An estimate is a range. Its lower end is the time for which the fullest SIMD multiplies, at the best rate that the
 kernel was seen to reach; its upper end, of large products, that by which `sgemm` splits its sums, with a margin.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
@@ -40,12 +39,6 @@ def estimates(shape: GemmShape, gpu: GpuFacts) -> list[Estimate]:
             continue
         found.append(Estimate(row.name, least, _most(shape, gpu) if row.name == ESTIMATED else inf))
     return sorted(found, key=lambda one: one.least)
-
-
-def in_question(found: Sequence[Estimate]) -> list[Estimate]:
-    """Those that may be the fastest: of no other one it is certain that it is faster."""
-    surely = min(one.most for one in found)
-    return [one for one in found if one.least <= surely]
 
 
 def _multiplying(row: GemmKernel, shape: GemmShape, gpu: GpuFacts) -> float:

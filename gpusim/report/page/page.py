@@ -125,7 +125,8 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
         remarks.append(
             f"Sections follow of the {_FASTEST} fastest results and of the slowest; all are in table and pictures."
         )
-    first = points[0].measured.number("kernel.cycles")
+    alike = len({point.result.kind for point in points}) == 1  # a network is not slower than a layer
+    first = points[0].measured.number("kernel.cycles") if alike else 0
     rows = []
     for point in points:
         cycles = point.measured.number("kernel.cycles")

@@ -91,7 +91,7 @@ QUESTION = "Where does the time go?"
 
 
 def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
-    """Answer the question of a run of many rows first: pictures, then sums by pass, kind or stream, the dearest rows."""
+    """Say first where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
     tables = summaries(result)
     if not tables:
         return None

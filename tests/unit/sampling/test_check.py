@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.cli.check_sampling import check_sampling_command
+from gpusim.cli.check_sampling import check_sampling
 from gpusim.report.document import as_json
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.cases import CASES, GPUS, wanted
@@ -90,7 +90,7 @@ def test_a_file_that_is_no_result_cannot_be_updated(tmp_path: Path) -> None:
         if text is not None:
             (tmp_path / name).write_text(text)
         with pytest.raises(UserError, match=f"--update .*{name}"):
-            check_sampling_command(["mi6 relu"], SamplingSpec(), 1, None, None, True, True, tmp_path / name)
+            check_sampling(["mi6 relu"], jobs=1, markdown=True, quiet=True, update=tmp_path / name)
 
 
 def test_the_page_s_table_is_that_of_its_result() -> None:

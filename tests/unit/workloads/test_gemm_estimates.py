@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.jobs.choice import in_question
 from tests.support.dense_kernels import GPUS, HEAD, SHAPES
-from workloads.operators.gemm_estimates import ESTIMATED, estimates, in_question
+from workloads.operators.gemm_estimates import ESTIMATED, estimates
 from workloads.operators.gemm_kernels import DENSE_KERNELS
 from workloads.operators.operator import GpuFacts
 from workloads.shapes import GemmShape

@@ -1,13 +1,19 @@
-"""Printing of generated tables: the metrics."""
+"""`gpusim metrics`: every reported metric with its unit and definition."""
 
 import sys
+from typing import Annotated
+
+import typer
 
 from gpusim.base.table import Cell, Column, Table, columns
-from gpusim.results.metrics import METRICS
 
 
-def print_metrics(markdown: bool) -> None:
-    """The metric table: rich on a terminal, tab-separated lines on a pipe, or the documentation page."""
+def metrics(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/metrics.md.")] = False,
+) -> None:
+    """List every reported metric with unit and definition."""
+    from gpusim.results.metrics import METRICS
+
     if markdown:
         from gpusim.results.metrics.documentation import markdown as page
 

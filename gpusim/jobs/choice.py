@@ -1,0 +1,112 @@
+"""One way to choose among kernels, or algorithms, that compute the same: bounds, then estimates, then measurement.
+
+Whoever is certain to be slower than another one is out. If one is left, it is taken and nothing is simulated. Otherwise
+those in question are measured, the most promising first, until each other one takes at least what the fastest does.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+from typing import NamedTuple, Protocol, TypeVar
+
+from gpusim.results.record import KernelChoice
+
+
+class Ranged(Protocol):
+    """Anything with two ends of its cycles."""
+
+    @property
+    def least(self) -> float:
+        """Cycles that it takes at least."""
+
+    @property
+    def most(self) -> float:
+        """And at most; infinite where that is not known."""
+
+
+R = TypeVar("R", bound=Ranged)
+K = TypeVar("K")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel or algorithm, and the range that its cycles lie in.
+
+    least: a bound, or an estimate's lower end; infinite: it cannot be run; most: an estimate's upper end; the same as
+    the lower one where the estimate is a figure, which nothing is measured for; measured: the figure was measured.
+    """
+
+    name: str
+    least: float
+    most: float = inf
+    measured: bool = False
+
+
+class Question(NamedTuple):
+    """What is to be measured next; beyond `most`, the fastest one's cycles, nobody asks what it takes."""
+
+    name: str
+    most: float = inf
+
+
+# cycles; None: more than were asked for; infinite: it cannot be run after all
+Measured = float | None
+
+
+def in_question(found: Sequence[R]) -> list[R]:
+    """Those that may be the fastest: of no other one it is certain that it is faster."""
+    surely = min(one.most for one in found)
+    return [one for one in found if one.least <= surely]
+
+
+def likeliest(found: Sequence[R]) -> R:
+    """The one in question with the lowest upper end; of several the lowest lower end."""
+    return min(in_question(found), key=lambda one: (one.most, one.least))
+
+
+def decide(found: Sequence[Candidate]) -> Question | KernelChoice:
+    """Choose by what is known, or ask for the measurement that is needed first."""
+    asked = in_question(found)
+    fastest = min((one.least for one in found if one.measured), default=inf)
+    unknown = [one for one in asked if one.least < one.most and one.least < fastest]
+    if unknown and len(asked) > 1:
+        return Question(min(unknown, key=lambda one: one.least).name, fastest)
+    chosen, figures = likeliest(found).name, [one for one in found if one.least == one.most and isfinite(one.least)]
+    return KernelChoice(
+        chosen,
+        {one.name: int(one.least) for one in sorted(figures, key=lambda one: one.least) if one.measured},
+        {o.name: int(o.least) for o in found if o.name != chosen and o.least < o.most and isfinite(o.least)},
+        {one.name: int(one.least) for one in figures if not one.measured},
+    )
+
+
+def choose(
+    candidates: Sequence[Candidate], measure: Callable[[Question], Measured] = lambda asked: inf
+) -> KernelChoice:
+    """The fastest of several; the likeliest where nothing can be measured."""
+    return choose_all({"": candidates}, lambda asked: {"": measure(asked[""])})[""]
+
+
+def choose_all(
+    candidates: Mapping[K, Sequence[Candidate]], measure: Callable[[Mapping[K, Question]], Mapping[K, Measured]]
+) -> dict[K, KernelChoice]:
+    """Of each key's candidates the fastest. measure: takes one question of each key that has any, all at once."""
+    open_, chosen = dict(candidates), dict[K, KernelChoice]()
+    while open_:
+        decided = {key: decide(found) for key, found in open_.items()}
+        chosen |= {key: one for key, one in decided.items() if isinstance(one, KernelChoice)}
+        asked = {key: one for key, one in decided.items() if isinstance(one, Question)}
+        answers = measure(asked) if asked else {}
+        open_ = {key: _answered(open_[key], one, answers[key]) for key, one in asked.items()}
+    return {key: chosen[key] for key in candidates}
+
+
+def _answered(found: Sequence[Candidate], question: Question, cycles: Measured) -> list[Candidate]:
+    """What is known once the question is answered."""
+    return [_after(one, question, cycles) if one.name == question.name else one for one in found]
+
+
+def _after(one: Candidate, question: Question, cycles: Measured) -> Candidate:
+    if cycles is None:
+        return replace(one, least=question.most)
+    return replace(one, least=cycles, most=cycles, measured=True)
