@@ -9,7 +9,7 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 if TYPE_CHECKING:
     from gpusim.base.html import Element
@@ -30,13 +30,15 @@ class Cell(NamedTuple):
 @dataclass(frozen=True)
 class Column:
     """What its cells have in common. write: a value's text; short: the head on a narrow terminal; unit: follows the
-    head; right: whether cells stand at the right, None: those of a column with numbers do."""
+    head; right: whether cells stand at the right, None: those of a column with numbers do; whole: no narrow terminal
+    folds them while others can be."""
 
     head: str
     write: Callable[[Any], str] | None = None
     short: str = ""
     unit: str = ""
     right: bool | None = None
+    whole: bool = False
 
     @property
     def name(self) -> str:
@@ -76,8 +78,9 @@ class Table:
         if narrow := sum(widths) + gap * (len(widths) - 1) > console.width:
             gap, shown = 1, [self._heads(narrow), *(self._texts(row, narrow) for row in self.rows)]
         drawn = Drawn(box=None, padding=(0, gap, 0, 0), pad_edge=False)
-        for number, head in enumerate(shown[0]):
-            drawn.add_column(Text(head), justify="right" if self._is_right(number) else "left", overflow="fold")
+        for number, (head, column) in enumerate(zip(shown[0], self.columns, strict=True)):
+            justify: Literal["left", "right"] = "right" if self._is_right(number) else "left"
+            drawn.add_column(Text(head), justify=justify, overflow="fold", no_wrap=column.whole)
         for row, texts in zip(self.rows, shown[1:], strict=True):
             styles = (cell.style if isinstance(cell, Cell) else "" for cell in row)
             drawn.add_row(*map(Text, texts, styles))
@@ -93,10 +96,10 @@ class Table:
         lines += [list(map(_exact, self.columns, row)) for row in self.rows]
         return "".join("\t".join(map(_one_line, cells)) + "\n" for cells in lines) + _lines(self.notes)
 
-    def markdown(self, aligned: bool = True) -> str:
-        """Write Markdown: the title, the table, the notes as a list. aligned: whether its marks put numbers right."""
+    def markdown(self) -> str:
+        """Write Markdown: the title, the table, the notes as a list."""
         texts = list(map(self._texts, self.rows))
-        marks = ["---:" if aligned and self._is_right(number) else "---" for number in range(len(self.columns))]
+        marks = ["---:" if self._is_right(number) else "---" for number in range(len(self.columns))]
         lines = [self._heads(), marks, *texts]
         written = "".join(f"| {' | '.join(map(_escaped, cells))} |\n" for cells in lines)
         title = f"{self.title}\n\n" if self.title else ""

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gpusim.base.table import Cell, Table, columns
+from gpusim.base.table import Cell, Column, Table, columns
 
 
 def metrics(
@@ -24,4 +24,4 @@ def metrics(
         sys.stdout.write(Table(columns("path", "unit", "definition"), rows).tabbed(heads=False))
         return
     cells = [[Cell(m.path, f"{m.path}\n  {m.unit}".rstrip()), m.definition] for m in METRICS]
-    Table(columns("path, unit", "definition"), cells).show(sys.stdout)
+    Table([Column("path, unit", whole=True), Column("definition")], cells).show(sys.stdout)

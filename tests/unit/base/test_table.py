@@ -78,6 +78,12 @@ def test_what_fits_no_terminal_is_folded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert lines == ["word", "abcde", "fghij"]
 
 
+def test_a_column_that_is_to_stay_whole_is_not_folded_while_another_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    path, text = "a.long.path.of_a_metric", "what it is, in words"
+    lines = on_terminal(Table([Column("path", whole=True), Column("text")], [[path, text]]), 30, monkeypatch)
+    assert lines[1].split()[0] == path and max(map(len, lines)) <= 30
+
+
 def test_markup_is_text_and_a_style_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table(columns("[b]x"), [["[red]y"], [Cell(1, "z", style="bold yellow")]], notes=["[i]n"])
     assert on_terminal(table, 40, monkeypatch) == ["  [b]x", "[red]y", "     z", "[i]n"]
@@ -92,7 +98,6 @@ def test_markdown_escapes_what_would_part_cells() -> None:
         "| add floats | 0.123457 | – | – |\n"
         "\n- hits: of the L2\n- times are measured\n"
     )
-    assert KERNELS.markdown(aligned=False).splitlines()[3] == "| --- | --- | --- | --- |"
     assert Table(columns("a"), [[Cell(None, "x\ny")]]).markdown() == "| a |\n| --- |\n| x y |\n"
 
 
