@@ -152,7 +152,7 @@ def _timing(options: HipOptions) -> bool:
 
 
 def _sampling(options: HipOptions) -> "SamplingSpec | None":
-    """How launches are sampled: what is skipped is executed, for a program reads its results."""
+    """Return how launches are sampled, if they are: what is skipped is executed, for a program reads its results."""
     from gpusim.sampling.spec import SamplingSpec
 
     said = shares(options.error, options.confidence)

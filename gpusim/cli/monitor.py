@@ -98,7 +98,7 @@ def monitor(
 
 
 def load_settings(sets: "Sets") -> "MonitorSpec":
-    """The monitor's settings with `sets` applied in order; raises UserError."""
+    """Return the monitor's settings with `sets` applied in order; raises UserError."""
     from gpusim.config.check import checked
     from gpusim.config.tree import Tree, assignments
     from workloads.monitor.settings import MonitorSpec
@@ -176,7 +176,7 @@ def _shown(
 
 
 def _print(table: tuple[Sequence[str], Sequence[Sequence[str]]], lines: Iterable[str], out: TextIO) -> None:
-    """A table on a terminal, tab-separated lines on a pipe; then what holds for the whole."""
+    """Print a table on a terminal, tab-separated lines on a pipe; then the lines about the whole."""
     head, rows = table
     if out.isatty():
         from rich.console import Console

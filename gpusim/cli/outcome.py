@@ -35,7 +35,7 @@ KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
 
 
 def overrides(options: JobOptions) -> list[str]:
-    """Values of `run:` of a configuration that the options say, each as `--set` takes it."""
+    """Return the values of `run:` that the options say, each as `--set` takes it."""
     said = {
         "checked": "true" if options.checked else None,
         "hotspots": LISTED_HOTSPOTS if options.hotspots else None,

@@ -136,7 +136,6 @@ PENDING = frozenset(
         "gpusim.api",
         "gpusim.base",
         "gpusim.bench",
-        "gpusim.cli",
         "gpusim.compare",
         "gpusim.config",
         "gpusim.core",
