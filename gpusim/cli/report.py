@@ -78,7 +78,7 @@ def _is_file(name: str) -> bool:
 
 
 def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
-    """Read results, by what the page calls them: files' names, with folders where two are the same, and runs."""
+    """Read results, by what the page calls them: files' names, with folders where two are alike, and runs."""
     from gpusim.report.page.page import detailed_of
     from gpusim.report.result import read
     from gpusim.store.project import store_to_read
