@@ -73,12 +73,12 @@ def report(
 
 
 def _is_file(name: str) -> bool:
-    """Tell whether a result is a file, not a run of a store; a name with a folder or with .json at its end always is."""
+    """Tell whether a result is a file, not a run of a store; a name with a folder or with .json at its end is."""
     return Path(name).exists() or Path(name).name != name or Path(name).suffix == ".json"
 
 
 def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
-    """Read results, by what the page calls them: files' names, with folders where two are alike, and runs."""
+    """Read results, by what the page calls them: files' names, with folders if two are the same, and runs."""
     from gpusim.report.page.page import detailed_of
     from gpusim.report.result import read
     from gpusim.store.project import store_to_read

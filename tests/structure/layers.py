@@ -43,7 +43,7 @@ FLOORS = (
     Floor("what follows from counts", ("gpusim.results.metrics", "gpusim.report", "gpusim.report.page")),
     Floor("where it is shown and kept", ("gpusim.live", "gpusim.timeline", "gpusim.store"), apart=True),
     Floor("the way of a run", ("gpusim.host", "gpusim.api", "gpusim.hip", "gpusim.jobs", "gpusim.networks")),
-    Floor("stored runs side by side", ("gpusim.compare", "gpusim.sweep"), apart=True),
+    Floor("many runs", ("gpusim.compare", "gpusim.sweep"), apart=True),
     Floor("publications", ("gpusim.reproduce", "gpusim.reproduce.kinds", "gpusim.reproduce.page")),
     Floor("measurements", ("gpusim.correlation", "gpusim.microbench", "gpusim.bench", "gpusim.sampling_check")),
     Floor("the user", ("gpusim.cli", "gpusim")),
@@ -67,7 +67,7 @@ NEVER: dict[tuple[str, str], str] = {
     (
         "workloads.toolchain workloads.data workloads.monitor workloads.networks",
         "isa",
-    ): "there is no kernel yet",
+    ): "kernels come after them",
     ("gpusim.results", "isa memory spartan workloads gpusim.sampling"): "a result is read again without what made it",
     ("gpusim.results gpusim.report", "gpusim.config"): "a result has its configuration in it, as it was",
     ("gpusim.report", "isa.execution isa.encoding isa.lanes gpusim.jit"): "a report executes nothing",
@@ -133,9 +133,9 @@ def forbidden(room: str, seen: str) -> str:
         return f"{floors[0].name}: rooms of this floor do without one another"
     for (rooms, others), why in NEVER.items():
         if _within(room, rooms) and _within(seen, others) and not _within(seen, rooms):
-            return f"{rooms} never import {others}: {why}"
+            return f"{rooms} may not import {others}: {why}"
     if seen in ONLY_BY and not _within(room, ONLY_BY[seen][0]):
-        return f"{seen} is imported only by {ONLY_BY[seen][0] or 'nobody'}: {ONLY_BY[seen][1]}"
+        return f"{seen} is only for {ONLY_BY[seen][0] or 'itself'}: {ONLY_BY[seen][1]}"
     return ""
 
 

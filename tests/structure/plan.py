@@ -6,7 +6,7 @@ python -m tests.structure.plan
 import networkx as nx
 
 from tests.structure.imports import ROOT, arrows, docstring, room_of
-from tests.structure.layers import EXCEPTIONS, ORDER, excepted
+from tests.structure.layers import EXCEPTIONS, FLOORS, NEVER, ONLY_BY, ORDER, excepted
 from tests.structure.state_access import machine_accesses, owners
 
 PAGE = ROOT / "docs" / "architecture.md"
@@ -54,10 +54,11 @@ def rooms() -> str:
 def prohibitions() -> str:
     """Write what is forbidden beyond the floors' order, and what is excepted."""
     lines = [
-        f"- {_names(rooms.split())} never import {_names(seen.split())}: {why}" for (rooms, seen), why in NEVER.items()
+        f"- {_names(rooms.split())} may not import {_names(seen.split())}: {why}"
+        for (rooms, seen), why in NEVER.items()
     ]
     lines += [
-        f"- `{room}` is imported only by {_names(names.split())}: {why}" for room, (names, why) in ONLY_BY.items()
+        f"- `{room}` is only for {_names(names.split() or ['itself'])}: {why}" for room, (names, why) in ONLY_BY.items()
     ]
     exceptions = [f"- `{module}` imports `{seen}`: {why}" for (module, seen), why in EXCEPTIONS.items()]
     return "\n".join([*lines, "", "All the same:", "", *exceptions])
