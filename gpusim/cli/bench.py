@@ -94,7 +94,10 @@ def _list() -> None:
 
 
 def lines(r: "BenchResult", before: list[dict]) -> list[str]:
-    """The measurement as a person reads it. before: earlier measurements, the last of which it is compared with."""
+    """Return the measurement as a person reads it.
+
+    before: earlier measurements, the last of which it is compared with.
+    """
     from gpusim.bench.bench import change_percent
 
     share = 100 * r.functional_cpu_s / r.cpu_s

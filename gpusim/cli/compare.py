@@ -48,7 +48,7 @@ def compare(
 
 
 def _sweeps(names: Sequence[str], store: Path) -> list[int]:
-    """The sweeps that are meant, none where these are runs; raises UserError for runs among sweeps."""
+    """Return the sweeps that the names mean, none where these are runs; raises UserError for runs among sweeps."""
     from gpusim.store.reading import Results
     from gpusim.store.sweeps import PREFIX, sweep_meant
 
@@ -66,7 +66,7 @@ def _sweeps(names: Sequence[str], store: Path) -> list[int]:
 
 
 def _put(document: Mapping[str, Any], json_file: Path | None, show: Callable[[], None]) -> None:
-    """The JSON object where it is asked for, and the text unless that is standard output."""
+    """Write the JSON object where it is asked for, and the text unless the object goes to standard output."""
     from gpusim.report.document import as_json
 
     if json_file == STANDARD_OUTPUT:

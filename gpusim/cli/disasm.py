@@ -52,7 +52,7 @@ class SourceTexts:
         self._read: dict[SourceFile, list[str]] = {}
 
     def annotated(self, line: "SourceLine") -> Iterator[str]:
-        """The line's name and text; before a file's first line, what is wrong with the file."""
+        """Yield the line's name and text; before a file's first line, what is wrong with the file."""
         file = line.file
         if file not in self._read:
             self._read[file], problem = self._open(file)
@@ -99,7 +99,7 @@ def _print_violations(kernels: "list[Kernel]") -> int:
 
 
 def listing(kernel: "Kernel", texts: SourceTexts | None = None) -> Iterator[str]:
-    """Lines of one kernel; `texts` adds its source. Raises DecodeError for code that is none."""
+    """Yield the lines of one kernel; `texts` adds its source. Raises DecodeError for bytes that are no instruction."""
     from isa.encoding.control_flow import decode_kernel
     from isa.encoding.disassembler import disassemble
     from isa.encoding.static_counts import static_counts

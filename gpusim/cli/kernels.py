@@ -116,14 +116,14 @@ def examine(file: Path) -> Verdict:
 
 
 def _general(kernel: "Kernel", message: str) -> str:
-    """A message without what differs from kernel to kernel: names, addresses, words."""
+    """Return the message without what differs from kernel to kernel: names, addresses, words."""
     text = message.replace(f"kernel '{kernel.name}': ", "").replace(f"kernel '{kernel.name}'", "the kernel")
     text = re.sub(r"0x[0-9a-f]+( 0x[0-9a-f]+)*", "…", text)
     return re.sub(r" at …|^…: |…: ", "", text)
 
 
 def _code_files(files: Iterable[Path]) -> Iterator[Path]:
-    """The files, and what of the folders may hold code objects."""
+    """Yield the files, and those in folders that may hold code objects."""
     for file in files:
         if file.is_dir():
             found = [path for path in sorted(file.rglob("*")) if path.is_file() and _is_binary(path)]

@@ -83,7 +83,7 @@ def layers(
 
 
 def plan_of(network: "Network", batch: int, train: bool) -> "MemoryPlan":
-    """The memory of one iteration, with its schedule; raises UserError."""
+    """Return the memory plan of one iteration, with its schedule; raises UserError."""
     from workloads.networks.memory import plan
 
     return plan(_schedule(network, batch, train))
@@ -132,7 +132,7 @@ def _title(planned: "MemoryPlan", per_image: bool) -> str:
 
 
 def _closing(planned: "MemoryPlan", layers: "tuple[LayerFigures, ...]", gpu: "GpuSpec | None") -> list[str]:
-    """What holds for the whole network."""
+    """Return the lines below the table: what holds for the whole network."""
     forward, every = sum(one.macs for one in layers), sum(one.all_macs for one in layers)
     work = f"{forward / 1e6:,.1f} M MACs forward"
     if planned.schedule.training:
@@ -149,7 +149,7 @@ def _closing(planned: "MemoryPlan", layers: "tuple[LayerFigures, ...]", gpu: "Gp
 
 
 def _product(gemm: "Gemm | None") -> str:
-    """'96×363×3025', with '128 ' before it for so many of them."""
+    """Write a product as '96×363×3025', several equal ones as '128 · 96×363×3025'."""
     from workloads.networks.tensor import shown
 
     if gemm is None:
@@ -162,7 +162,7 @@ def _counted(count: int) -> str:
 
 
 def _digits(value: float) -> str:
-    """'1,234', '12.3', '0.0123'; nothing for nothing."""
+    """Write a number with three digits or all before the point ('1,234', '12.3'); zero as an empty text."""
     return (f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}") if value else ""
 
 

@@ -91,7 +91,7 @@ def command_line() -> Any:
 
 
 def root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
-    """Options before the command."""
+    """Handle the options before the command."""
     if version:
         print(f"gpusim {__version__}")
         raise typer.Exit
@@ -134,12 +134,12 @@ def invoke(arguments: list[str] | None = None) -> int:
 
 
 def _notes(error: BaseException) -> Sequence[str]:
-    """What was added to an error, such as where the wavefronts stand in an endless loop."""
+    """Return what was added to an error, such as where the wavefronts stand in an endless loop."""
     return getattr(error, "__notes__", ())
 
 
 def _ended(code: int, *lines: str) -> int:
-    """The exit code, after the lines are on standard error; what can no longer be written is dropped quietly."""
+    """Return the exit code, after the lines are on standard error; what can no longer be written is dropped quietly."""
     for line in lines:
         with contextlib.suppress(OSError):
             print(line, file=sys.stderr)

@@ -95,7 +95,7 @@ def microbench(
 
 
 def _measured(gpu: "GpuSpec", names: Sequence[str], reporter: Reporter) -> "Results | None":
-    """What was measured; None after an interrupt."""
+    """Measure, and return the results; None after an interrupt."""
     from gpusim.microbench import suite
     from gpusim.microbench.bench import Bench
 

@@ -98,7 +98,7 @@ def monitor(
 
 
 def load_settings(sets: "Sets") -> "MonitorSpec":
-    """The monitor's settings with `sets` applied in order; raises UserError."""
+    """Return the monitor's settings with `sets` applied in order; raises UserError."""
     from gpusim.config.check import checked
     from gpusim.config.tree import Tree, assignments
     from workloads.monitor.settings import MonitorSpec

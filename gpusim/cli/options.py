@@ -235,7 +235,7 @@ class Source:
     ] = None
 
     def load(self) -> "Network":
-        """The network; raises UserError."""
+        """Load the network; raises UserError."""
         from gpusim.config.network import load_network, load_torch
 
         if self.torch is not None and self.name is None:
@@ -255,7 +255,7 @@ _MAY_BE_ALONE: Mapping[str, Callable[[str], bool]] = {
 
 
 def with_values(arguments: Sequence[str]) -> list[str]:
-    """The arguments with an empty value after each option that may stand alone and does: Typer knows no such option."""
+    """Add an empty value after each option that may stand alone and does: Typer knows no such options."""
     out: list[str] = []
     for place, argument in enumerate(arguments):
         out.append(argument)
@@ -268,7 +268,7 @@ def with_values(arguments: Sequence[str]) -> list[str]:
 
 
 def grouped(command: Callable[..., int | None]) -> Callable[..., int | None]:
-    """The command as Typer is to see it: instead of each group among its parameters, the options of that group."""
+    """Return the command as Typer is to see it: instead of each group among its parameters, that group's options."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
     groups: dict[str, type] = {}
@@ -299,5 +299,5 @@ def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
 
 
 def _default(option: Field[Any]) -> Any:
-    """Of a group's field, as a function's signature has it; a list's is told by its own `default_factory`."""
+    """Return a field's default as a function's signature has it; a list's is told by its own `default_factory`."""
     return inspect.Parameter.empty if option.default is MISSING else option.default

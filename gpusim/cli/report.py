@@ -73,12 +73,12 @@ def report(
 
 
 def _is_file(name: str) -> bool:
-    """Whether a result is a file, not a run of a store; a name with a folder or an ending always is."""
+    """Tell whether a result is a file, not a run of a store; a name with a folder or with .json at its end is."""
     return Path(name).exists() or Path(name).name != name or Path(name).suffix == ".json"
 
 
 def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
-    """Results by what the page calls them: the files' names, with folders where two are the same, and runs."""
+    """Read results, by what the page calls them: files' names, with folders if two are the same, and runs."""
     from gpusim.report.page.page import detailed_of
     from gpusim.report.result import read
     from gpusim.store.project import store_to_read
@@ -117,7 +117,7 @@ def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
 
 
 def _points(results: "Results", sweep: int) -> Iterator[tuple[str, str, Any]]:
-    """Label, run and JSON object of a sweep's points that have ended, each run once; raises UserError.
+    """Yield label, run and JSON object of a sweep's points that have ended, each run once; raises UserError.
 
     The object has what is compared, which the store has by metrics: that of a network is whole.
     """
@@ -144,7 +144,7 @@ def _points(results: "Results", sweep: int) -> Iterator[tuple[str, str, Any]]:
 
 
 def _brief(configuration: dict[str, Any], variants: Sequence[Mapping[str, Any]], table: "SweepTable") -> dict[str, Any]:
-    """The metrics of a table's rows, one of each variant, as a run's JSON object has them."""
+    """Return the metrics of a table's rows, one of each variant, as a run's JSON object has them."""
     from gpusim.results import metrics
 
     held: dict[str, Any] = {"schema_version": metrics.SCHEMA_VERSION, "partial": False, "config": configuration}
@@ -169,7 +169,7 @@ def _json(path: Path) -> Any:
 
 
 def _lines(sources: Path | None) -> dict[str, list[str]]:
-    """Lines of the source files in a folder, by the files' names."""
+    """Read the source files of a folder: their lines by the files' names."""
     if sources is None:
         return {}
     if not sources.is_dir():

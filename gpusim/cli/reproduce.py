@@ -149,7 +149,7 @@ def _write(
     reporter: Reporter,
     drawn: bool,
 ) -> None:
-    """The folder's files. drawn: the pictures are wanted, and Matplotlib's absence is an error."""
+    """Write the folder's files. drawn: the pictures are wanted, and Matplotlib's absence is an error."""
     from gpusim.reproduce.page.writing import contents, pictures, write
 
     files: dict[str, str | bytes] = {**contents(reproduction, results, figures)}

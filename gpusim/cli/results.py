@@ -287,7 +287,7 @@ def _path_and_value(text: str) -> tuple[str, Any]:
 
 
 def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "Wanted") -> None:
-    """Its points, as `gpusim sweep` prints them, and which is the best."""
+    """Print the sweep's points, as `gpusim sweep` does, and which is the best."""
     from gpusim.report import listing
 
     if wanted.sections or wanted.details:
@@ -305,7 +305,7 @@ def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "Wanted") -
 
 
 def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
-    """As the command of its kind does."""
+    """Print the run's result as the command that made it does."""
     from gpusim.report import listing, terminal
 
     if stored.records:

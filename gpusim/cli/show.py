@@ -55,7 +55,7 @@ def show(
 
 
 def _opened(name: str) -> "files.Document":
-    """A configuration of any kind: a file of the user's, or a shipped one."""
+    """Open a configuration of any kind: a file of the user's, or a shipped one."""
     from gpusim.config import files
     from gpusim.config.engine import ENGINE_FOLDER
     from gpusim.config.exec import EXAMPLE_FOLDER
@@ -69,7 +69,7 @@ def _opened(name: str) -> "files.Document":
 
 
 def describe(gpu: "GpuSpec", engine: "EngineSpec | None") -> list[str]:
-    """Lines that describe the machine; raises UserError when a compute unit cannot reach a DRAM channel."""
+    """Return lines that describe the machine; raises UserError when a compute unit cannot reach a DRAM channel."""
     from gpusim.report import topology
 
     graph = topology.build(gpu, engine)

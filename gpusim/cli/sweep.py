@@ -204,7 +204,10 @@ def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Repor
 
 
 def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Table, list[str]]":
-    """The points, and where there are objectives what they come to and which points are on the front, also in words."""
+    """Return the points as a table, and lines about them.
+
+    With objectives, both say what these come to and which points are on the front.
+    """
     from gpusim.store.project import store_to_read
     from gpusim.store.reading import Results
 
