@@ -133,9 +133,7 @@ VERBLESS = frozenset(
 )
 PENDING = frozenset(
     [
-        "gpusim.cli",
         "gpusim.compare",
-        "gpusim.config",
         "gpusim.correlation",
         "gpusim.energy",
         "gpusim.hip",
@@ -145,10 +143,10 @@ PENDING = frozenset(
         "gpusim.networks",
         "gpusim.report",
         "gpusim.report.page",
-        "gpusim.results",
+        "gpusim.reproduce.kinds",
         "gpusim.results.metrics",
-        "gpusim.sampling_check",
         "gpusim.store",
+        "gpusim.sweep",
         "gpusim.timeline",
         "memory",
         "memory.cache",
