@@ -56,7 +56,7 @@ class BenchResult:
 
     @property
     def largest_bound(self) -> str:
-        """The roofline with the largest share of the cycles, which bounds the kernel."""
+        """The roofline bound of the most cycles, which limits the kernel."""
         return max(self.roofline, key=lambda name: self.roofline[name])
 
 

@@ -18,7 +18,7 @@ class ShapeError(ValueError):
 
 
 class Pass(StrEnum):
-    """What a step does for its layer."""
+    """The purpose of a step in its layer."""
 
     FORWARD = "forward"
     LOSS = "loss"

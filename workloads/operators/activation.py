@@ -123,7 +123,7 @@ class ActivationBackward(_Activation):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """y and dy."""
+        """The operands y and dy."""
         return {"y": Operand(self.shape), "dy": Operand(self.shape)}
 
     @property

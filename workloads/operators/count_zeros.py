@@ -18,7 +18,7 @@ GROUP_ELEMENTS = GROUP * 8 * 4  # workloads/kernels/count_zeros.cl: LOADS
 
 
 def rectified(random: np.random.Generator, shape: Shape) -> np.ndarray:
-    """Normally distributed, what is negative replaced by zero: half of it."""
+    """Draw normal numbers with the negative half replaced by zero, as after a ReLU."""
     return np.maximum(random.standard_normal(shape, np.float32), np.float32(0.0))
 
 

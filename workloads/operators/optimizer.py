@@ -43,7 +43,7 @@ class Sgd(Primitive):
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """w and velocity, updated."""
+        """The results w and velocity, updated."""
         return {name: operand for name, operand in self.takes.items() if name != "dw"}
 
     @property
