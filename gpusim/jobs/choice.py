@@ -33,13 +33,15 @@ class Candidate:
     """A kernel or algorithm, and the range that its cycles lie in.
 
     least: a bound, or an estimate's lower end; infinite: it cannot be run; most: an estimate's upper end; the same as
-    the lower one where the estimate is a figure, which nothing is measured for; measured: the figure was measured.
+    the lower one where the estimate is a figure, which nothing is measured for; measured: the figure was measured;
+    measurable: it may be; one that may not is taken only where nothing else is in question.
     """
 
     name: str
     least: float
     most: float = inf
     measured: bool = False
+    measurable: bool = True
 
 
 class Question(NamedTuple):
@@ -68,7 +70,7 @@ def decide(found: Sequence[Candidate]) -> Question | KernelChoice:
     """Choose by what is known, or ask for the measurement that is needed first."""
     asked = in_question(found)
     fastest = min((one.least for one in found if one.measured), default=inf)
-    unknown = [one for one in asked if one.least < one.most and one.least < fastest]
+    unknown = [one for one in asked if one.measurable and one.least < min(one.most, fastest)]
     if unknown and len(asked) > 1:
         return Question(min(unknown, key=lambda one: one.least).name, fastest)
     chosen, figures = likeliest(found).name, [one for one in found if one.least == one.most and isfinite(one.least)]

@@ -15,12 +15,13 @@ from gpusim.base.progress import Reporter
 from gpusim.config.network_run import AUTO, NetworkSettings
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import occupancy
 from gpusim.core.sampled import WHOLE
 from gpusim.host.command_processor import RunOptions
 from gpusim.jobs.choice import Candidate, Measured, Question, choose_all
 from gpusim.jobs.operators import gpu_facts
 from gpusim.networks.binding import Iteration, parts_of
-from gpusim.networks.launches import LaunchClass
+from gpusim.networks.launches import LaunchClass, launch_class
 from gpusim.networks.run import Wanted, run_iteration, schedule_of, selected_layers
 from gpusim.networks.storage import Storage, fits, network_plan
 from gpusim.results.record import KernelChoice
@@ -37,6 +38,9 @@ from workloads.operators.tiles import SIMDS
 PASSES = frozenset({Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS})
 ERROR = 0.03  # of all that is measured at a time: less than what algorithms differ by
 ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches 0.91 (docs/kernels.md)
+# What costs more to measure is left unmeasured where something else computes the pass: some minutes of a processor
+MOST_EFFORT = 9e8
+SAMPLED_ROUNDS, MACS_OF_INSTRUCTION = 6, 60  # of workgroups that are simulated of a launch; of a wavefront instruction
 Place = tuple[str, Pass]
 
 
@@ -118,6 +122,7 @@ def _candidates(
 ) -> Mapping[Place, Sequence[Candidate]]:
     """By layer and pass the algorithms that compute it themselves, with the cycles that each takes at least."""
     found: dict[Place, list[Candidate]] = {(step.layer, step.what): [] for step in steps}
+    effort: dict[tuple[Place, str], float] = {}
     for name in DENSE_ALGORITHMS if steps else ():
         iteration = Iteration.under(settings, chosen=dict.fromkeys(found, name))
         planned = network_plan(schedule, iteration)
@@ -130,7 +135,25 @@ def _candidates(
             if any(isinstance(o.primitive, ConvolutionPass) and o.primitive.algorithm == name for o in operators):
                 least = sum(_least(operator, settings.gpu) for operator in operators)
                 found[step.layer, step.what].append(Candidate(name, least))
+                effort[(step.layer, step.what), name] = sum(_effort(o, settings.gpu) for o in operators)
+    for place, ways in found.items():
+        most = max(MOST_EFFORT, min((effort[place, one.name] for one in ways), default=0))
+        found[place] = [replace(one, measurable=effort[place, one.name] <= most) for one in ways]
     return {place: ways for place, ways in found.items() if ways}
+
+
+def _effort(operator: TensorOperator, gpu: GpuSpec) -> float:
+    """Wavefront instructions that are simulated to measure it, roughly: of the products, of equal ones once.
+
+    Products are the launches with the most registers; what else there is has many workgroups and little work each.
+    """
+    most = max(launch.kernel.vgprs for launch in operator.launches)
+    products = [launch for launch in operator.launches if launch.kernel.vgprs == most]
+    of_launch, effort = operator.primitive.needed_macs / MACS_OF_INSTRUCTION / len(products), 0.0
+    for one in {launch_class(launch, "", transferable=True): launch for launch in products}.values():
+        at_a_time = gpu.cus * occupancy(one, gpu.cu).workgroups_per_cu
+        effort += of_launch * min(1.0, SAMPLED_ROUNDS * at_a_time / prod(one.workgroups))
+    return effort
 
 
 def _least(operator: TensorOperator, gpu: GpuSpec) -> float:

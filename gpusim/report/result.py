@@ -182,7 +182,9 @@ def choice_text(choice: Mapping[str, Any], cycles: float = 0) -> str:
         return f"{chosen} by estimate at {choice['zeros']:.1%} zeros; {', '.join(said)}"
     own = measured.get(chosen) or cycles
     others = [f"{name} {n / own:.2f} ×" for name, n in measured.items() if name != chosen and own]
-    others += [f"{name} at least {max(n / own, 1):.2f} ×" for name, n in choice["at_least"].items() if own]
+    for name, n in choice["at_least"].items() if own else ():
+        unknown = measured and n < own
+        others.append(f"{name} not measured" if unknown else f"{name} at least {max(n / own, 1):.2f} ×")
     return "; ".join([f"{chosen} by {'measurement' if measured else 'estimate'}", *filter(None, [", ".join(others)])])
 
 
