@@ -9,6 +9,7 @@ another one, nor at all where the GPU's memory does not hold the network with it
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
