@@ -13,7 +13,7 @@ from gpusim.cli.options import (
 from gpusim.cli.sampling_options import JobSamplingOptions
 
 if TYPE_CHECKING:
-    from gpusim.jobs.job import Job
+    from gpusim.running.job import Job
 
 
 def exec_(

@@ -15,7 +15,7 @@ from gpusim.cli.sampling_options import SamplingOptions
 
 if TYPE_CHECKING:
     from gpusim.base.progress import Reporter
-    from gpusim.jobs.job import Job
+    from gpusim.running.job import Job
 
 
 class TimingChoice(StrEnum):
@@ -102,7 +102,7 @@ def hip_command(
         raise UserError(f"--window {options.window}: a sampled launch has no timeline of cycles; --full")
     from gpusim.hip.job import HipAsked, HipJob
     from gpusim.hip.supervisor import Program
-    from gpusim.host.command_processor import RunOptions
+    from gpusim.running.job import launches
 
     how = settings.sampling
     if how is not None:  # a program reads what its kernels compute
@@ -113,7 +113,7 @@ def hip_command(
         settings.gpu,
         settings.energy,
         asked.timing is TimingChoice.ON,
-        RunOptions(options.checked, hotspots, max_cycles=options.max_cycles or 0, sampling=how),
+        launches(options.checked, hotspots, options.max_cycles or 0, how),
         asked.kernels,
         asked.bounds is BoundsChoice.EXACT,
         keep=any((options.json_file, options.out, store_to_write(storing.store))),

@@ -57,8 +57,8 @@ def layers(
     check_outputs({"--json": json_file}, inputs)
     train = phase is PhaseChoice.TRAIN
     planned = plan_of(network, 1 if batch is None else batch, train)
-    from gpusim.jobs.operators import gpu_facts
     from gpusim.networks.storage import check_room, launch_counts, network_plan
+    from gpusim.running.operators import gpu_facts
 
     if spec is not None:
 

@@ -27,8 +27,8 @@ from gpusim.cli.sampling_options import SamplingOptions
 if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.network_run import NetworkSettings
-    from gpusim.jobs.job import Job
     from gpusim.networks.run import Wanted
+    from gpusim.running.job import Job
 
 
 class DataOption(StrEnum):
@@ -180,8 +180,8 @@ def _settings(asked: NetOptions, options: JobOptions, sampling: SamplingOptions)
 def _wanted(asked: NetOptions, options: JobOptions, storing: StoreOptions, batch: int) -> "Wanted":
     from gpusim.base.processors import default_jobs
     from gpusim.cli.outcome import LISTED_HOTSPOTS
-    from gpusim.host.command_processor import RunOptions
     from gpusim.networks.run import Wanted
+    from gpusim.running.job import launches
     from gpusim.store.project import store_to_write
 
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
@@ -194,6 +194,6 @@ def _wanted(asked: NetOptions, options: JobOptions, storing: StoreOptions, batch
         jobs=asked.jobs if asked.jobs is not None else default_jobs(),
         store=store_to_write(storing.store),
         fresh=storing.fresh,
-        launches=RunOptions(options.checked, hotspots, max_cycles=options.max_cycles or 0),
+        launches=launches(options.checked, hotspots, options.max_cycles or 0),
         engine=asked.engine.value,
     )

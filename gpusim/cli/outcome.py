@@ -26,8 +26,8 @@ from gpusim.store.work import Work
 from gpusim.timeline.window import Window
 
 if TYPE_CHECKING:
-    from gpusim.jobs.job import Job
     from gpusim.results.record import RunRecord
+    from gpusim.running.job import Job
     from gpusim.store.keeper import Keeper
     from gpusim.store.outcome import Outcome
 
@@ -116,7 +116,7 @@ def _run(
     asked: JobAsked, options: JobOptions, cycles: Window | None, reporter: Reporter, keeper: "Keeper | None"
 ) -> int:
     """Run the job. cycles: those that a timeline of cycles shows, None: no such timeline."""
-    from gpusim.jobs import runner  # imports the simulator: half a second
+    from gpusim.running import runner  # imports the simulator: half a second
 
     started = begun(keeper)
 

@@ -11,9 +11,9 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.hip.supervisor import Program, run_program
 from gpusim.host.command_processor import RunOptions
-from gpusim.jobs.job import Context, JobOptions, Variant
 from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
 from gpusim.results.record import CommandTimes, PartRecord, RunRecord
+from gpusim.running.job import Context, JobOptions, Variant
 from gpusim.store.work import Work
 from isa.object.names import short
 
@@ -68,7 +68,7 @@ class HipAsked:
 
 
 class HipJob:
-    """A program on the simulated GPU (gpusim.jobs.job.Job)."""
+    """A program on the simulated GPU (gpusim.running.job.Job)."""
 
     kind = "hip"
     engine_spec = None
@@ -108,7 +108,7 @@ class HipJob:
 
 
 class HipTask:
-    """A program that is ready to start (gpusim.jobs.job.Task)."""
+    """A program that is ready to start (gpusim.running.job.Task)."""
 
     def __init__(self, asked: HipAsked) -> None:
         self._asked = asked

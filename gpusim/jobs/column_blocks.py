@@ -12,8 +12,8 @@ from functools import partial
 from gpusim.base.errors import UserError
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CopyCommand, HostCommand
-from gpusim.jobs.job import CommandTask
-from gpusim.jobs.operators import gpu_facts, launch_commands
+from gpusim.running.job import CommandTask
+from gpusim.running.operators import gpu_facts, launch_commands
 from isa.device_memory import Allocation, DeviceMemory, DeviceMemoryError
 from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, gemm
 from workloads.operators.gemm_kernels import GemmKernel
@@ -70,7 +70,7 @@ def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies
 
 
 class ColumnBlocks(CommandTask):
-    """The product in blocks (gpusim.jobs.job.Task).
+    """The product in blocks (gpusim.running.job.Task).
 
     columns: of each block but the last; check: given each of a block's launches, refuses what cannot run; compared:
     whether results are compared with the reference before they leave device memory.

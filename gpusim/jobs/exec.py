@@ -19,14 +19,14 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.host.command_processor import HostCommand, LaunchCommand
 from gpusim.jobs.arguments import expected_of, value_of
-from gpusim.jobs.job import CommandTask, JobOptions, Task, Variant, launch_options
+from gpusim.running.job import CommandTask, JobOptions, Task, Variant, launch_options
 from isa.kernarg import pack_undescribed
 from isa.object.names import listed
 from workloads.operators.verify import Expected, Verification, compare
 
 
 class ExecJob:
-    """A kernel, its grid, its arguments and what they should hold after it (gpusim.jobs.job.Job).
+    """A kernel, its grid, its arguments and what they should hold after it (gpusim.running.job.Job).
 
     path: of the execution's file, beside which the files it names are looked for.
     """

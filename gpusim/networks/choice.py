@@ -1,4 +1,4 @@
-"""The fastest dense convolution algorithm of each layer and pass on the simulated GPU (gpusim.jobs.choice).
+"""The fastest dense convolution algorithm of each layer and pass on the simulated GPU (gpusim.running.choice).
 
 With `convolution: auto` it is found out for every pass. Where a run is compared with one that skips zeros, it is for
 the forward passes that do, so that they are compared with the best. What bounds leave in question is run alone, over
@@ -19,13 +19,13 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import occupancy
 from gpusim.core.sampled import WHOLE
 from gpusim.host.command_processor import RunOptions
-from gpusim.jobs.choice import Candidate, Measured, Question, choose_all
-from gpusim.jobs.operators import gpu_facts
 from gpusim.networks.binding import Iteration, parts_of
 from gpusim.networks.launches import LaunchClass, launch_class
 from gpusim.networks.run import Wanted, run_iteration, schedule_of, selected_layers
 from gpusim.networks.storage import Storage, fits, network_plan
 from gpusim.results.record import KernelChoice
+from gpusim.running.choice import Candidate, Measured, Question, choose_all
+from gpusim.running.operators import gpu_facts
 from gpusim.sampling.spec import SamplingSpec
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass

@@ -15,11 +15,11 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
-from gpusim.jobs.job import Context, JobOptions, Variant
 from gpusim.networks.job import fill, identity_of_network
 from gpusim.networks.run import Wanted, run_iteration
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
+from gpusim.running.job import Context, JobOptions, Variant
 from gpusim.store.work import NetworkRows, Work, identity_of
 from workloads.networks.dnnmark import described_by_dnnmark
 from workloads.networks.graph import Network
@@ -101,7 +101,7 @@ def benchmark(name: str, batch: int, size: int) -> Network:
 
 
 class BenchmarksJob:
-    """The six benchmarks, each alone, forward and backward, as one job (gpusim.jobs.job.Job); batch, size: of all."""
+    """The six benchmarks, each alone, forward and backward, as a job (gpusim.running.job.Job); batch, size: of all."""
 
     kind = "net"
     title = NAME
@@ -169,7 +169,7 @@ class BenchmarksJob:
 
 
 class BenchmarksTask:
-    """The benchmarks one after another (gpusim.jobs.job.Task)."""
+    """The benchmarks one after another (gpusim.running.job.Task)."""
 
     def __init__(self, job: BenchmarksJob) -> None:
         self._job = job

@@ -21,7 +21,6 @@ from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
 from gpusim.host.command_processor import RunOptions
-from gpusim.jobs.operators import gpu_facts
 from gpusim.networks.binding import Iteration, why_dense
 from gpusim.networks.kept import Kept, known_whole
 from gpusim.networks.launches import (
@@ -47,6 +46,7 @@ from gpusim.networks.steps import (
 )
 from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
+from gpusim.running.operators import gpu_facts
 from gpusim.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
 from workloads.networks.kind import Pass

@@ -16,7 +16,6 @@ from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.host.queue import DEFAULT, StreamQueue
-from gpusim.jobs.job import Context, JobOptions, Task, Variant
 from gpusim.networks.binding import Iteration
 from gpusim.networks.choice import Place, choose
 from gpusim.networks.launches import LaunchClass
@@ -24,6 +23,7 @@ from gpusim.networks.rows import Row
 from gpusim.networks.run import NetworkRecord, Wanted, is_real, run_iteration, schedule_of
 from gpusim.networks.storage import network_plan
 from gpusim.results.record import KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
+from gpusim.running.job import Context, JobOptions, Task, Variant
 from gpusim.store.work import NetworkRows, Work, identity_of
 from spartan.engine_spec import EngineSpec
 from workloads.networks.graph import Network
@@ -39,7 +39,7 @@ VARIANTS: Mapping[EngineMode, tuple[tuple[str, EngineMode], ...]] = {
 
 
 class NetworkJob:
-    """An iteration of a network (gpusim.jobs.job.Job).
+    """An iteration of a network (gpusim.running.job.Job).
 
     wanted: what of it is run; inputs: arrays by tensor; keep_outputs: `outputs` has outputs and gradients by tensor
     after the run; source: where the inputs come from, for errors. Raises UserError for what cannot be.
@@ -151,7 +151,7 @@ class NetworkJob:
 
 
 class NetworkTask:
-    """One variant of a network's iteration (gpusim.jobs.job.Task)."""
+    """One variant of a network's iteration (gpusim.running.job.Task)."""
 
     def __init__(self, job: NetworkJob, name: str, mode: EngineMode) -> None:
         self._job, self._name, self._mode = job, name, mode

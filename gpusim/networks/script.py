@@ -15,10 +15,10 @@ from gpusim.config.network_run import load_settings
 from gpusim.config.tree import Sets
 from gpusim.config.workload import EngineMode
 from gpusim.host.command_processor import RunOptions
-from gpusim.jobs.run import RunResult, ran
 from gpusim.networks.job import NetworkJob
 from gpusim.networks.run import DataChoice, Wanted
 from gpusim.results.record import RunRecord
+from gpusim.running.script import RunResult, ran
 
 Phase = Literal["inference", "train"]
 

@@ -8,7 +8,7 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.run import load_run
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.jobs.gemm import GemmJob, gemm_problem
-from gpusim.jobs.operators import gpu_facts
+from gpusim.running.operators import gpu_facts
 from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from spartan.engine_spec import EngineSpec

@@ -8,7 +8,7 @@ from gpusim.base.children import Children, ProcessLostError
 from gpusim.base.errors import GpusimError
 from gpusim.base.progress import Reporter, reporting
 from gpusim.core.prepare import prepare_core
-from gpusim.jobs.dense_choice import tell_choices
+from gpusim.running.dense_choice import tell_choices
 from gpusim.store.keeper import Started
 from gpusim.store.outcome import failed
 from gpusim.sweep.tasks import Done, Task, done

@@ -2,9 +2,9 @@
 
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
-from gpusim.jobs import runner
-from gpusim.jobs.job import Job
 from gpusim.results.exit_code import exit_code
+from gpusim.running import runner
+from gpusim.running.job import Job
 from gpusim.store.outcome import Outcome, of_records
 
 

@@ -15,9 +15,9 @@ from gpusim.config.models import all_paths
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.sweep import SweepSpec
 from gpusim.config.tree import Assignment
-from gpusim.jobs.dense_choice import Choices, known_choices
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.kinds import job_of
+from gpusim.running.dense_choice import Choices, known_choices
 from gpusim.store.asked import work_of_exec, work_of_run
 from gpusim.store.keeper import Started
 from gpusim.store.outcome import Outcome, failed

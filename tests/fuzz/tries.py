@@ -195,8 +195,8 @@ def _without_work() -> None:
     """Leave out what takes long and has nothing to do with the input: simulation, measuring, training, compiling."""
     from gpusim.base.errors import SimulationError
     from gpusim.bench import bench
-    from gpusim.jobs import runner
     from gpusim.microbench import suite
+    from gpusim.running import runner
     from workloads.data import capture
     from workloads.toolchain import build
 

@@ -42,10 +42,16 @@ FLOORS = (
     Floor("what a run is told, and what it counts", ("gpusim.energy", "gpusim.config", "gpusim.results")),
     Floor("what follows from counts", ("gpusim.results.metrics", "gpusim.report", "gpusim.report.page")),
     Floor("where it is shown and kept", ("gpusim.live", "gpusim.timeline", "gpusim.store"), apart=True),
-    Floor("the way of a run", ("gpusim.host", "gpusim.api", "gpusim.hip", "gpusim.jobs", "gpusim.networks")),
+    Floor(
+        "the way of a run",
+        (
+            *("gpusim.host", "gpusim.api", "gpusim.running", "gpusim.hip", "gpusim.networks", "gpusim.microbench"),
+            *("gpusim.correlation", "gpusim.jobs"),
+        ),
+    ),
     Floor("many runs", ("gpusim.compare", "gpusim.sweep"), apart=True),
     Floor("publications", ("gpusim.reproduce", "gpusim.reproduce.kinds", "gpusim.reproduce.page")),
-    Floor("measurements", ("gpusim.correlation", "gpusim.microbench", "gpusim.bench", "gpusim.sampling_check")),
+    Floor("measurements", ("gpusim.bench", "gpusim.sampling_check")),
     Floor("the user", ("gpusim.cli", "gpusim")),
 )
 ORDER = tuple(room for floor in FLOORS for room in floor.rooms)
@@ -82,13 +88,16 @@ NEVER: dict[tuple[str, str], str] = {
         "it runs launches, wherever these come from"
     ),
     (
-        "gpusim.host gpusim.api gpusim.hip gpusim.jobs",
+        "gpusim.host gpusim.api gpusim.running gpusim.hip gpusim.jobs",
         "gpusim.store",
     ): "who asked for a result keeps it",
     ("gpusim.hip", "gpusim.config gpusim.api workloads.data workloads.networks workloads.operators workloads.vendor"): (
         "a program brings its own arrays and kernels"
     ),
-    ("gpusim.jobs gpusim.networks", "memory gpusim.core.cu"): "the parts of the machine are the machine's affair",
+    (
+        "gpusim.running gpusim.jobs gpusim.networks",
+        "memory gpusim.core.cu",
+    ): "its parts are the machine's affair",
     ("gpusim.compare", "isa spartan gpusim.core workloads gpusim.config"): "it compares what was stored",
     ("gpusim.sweep gpusim.reproduce", "isa memory spartan gpusim.host gpusim.api gpusim.hip"): "points are whole jobs",
     ("gpusim.reproduce", "gpusim.core"): "every value follows from runs in a store",
@@ -116,6 +125,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("isa.lanes.lane_library", "isa.semantics"): "loads every module of the folder by its name and calls none of them",
     ("gpusim.report", "isa.execution.resident"): "where wavefronts stood when a run ended: plain data",
     ("gpusim.store", "isa.execution.resident"): "the same data, kept",
+    ("gpusim.timeline.launches", "gpusim.results.record"): "when launches and copies happened: plain data",
+    ("gpusim.hip", "gpusim.store.work"): "what equal work is known by is the job's to say",
 }
 
 

@@ -145,6 +145,7 @@ PENDING = frozenset(
         "gpusim.report.page",
         "gpusim.reproduce.kinds",
         "gpusim.results.metrics",
+        "gpusim.running",
         "gpusim.store",
         "gpusim.sweep",
         "gpusim.timeline",

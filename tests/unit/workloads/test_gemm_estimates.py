@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jobs.choice import in_question
+from gpusim.running.choice import in_question
 from tests.support.dense_kernels import GPUS, HEAD, SHAPES
 from workloads.operators.gemm_estimates import ESTIMATED, estimates
 from workloads.operators.gemm_kernels import DENSE_KERNELS

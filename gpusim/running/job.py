@@ -1,7 +1,7 @@
 """What a run does: a job, in one or several variants, each a task that launches kernels and knows its reference.
 
-A job is made from what a command is asked for (gpusim.jobs.kinds) and run by gpusim.jobs.runner, which knows nothing of
-what is computed.
+A job is made from what a command is asked for (gpusim.jobs.kinds) and run by gpusim.running.runner, which knows nothing
+of what is computed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpusim.core.recording import Watcher
     from gpusim.energy.spec import EnergySpec
     from gpusim.results.record import KernelChoice, RunRecord
+    from gpusim.sampling.spec import SamplingSpec
     from spartan.engine_spec import EngineSpec
     from workloads.operators.verify import Verification
 
@@ -91,7 +92,14 @@ class CommandTask:
 
 def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
     """Return how launches are run, as a configuration says."""
-    return RunOptions(run.checked, run.hotspots, max_cycles=run.max_cycles, sampling=run.sampling)
+    return launches(run.checked, run.hotspots, run.max_cycles, run.sampling)
+
+
+def launches(
+    checked: bool = False, hotspots: int = 0, max_cycles: int = 0, sampling: "SamplingSpec | None" = None
+) -> RunOptions:
+    """Return how launches are run: what is asserted, listed, and when they end (gpusim.host.command_processor)."""
+    return RunOptions(checked, hotspots, max_cycles=max_cycles, sampling=sampling)
 
 
 @dataclass(frozen=True)

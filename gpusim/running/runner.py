@@ -9,8 +9,8 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.core.recording import Watcher
 from gpusim.energy.model import EnergyModel
-from gpusim.jobs.job import Context, Job, Task, Variant
 from gpusim.results.record import RunRecord, VerificationFacts
+from gpusim.running.job import Context, Job, Task, Variant
 
 CYCLE_LIMIT = "cycle limit"  # beside the reasons of gpusim.base.interrupt
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import HostCommand, LaunchCommand
-from gpusim.jobs.job import CommandTask
+from gpusim.running.job import CommandTask
 from workloads.operators.operator import GpuFacts, Operator, before
 from workloads.operators.verify import Verification, verify
 
@@ -22,7 +22,7 @@ def launch_commands(operator: Operator) -> list[LaunchCommand]:
 
 
 class OperatorTask(CommandTask):
-    """An operator's launches, checked against its reference (gpusim.jobs.job.Task)."""
+    """An operator's launches, checked against its reference (gpusim.running.job.Task)."""
 
     def __init__(self, operator: Operator, counts: Mapping[str, float] | None = None) -> None:
         self._operator, self._counts, self._inputs = operator, counts or {}, before(operator)

@@ -1,6 +1,6 @@
 """The dense kernel of a matrix product by its shape: `kernels.dense: auto`.
 
-Where estimates do not decide (gpusim.jobs.choice), kernels are measured: alone, sampled where that saves something,
+Where estimates do not decide (gpusim.running.choice), kernels are measured: alone, sampled where that saves something,
 over zeros, which cost what other values do.
 """
 
@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
-from gpusim.jobs.choice import Candidate, Measured, Question, choose, in_question, likeliest
-from gpusim.jobs.operators import gpu_facts
 from gpusim.results.record import KernelChoice, RunRecord
+from gpusim.running.choice import Candidate, Measured, Question, choose, in_question, likeliest
+from gpusim.running.operators import gpu_facts
 from gpusim.sampling.spec import SamplingSpec
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from workloads.operators.gemm import GemmBuffers, gemm
