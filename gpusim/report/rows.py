@@ -254,13 +254,18 @@ def closing(result: Result) -> list[str]:
     """Return the lines that hold for the whole run, as text below its rows."""
     column = result.columns[-1]
     total: Mapping[str, Any] = column.tree.get("total") or {}
-    return list(_of_program(column) if result.kind == "hip" else _of_network(result, column, total))
+    return list(_of_program(result, column) if result.kind == "hip" else _of_network(result, column, total))
 
 
-def _of_program(column: Measured) -> Iterator[str]:
+def _of_program(result: Result, column: Measured) -> Iterator[str]:
+    if result.stopped_by:
+        yield f"PARTIAL, {result.stopped_by}: all figures are of what was simulated by then"
     sampling = column.tree.get("sampling")
     if sampling:
-        yield (f"sampled: {sampling['fraction']:.1%} of the timed instructions simulated; half-widths (±) at")
+        yield (
+            f"sampled: {sampling['fraction']:.1%} of the timed instructions simulated; half-widths (±) at"
+            f" {100 * sampling['confidence']:g} %"
+        )
 
 
 def _of_network(result: Result, column: Measured, total: Mapping[str, Any]) -> Iterator[str]:
