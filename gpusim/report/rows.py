@@ -43,7 +43,8 @@ def summaries(result: Result) -> list[Table]:
         return []
     by_pass = _grouped(timed, "pass", lambda row: PHASES.get(row.values["pass"], BACKWARD))
     by_kind = _grouped(timed, "kind of layer", lambda row: str(row.values.get("kind") or "other").replace("_", " "))
-    return [by_pass, by_kind, *([_dearest(timed)] if len(timed) > DEAREST else [])]
+    said = any(row.values.get("kind") for row in timed)  # older results have none
+    return [by_pass, *([by_kind] if said else []), *([_dearest(timed)] if len(timed) > DEAREST else [])]
 
 
 def rows_table(result: Result) -> Table:

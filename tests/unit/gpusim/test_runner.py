@@ -27,7 +27,7 @@ from gpusim.jobs.kinds import JOBS, job_of
 from gpusim.report.document import document
 from gpusim.results.record import KernelChoice, RunRecord, VerificationFacts
 from gpusim.running import runner
-from gpusim.running.job import CommandTask, Context, JobOptions, Variant
+from gpusim.running.job import CommandTask, JobOptions, Variant
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Mismatch, Verification
