@@ -158,7 +158,6 @@ PENDING = frozenset(
         "gpusim.store",
         "gpusim.sweep",
         "gpusim.timeline",
-        "spartan",
         "workloads",
         "workloads.data",
         "workloads.monitor",
