@@ -66,7 +66,10 @@ def record_commands(m: Any, capacity: int) -> np.ndarray:
 
 
 def recorded_commands(m: Any, buffer: np.ndarray) -> list[Command]:
-    """Commands recorded so far, in order of issue; OverflowError if the buffer was too small for all."""
+    """Return the commands recorded so far, in order of issue.
+
+    OverflowError if the buffer was too small for all.
+    """
     count = int(m.dram.record_count)
     if count > len(buffer):
         raise OverflowError(f"{count} commands were issued, the buffer holds {len(buffer)}")
