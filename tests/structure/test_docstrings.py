@@ -135,7 +135,6 @@ PENDING = frozenset(
     [
         "gpusim.compare",
         "gpusim.correlation",
-        "gpusim.energy",
         "gpusim.hip",
         "gpusim.host",
         "gpusim.jobs",
