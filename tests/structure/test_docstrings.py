@@ -147,14 +147,6 @@ PENDING = frozenset(
         "gpusim.running",
         "gpusim.store",
         "gpusim.sweep",
-        "gpusim.timeline",
-        "memory",
-        "memory.cache",
-        "memory.dram",
-        "memory.network",
-        "memory.sets",
-        "memory.translation",
-        "spartan",
     ]
 )
 
