@@ -193,5 +193,5 @@ def _closing(found: ModesRecord, layers: Sequence[SparseLayer]) -> list[str]:
         lines.append(f"speed-up: {SPEED_UP}")
     whole = total_speed_up(found)
     if whole is not None:
-        lines.append(f"all rows: {whole:.3f}x, each layer by its fastest dense algorithm")
+        lines.append(f"all rows: {whole:.3f}x, where the dense run takes the fastest algorithm of each of these layers")
     return lines

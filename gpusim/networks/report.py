@@ -33,7 +33,7 @@ MEANINGS = {
     "(of_terms), where the padding's zeros count too",
     "why_dense": "why a convolution skips no zeros though the engine is on",
     "speed_up": "cycles of the fastest dense algorithm / those of the sparse one, im2col and transpositions included; "
-    "of the total: of all rows, each by its fastest dense algorithm",
+    "of the total: of the two variants",
     "metrics": "all metrics of the row's launches, as in docs/metrics.md",
     "launch_overhead_us": "launches times gpu.kernel_launch_us: what the host's queue adds to time_us",
 }
